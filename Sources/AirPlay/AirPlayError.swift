@@ -1,51 +1,55 @@
 public import MediaCore
 package import Sockets
 
-/// Why a speaker cannot be used, or cannot be used any longer.
+/// An error of a session with an AirPlay speaker.
 public struct AirPlayError: Error, Hashable, CustomStringConvertible {
-    /// An open set: later versions may add codes without breaking anyone.
+    /// An error code. The set is open: later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The stable identifier of the code.
         public let rawValue: String
+        /// Creates a code from its identifier.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Nothing answers at the address.
+        /// No response from the address.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// An answer did not come in time; the connection may still be good.
+        /// A response did not arrive in time; the connection may still be usable.
         public static let timedOut = Code(rawValue: "timed-out")
-        /// The connection is gone: connect anew.
+        /// The connection is lost; a new one is required.
         public static let lost = Code(rawValue: "lost")
-        /// The speaker ended the session by itself: it was restarted, or somebody else has taken it.
+        /// The speaker ended the session: it restarted, or another sender took it over.
         public static let ended = Code(rawValue: "ended")
         /// The speaker refused a request; see `status`.
         public static let refused = Code(rawValue: "refused")
-        /// The speaker wants a PIN or a password first.
+        /// The speaker requires a PIN or a password.
         public static let pairingRequired = Code(rawValue: "pairing-required")
-        /// The PIN or password is wrong, or the speaker is not the one it was.
+        /// The PIN or password is wrong, or the speaker is not the paired one.
         public static let notAuthentic = Code(rawValue: "not-authentic")
-        /// Somebody else is playing there.
+        /// Another sender is playing on the speaker.
         public static let busy = Code(rawValue: "busy")
-        /// The speaker has not measured our clock yet: try again with a later instant.
+        /// The speaker has not measured our clock yet; retry with a later instant.
         public static let clockNotReady = Code(rawValue: "clock-not-ready")
-        /// This computer may not or cannot serve time to speakers.
+        /// This computer cannot serve time to speakers or lacks the permission.
         public static let timingUnavailable = Code(rawValue: "timing-unavailable")
-        /// The speaker answered what cannot be understood.
+        /// The response is malformed.
         public static let protocolViolation = Code(rawValue: "protocol-violation")
-        /// A request that makes no sense in the session's present state.
+        /// The request is invalid in the current state of the session.
         public static let outOfOrder = Code(rawValue: "out-of-order")
-        /// This computer gives the program no further thread or connection now.
+        /// The system cannot provide another thread or connection.
         public static let exhausted = Code(rawValue: "exhausted")
     }
 
+    /// The error code.
     public let code: Code
     /// The message without the remedy.
     public let problem: String
-    /// What a person can do, where a program can help with it.
+    /// The action that resolves the error; nil if the application cannot assist.
     public let remedy: Remedy?
-    /// One sentence for a person: what is wrong and what to do.
+    /// A sentence for the user: the problem and the remedy.
     public var message: String { remedy?.sentence(after: problem) ?? problem }
-    /// The speaker's status code, for refusals.
+    /// The RTSP status code of a refused request.
     public let status: Int?
 
+    /// Creates an error; `message` becomes `problem`.
     public init(_ code: Code, _ message: String, remedy: Remedy? = nil, status: Int? = nil) {
         self.code = code
         self.problem = message
@@ -53,12 +57,13 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
         self.status = status
     }
 
+    /// Same as `message`.
     public var description: String { message }
 
-    /// Speaker and computer do not trust each other: no other attempt will do better, before a person has paired them.
+    /// Whether authentication failed: every retry fails until the user pairs the speaker.
     var isMistrust: Bool { code == .pairingRequired || code == .notAuthentic }
 
-    /// The same error with its remedy in other words.
+    /// Returns the error with the advice of its remedy replaced; a nil advice leaves it unchanged.
     func saying(_ words: (Remedy) -> String?) -> Self {
         Self(code, problem, remedy: remedy.map { $0.saying(words($0)) }, status: status)
     }
@@ -69,7 +74,7 @@ extension AirPlayError {
         self.init(.exhausted, "The speaker cannot be connected to: \(error.message).")
     }
 
-    /// A connection to a speaker that failed while it was used.
+    /// Converts an error of an established connection.
     package init(_ error: SocketError) {
         switch error.code {
         case .timedOut: self.init(.timedOut, "The speaker did not answer in time.")

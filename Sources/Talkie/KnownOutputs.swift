@@ -4,13 +4,15 @@ internal import Profiles
 internal import Routing
 internal import SyncRendering
 
-/// How calibrations know a player's outputs: by the registry that made them, and sound cards by themselves. Any thread.
+/// Identifies a player's outputs for calibrations: by the registry that created them; sound cards by their own
+/// identity. Any thread.
 final class KnownOutputs: Sendable {
     struct Reference: Sendable { weak var value: RouteCalibration? }
 
-    /// Applied anew when a card turns out to be heard elsewhere.
+    /// The calibration to apply again when a card's sink changes; guarded by its lock.
     let calibration = Lock(Reference())
     private let registry: OutputRegistry?
+    /// The cards with a registered sink watcher; guarded by its lock.
     private let watched = Lock<[ObjectIdentifier]>([])
 
     init(_ registry: OutputRegistry?) { self.registry = registry }

@@ -3,12 +3,12 @@ internal import LocalOutput
 public import Routing
 
 extension OutputRegistry {
-    /// Every kind of place that Talkie knows: this computer's sound cards, and AirPlay speakers.
+    /// Creates a registry with all outputs of Talkie: this computer's sound cards, and AirPlay speakers.
     ///
     /// - Parameters:
-    ///   - device: ALSA's name for what “this computer” plays on; nil is the system's default.
-    ///   - replacesLostCards: false waits for a card that is lost instead of playing on another.
-    ///   - phrases: how the application says what can be done about a speaker that cannot be played to.
+    ///   - device: The ALSA device of “this computer”; nil: the system default.
+    ///   - replacesLostCards: Whether another card replaces a lost one; false waits for it.
+    ///   - phrases: The application's wording of remedies for speakers.
     public convenience init(
         device: String? = nil, replacesLostCards: Bool = true, saying phrases: RemedyPhrases = RemedyPhrases()
     ) {

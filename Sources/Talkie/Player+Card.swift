@@ -8,43 +8,46 @@ package import Profiles
 @_exported public import SyncRendering
 
 extension Player {
-    /// A player with everything real: films through libavformat, sound to the system's sound card.
+    /// Creates a player for real devices: films are read by libavformat, audio plays on the system's sound card.
     ///
     ///     let player = Player()
     ///     player.open("film.mkv")
     ///     for await state in player.states { print(state.phase, state.position) }
     ///
-    /// Give `layer` to a screen to see the picture. Without one the sound plays alone, pictures are dropped when their time has passed,
-    /// and a film ends as with one. Nothing is opened before the first film.
+    /// Attach `layer` to a screen to display the video. Without a screen the audio plays alone, video frames are
+    /// dropped when their time has passed, and the film ends as usual. Nothing is opened before the first film.
     ///
-    /// What `talkie calibrate` has measured for the card and the screen is applied, also when either changes: `PlayerWindow` tells the
-    /// player its screen, a window of the application's own calls `setScreen`. `PlayerOptions.appliesCalibrations` switches that off.
+    /// Results of `talkie calibrate` for card and screen are applied, also after either changes. `PlayerWindow` reports
+    /// its screen to the player; an application's own window calls `setScreen`. `PlayerOptions.appliesCalibrations`
+    /// disables that.
     ///
     /// - Parameters:
-    ///   - options: what every film is told.
-    ///   - news: called on the player's thread; must return at once. `states` says the same as values.
+    ///   - options: The options of every film.
+    ///   - news: Called on the player's thread; must not block. `states` delivers the same information as values.
     public convenience init(
         options: PlayerOptions = PlayerOptions(), news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
     ) { self.init(output: SoundCard(channels: options.audioChannels), options: options, news: news) }
 
-    /// The same for speakers that are found by name. Each is moved by what was calibrated for it.
+    /// Creates a player for speakers found by name. The calibration of each one is applied.
     public convenience init(
         destination: SoundDestination, options: PlayerOptions = PlayerOptions(),
         news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
     ) { self.init(destination.output, registry: destination.registry, options: options, news: news) }
 
-    /// The same for an output that the application has made: sound cards, alone or in an `OutputGroup`, are moved by what was
-    /// calibrated; of others it is not known which speaker they are.
+    /// Creates a player for an output of the application.
+    ///
+    /// Calibrations are applied to sound cards, alone or in an `OutputGroup`. Other outputs cannot be identified.
     public convenience init(
         output: any AudioOutput, options: PlayerOptions = PlayerOptions(),
         news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
     ) { self.init(output, registry: nil, options: options, news: news) }
 
-    /// The same for several outputs, which play together.
+    /// Creates a player for several outputs, which play in sync.
     ///
     /// - Parameters:
-    ///   - outputs: sound cards, speakers; empty plays without sound.
-    ///   - registry: the one that has made them; each is moved by what was calibrated for it then. Nil knows sound cards only.
+    ///   - outputs: Sound cards or speakers; empty: no audio.
+    ///   - registry: The registry that created the outputs, to apply their calibrations. Nil: only sound cards are
+    ///     identified.
     public convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry? = nil, options: PlayerOptions = PlayerOptions(),
         news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
@@ -60,10 +63,12 @@ extension Player {
         self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
     }
 
+    /// Creates a player with a group of outputs.
+    ///
     /// - Parameters:
-    ///   - registry: knows the outputs that its providers have made.
-    ///   - profiles: what calibrations found out.
-    ///   - willOpen: called with the address of each film before it is opened, on the thread that opens it.
+    ///   - registry: Identifies the outputs of its providers.
+    ///   - profiles: The results of calibrations.
+    ///   - willOpen: Called with the address of each film before it is opened, on the opening thread.
     package convenience init(
         _ output: any AudioOutput, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
         options: PlayerOptions, willOpen: (@Sendable (String) -> Void)? = nil,

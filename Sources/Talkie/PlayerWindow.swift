@@ -3,33 +3,37 @@ internal import MediaCodecs
 internal import MediaCore
 public import SyncRendering
 
-/// A window for a player's pictures, for applications that have none of their own.
+/// A window for the video of a player, for applications without their own.
 ///
 ///     let window = PlayerWindow(title: "Player") { key in print(key) }
 ///     window.show(player)
 ///     window.run()
 ///
-/// The window opens with the first picture, so that sound alone shows none, and keeps the screen saver away while time runs.
-/// It tells the player which screen it is on, so that what was calibrated with that one is applied. `f` and a double click fill the screen or leave it; `q` and the window's own button end `run`. Where no display can be
-/// reached pictures are taken and dropped, the film goes on, and `failure` says why.
+/// The window opens with the first video frame; audio alone opens none. It inhibits the screen saver during playback.
+/// It reports its screen to the player, so that the screen's calibration is applied.
 ///
-/// Made anywhere; `run` belongs to the process's main thread, as the window system wants, and everything else to any thread. It
-/// serves `DispatchQueue.main` and the main actor meanwhile.
+/// `f` and a double click toggle full screen; `q` and the close button end `run`. Without a display, video frames are
+/// dropped, playback continues, and `failure` contains the reason.
+///
+/// `run` must be called on the process's main thread, as the window system requires; all other methods on any thread.
+/// It also serves `DispatchQueue.main` and the main actor.
 public final class PlayerWindow: Sendable {
     private let screen: ScreenControl
     private let loop: MainThreadLoop
     private let expectsToMapTones: Bool
     private let lost = Lock<OutputError?>(nil)
     private let onKey: @Sendable (String) -> Void
-    /// Whose pictures are shown.
+    /// The player whose video is shown; guarded by its lock.
     private let shown = Lock(Shown())
 
     private struct Shown: Sendable { weak var player: Player? }
 
+    /// Creates a window; it opens with the first video frame.
+    ///
     /// - Parameters:
-    ///   - title: what the window is called.
-    ///   - options: how the screen is wanted; its title is replaced.
-    ///   - onKey: told what a person presses, by mpv's names (`"SPACE"`, `"Shift+RIGHT"`, `"WHEEL_UP"`), on some thread.
+    ///   - title: The title of the window.
+    ///   - options: The options of the screen; their title is replaced.
+    ///   - onKey: Receives other keys by mpv's names (`"SPACE"`, `"Shift+RIGHT"`, `"WHEEL_UP"`), on any thread.
     public init(
         title: String, options: ScreenOptions = ScreenOptions(), onKey: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -42,36 +46,35 @@ public final class PlayerWindow: Sendable {
         self.onKey = onKey
     }
 
-    /// Shows this player's pictures from now on, in place of another's.
+    /// Shows the video of this player, replacing any other.
     public func show(_ player: Player) {
-        // The window, once it is open, says what is so; pictures may be decoded before.
+        // An estimate for frames decoded before the window is open; the open window sets the actual value.
         if !screen.status.isVisible { player.layer.toneMapping.isDoneByScreen = expectsToMapTones }
         shown.withLock { $0.player = player }
         tellScreen()
         screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
     }
 
-    /// Shows the pictures of a layer that was added to a synchronizer, in place of a player's: for applications that feed
-    /// renderers themselves.
+    /// Shows a layer of a synchronizer instead of a player, for applications that feed renderers themselves.
     public func show(_ layer: DisplayLayer, on synchronizer: RenderSynchronizer) {
         shown.withLock { $0.player = nil }
         screen.attach(layer, to: synchronizer)
     }
 
-    /// Serves the window until it is closed. On the process's main thread; once, or it traps.
+    /// Runs the window until it is closed. Must be called once, on the process's main thread; traps on a second call.
     public func run() {
         let inputs = screen.inputs
         Task.detached { [self] in for await input in inputs { take(input) } }
         loop.run()
     }
 
-    /// Ends `run` and closes the window.
+    /// Ends `run` and closes the window. Any thread.
     public func close() { screen.stop() }
 
-    /// Why there is no window, or no longer one; nil while all is well.
+    /// Why there is no window; nil while it works. Any thread.
     public var failure: String? { lost.withLock { $0?.message } }
 
-    /// What the window is doing: its size, how many pictures were shown and passed over.
+    /// The state of the window: its size, and the number of shown and skipped video frames. Any thread.
     public var status: ScreenControl.Status { screen.status }
 
     private func take(_ input: ScreenInput) {
@@ -87,7 +90,7 @@ public final class PlayerWindow: Sendable {
         }
     }
 
-    /// Lets the player know where its pictures are seen, once that is so.
+    /// Reports the screen to the player, once the window is visible.
     private func tellScreen() {
         let status = screen.status
         guard status.isVisible, let player = shown.withLock({ $0.player }) else { return }
@@ -95,9 +98,10 @@ public final class PlayerWindow: Sendable {
     }
 }
 
-/// The one object of a window that belongs to the main thread.
+/// The window's loop, which runs on the main thread.
 ///
-/// `@unchecked Sendable`: the loop leaves the lock once, for the thread that runs it; its control may be used from everywhere.
+/// `@unchecked Sendable`: `run` removes the loop from its lock once, for the thread that runs it; `control` is callable
+/// from any thread.
 private final class MainThreadLoop: @unchecked Sendable {
     let control: ScreenControl
     private let loop: Lock<ScreenLoop?>

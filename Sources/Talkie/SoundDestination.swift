@@ -2,27 +2,28 @@ public import MediaCore
 internal import Routing
 public import SyncRendering
 
-/// Where sound goes, as a person names it: speakers that are found on the network, or this computer.
+/// The outputs named by the user: speakers on the network, or this computer.
 public struct SoundDestination: Sendable {
-    /// What `Player(destination:)` plays to. Several speakers play together.
+    /// The output for `Player(destination:)`; several speakers play in sync.
     public let output: any AudioOutput
-    /// What a person should read once.
+    /// Sentences about problems for the user.
     public let warnings: [String]
     let registry: OutputRegistry
 
-    /// Finds speakers and makes their outputs. Waits up to eight seconds for those that are not there yet.
+    /// Finds speakers and creates their outputs. Blocks up to eight seconds for missing ones.
     ///
     /// - Parameters:
-    ///   - speakers: names, identifiers or addresses (`airplay://HOST[:PORT]`), or `local`; none is the local sound card.
-    ///   - notice: told what is waited for.
-    /// - Throws: `invalidArgument` for a name that several have or none can have, `unavailable` for a speaker that is not there or
-    ///   cannot be played to, `notPermitted` for one that wants a PIN, a password or a right first.
+    ///   - speakers: Names, identifiers or addresses (`airplay://HOST[:PORT]`), or `local`; empty: the local sound
+    ///     card.
+    ///   - notice: Receives a sentence about a wait.
+    /// - Throws: `invalidArgument` for an ambiguous or malformed name, `unavailable` for a missing or unusable speaker.
+    ///   `notPermitted` if it requires a PIN or a password, or this computer a permission.
     public init(speakers: [String], notice: @escaping (String) -> Void = { _ in }) throws(TalkieError) {
         registry = OutputRegistry()
         output = try SoundRoute(to: speakers.isEmpty ? ["local"] : speakers, in: registry, notice: notice).output
         warnings = registry.notes
     }
 
-    /// Keeps what was learned about the speakers, for the next time. After the player has been shut down.
+    /// Stores what was learned about the speakers for the next use. Call it after the player has been shut down.
     public func remember() { registry.remember() }
 }

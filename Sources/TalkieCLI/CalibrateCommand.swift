@@ -3,7 +3,7 @@ internal import Playback
 internal import Routing
 internal import TalkieApp
 
-/// `talkie calibrate`: measures what no protocol tells, and keeps it.
+/// `talkie calibrate`: measures a speaker's delay against the screen and stores it.
 struct CalibrateCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "calibrate",
@@ -103,6 +103,7 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
         }
     }
 
+    /// The parsed options as one value.
     var arguments: CalibrateArguments {
         var arguments = CalibrateArguments(speakers: speakers)
         if let emit {

@@ -4,20 +4,20 @@ internal import MediaCore
 internal import Storage
 internal import TalkieApp
 
-/// Turns words into a command, runs it, and turns what happened into an exit status and at most one sentence on
-/// standard error.
+/// Parses the arguments, runs a command, and returns an exit status and at most one sentence for standard error.
 enum CommandLineRunner {
-    /// What a line of words led to, before anything is printed.
+    /// The result of a command line, before anything is printed.
     struct Outcome {
         var status: Int32
         var output = ""
         var complaint = ""
     }
 
+    /// Runs a command line and prints its result. Returns the exit status.
     static func run(_ words: [String]) -> Int32 {
-        // A closed pipe is an error of write(2), not the end of the program.
+        // EPIPE is handled as an error of write(2).
         signal(SIGPIPE, SIG_IGN)
-        // A file that may grow no further (ulimit -f) is one, too.
+        // SIGXFSZ (ulimit -f) likewise: write(2) fails with EFBIG.
         signal(SIGXFSZ, SIG_IGN)
         for sentence in Privileges.settle() {
             StandardStream.error.write("talkie: \(PrintableText.sentence(sentence))\n")
@@ -28,7 +28,9 @@ enum CommandLineRunner {
         return outcome.status
     }
 
-    /// - Parameter folder: where talkie.conf and input.conf lie.
+    /// Parses and runs a command line.
+    ///
+    /// - Parameter folder: The folder of talkie.conf and input.conf.
     static func outcome(of typed: [String], configuration folder: ConfigFolder = .standard()) -> Outcome {
         let names = TalkieCommand.configuration.subcommands.map { $0._commandName } + ["help"]
         let understood = CommandWords.understood(typed, commands: Set(names))
@@ -56,13 +58,13 @@ enum CommandLineRunner {
         } catch let finished as Finished {
             return Outcome(status: finished.status)
         } catch {
-            // ArgumentParser reports a missing file before an unknown option, and takes the h of -dash for -h.
+            // ArgumentParser reports a missing file before an unknown option, and interprets the h of -dash as -h.
             if let command = command(of: words),
                 let objection = CommandWords.unknownOption(in: words.dropFirst(), known: options(of: command))
             {
                 return usageError(objection, for: words)
             }
-            // Help and version are errors to ArgumentParser too.
+            // ArgumentParser reports help and version as errors as well.
             if TalkieCommand.exitCode(for: error).isSuccess {
                 return Outcome(status: ExitStatus.done, output: TalkieCommand.fullMessage(for: error) + "\n")
             }
@@ -80,9 +82,9 @@ enum CommandLineRunner {
         TalkieCommand.configuration.subcommands.first { $0._commandName == words.first }
     }
 
-    /// Returns a command's options, hidden ones too, by their names with their dashes; true for those that take a value.
+    /// Returns a command's options, including hidden ones, by name with dashes; true if they take a value.
     ///
-    /// ArgumentParser gives them away in its help page only: `--loop-file, --loop <N|inf>  Play …`.
+    /// ArgumentParser lists them only on its help page: `--loop-file, --loop <N|inf>  Play …`.
     private static func options(of command: any ParsableCommand.Type) -> [String: Bool] {
         var options: [String: Bool] = [:]
         for line in TalkieCommand.helpMessage(for: command, includeHidden: true, columns: 200).split(separator: "\n") {
@@ -96,7 +98,7 @@ enum CommandLineRunner {
         return options
     }
 
-    /// The answer to `--profile=help`, which needs no film.
+    /// Returns the output of `--profile=help`, which needs no file; nil if it was not given.
     private static func profileListing(_ words: [String], _ folder: ConfigFolder) -> Outcome? {
         let asks = zip(words, words.dropFirst()).contains { $0 == ("--profile", "help") }
         guard asks || words.contains("--profile=help"),
@@ -105,7 +107,7 @@ enum CommandLineRunner {
         return Outcome(status: ExitStatus.done, output: PlayConfiguration.profileListing(play, folder: folder))
     }
 
-    /// What ArgumentParser has to say; it may add hints on further lines.
+    /// Returns the first line of ArgumentParser's message; hints may follow on further lines.
     static func sentence(of error: any Error) -> String {
         String(TalkieCommand.message(for: error).split(separator: "\n", maxSplits: 1).first ?? "usage error")
     }
@@ -118,12 +120,12 @@ enum CommandLineRunner {
     }
 }
 
-/// A command's own usage in one line.
+/// The usage of a command in one line.
 protocol UsageLine: ParsableCommand {
     static var usageLine: String { get }
 }
 
-/// Ends a command with a status and nothing more to say.
+/// Ends a command with a status and without a message.
 struct Finished: Error {
     var status: Int32
 }

@@ -2,11 +2,12 @@ internal import MediaCore
 internal import Playback
 internal import Storage
 
-/// What people type, in the form that ArgumentParser understands.
+/// Normalizes command lines for ArgumentParser.
 enum CommandWords {
-    /// `talkie FILM` plays it, and a repetition without a number has no end, both as in mpv.
+    /// Returns the words with `play` inserted for `talkie FILM`, and `inf` for a repetition without a number, both as
+    /// in mpv.
     ///
-    /// - Parameter commands: their names.
+    /// - Parameter commands: The command names.
     static func understood(_ words: [String], commands: Set<String>) -> [String] {
         var words = words
         if let first = words.first, !commands.contains(first), looksLikeAFilm(first) || isOption(first) {
@@ -20,7 +21,7 @@ enum CommandWords {
         }
     }
 
-    /// Returns why a first word that is neither a command nor a film is refused.
+    /// Returns the error message for a first word that is neither a command nor a file.
     static func unknownCommand(_ word: String, commands: [String]) -> String {
         if let likely = SimilarWord.nearest(to: word, among: commands) {
             return "unknown command '\(word)'; did you mean '\(likely)'?"
@@ -28,11 +29,11 @@ enum CommandWords {
         return "'\(word)' is neither a command nor a file that is there; check the name"
     }
 
-    /// Returns why the first word that begins with a dash and names no option is refused; nil if there is none.
+    /// Returns the error message for the first unknown option; nil if there is none.
     ///
     /// - Parameters:
-    ///   - words: those after the command's name.
-    ///   - known: names of the command's options with their dashes; true for those that take a value.
+    ///   - words: The words after the command's name.
+    ///   - known: The command's options by name with dashes; true if they take a value.
     static func unknownOption(in words: some Collection<String>, known: [String: Bool]) -> String? {
         var isValue = false
         for word in words {
@@ -48,7 +49,7 @@ enum CommandWords {
                 continue
             }
             if rootOptions.contains(name) { return nil }
-            // The value of the option before it, such as a text or a path.
+            // The value of the previous option, such as a text or a path.
             if isValue, !word.hasPrefix("--") {
                 isValue = false
                 continue
@@ -63,7 +64,7 @@ enum CommandWords {
     }
 
     private static let repetitions: Set<String> = ["--loop", "--loop-file", "--loop-playlist"]
-    /// Options of the root itself.
+    /// The options of the root command.
     private static let rootOptions: Set<String> = ["-h", "--help", "-help", "--version", "--help-hidden"]
 
     private static func isOption(_ word: String) -> Bool {
@@ -71,14 +72,14 @@ enum CommandWords {
             && !word.hasPrefix("--experimental-dump-help")
     }
 
-    /// A path, an address, or a name with an ending; a bare word is more likely a command with a slip in it, unless there
-    /// is such a file.
+    /// Returns true for a path, an address, or a name with an extension. A bare word is more likely a mistyped command,
+    /// unless such a file exists.
     private static func looksLikeAFilm(_ word: String) -> Bool {
         word.contains("/") || word.contains(".") || InputCheck.isAddress(word)
             || (!word.isEmpty && (InputCheck.objection(to: word) == nil || PlaylistLoader.isFolder(word)))
     }
 
-    /// Whether a word belongs to the option before it, be it understood or not.
+    /// Whether an argument is a repetition count, valid or not.
     private static func isRepetition(_ word: String) -> Bool {
         if (try? PlayerOptions.Loop(parsing: word)) != nil || Int(word) != nil { return true }
         return !word.hasPrefix("-") && !looksLikeAFilm(word)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import TalkieApp
 
-/// `talkie doctor`: what this machine can do, and how to mend what it can't.
+/// `talkie doctor`: reports what this machine supports, with remedies.
 struct DoctorCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import TalkieApp
 
-/// `talkie kiosk`: films by a configuration, for months.
+/// `talkie kiosk`: shows films according to a configuration, unattended.
 struct KioskCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "kiosk",

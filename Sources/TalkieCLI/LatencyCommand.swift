@@ -4,7 +4,7 @@ internal import Profiles
 internal import Routing
 internal import TalkieApp
 
-/// `talkie latency`: every share of a speaker's offset, and where it comes from.
+/// `talkie latency`: prints the components of a speaker's offset and their sources.
 struct LatencyCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "latency",

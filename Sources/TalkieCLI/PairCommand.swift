@@ -4,7 +4,7 @@ internal import Storage
 internal import SyncRendering
 internal import TalkieApp
 
-/// `talkie pair`: gets a speaker and this computer acquainted, once.
+/// `talkie pair`: pairs a speaker with this computer.
 struct PairCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "pair",
@@ -49,7 +49,7 @@ struct PairCommand: ParsableCommand, UsageLine {
         StandardStream.output.write("\(PrintableText.sentence(outcome.message))\n")
     }
 
-    /// A speaker that turns out to want its password gets what is typed.
+    /// Pairs with the speaker; if it requires a password, asks for it on the terminal.
     private func introduce(_ wish: PairingWish) throws(TalkieError) -> PairingOutcome {
         do {
             return try SpeakerIntroduction().run(speaker, wish, ask: Self.question)
@@ -61,7 +61,7 @@ struct PairCommand: ParsableCommand, UsageLine {
         }
     }
 
-    /// Nil when nobody sits at a terminal.
+    /// Asks the user on the terminal; nil without a terminal.
     private static var question: PairingQuestion? {
         TerminalQuestion() == nil ? nil : { TerminalQuestion()?.ask($0) }
     }

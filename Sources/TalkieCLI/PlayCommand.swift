@@ -3,7 +3,7 @@ internal import MediaCore
 internal import Playback
 internal import TalkieApp
 
-/// `talkie play`: understands the words; `PlaySession` does the rest, on the main thread, because SDL wants it.
+/// `talkie play`: parses the options. `PlaySession` runs on the main thread, as SDL requires.
 struct PlayCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "play",
@@ -51,7 +51,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
         }
     }
 
-    /// Everything that was said, as one value.
+    /// The parsed options as one value.
     var arguments: PlayArguments {
         var arguments = PlayArguments(files: files)
         sound.apply(to: &arguments)

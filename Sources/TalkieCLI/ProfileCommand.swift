@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import TalkieApp
 
-/// `talkie profile`: the calibrated numbers that are kept.
+/// `talkie profile`: manages stored calibrations.
 struct ProfileCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "profile",

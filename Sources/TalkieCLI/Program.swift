@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// Where the process begins. Nothing else happens here: code inside `main` belongs to the main actor, and C callbacks
-/// must not.
+/// The entry point. Contains no other code: `main` is isolated to the main actor, which C callbacks must not inherit.
 @main
 enum Program {
     static func main() { exit(CommandLineRunner.run(Array(CommandLine.arguments.dropFirst()))) }

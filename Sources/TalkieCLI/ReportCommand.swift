@@ -4,7 +4,7 @@ internal import Storage
 internal import TalkieApp
 internal import Telemetry
 
-/// `talkie report`: what a recorded timeline claims about lip sync.
+/// `talkie report`: summarizes the lip sync of a recorded timeline.
 struct ReportCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "report",

@@ -4,7 +4,7 @@ internal import Storage
 internal import TalkieApp
 internal import VirtualSpeaker
 
-/// `talkie speaker`: an AirPlay 2 speaker in software, until somebody ends it.
+/// `talkie speaker`: runs an AirPlay 2 speaker in software until a signal.
 struct SpeakerCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "speaker",
@@ -69,7 +69,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         _ = try speaker
     }
 
-    /// Everything that was said, as one value.
+    /// The parsed options as one value.
     var speaker: SpeakerConfiguration {
         get throws {
             try Self.checked { () throws(SpeakerError) in
@@ -88,7 +88,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         }
     }
 
-    /// What the speaker module objects to is a usage error here.
+    /// Converts errors of the speaker module to usage errors.
     private static func checked<Value>(_ body: () throws(SpeakerError) -> Value) throws -> Value {
         do {
             return try body()
@@ -107,7 +107,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         }
         if pin != nil { configuration.memory = SpeakerMemoryFile(name: name) }
         let ending = SpeakerEnding()
-        // Before any other thread: all inherit the blocked signals.
+        // Called before any other thread is started: all threads inherit the blocked signals.
         let signals = try SignalWatch.begin { if case .end(let status) = $0 { ending.end(status) } }
         defer { signals.stop() }
         let speaker: SoftwareSpeaker
@@ -119,7 +119,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         StandardStream.output.write(Self.greeting(speaker))
         let record = speaker.record
         do throws(ExhaustionError) {
-            // Whoever reads standard output slowly holds no sound up.
+            // A separate thread, so that a slow reader of standard output does not delay audio.
             _ = try WorkerThread.start(name: "speaker-news") {
                 while let entry = record.nextNews() { SpeakerNews.tell(entry.event) }
             }
@@ -154,7 +154,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
     }
 }
 
-/// Waits for the word to end.
+/// Waits for the end of the speaker. Any thread.
 private final class SpeakerEnding: Sendable {
     private let status = Lock<Int32>(ExitStatus.done)
     private let signal = Signal()

@@ -2,7 +2,7 @@ internal import AirPlayWire
 internal import TalkieApp
 internal import VirtualSpeaker
 
-/// What a speaker with a PIN knows, in a file of this computer's state folder.
+/// The persistent state of a speaker with a PIN, in a file of the state folder.
 struct SpeakerMemoryFile: SpeakerMemory {
     private let store: SoftwareSpeakerStore
 

@@ -1,14 +1,14 @@
 internal import MediaCore
 internal import VirtualSpeaker
 
-/// What a person in front of a software speaker is told.
+/// The messages of a software speaker for the user.
 enum SpeakerNews {
     static func tell(_ event: SpeakerEvent) {
         guard let text = text(event) else { return }
         StandardStream.output.write(PrintableText.sentence(text) + "\n")
     }
 
-    /// Nil for what only the record is interested in.
+    /// Returns the message of an event; nil for events that are only recorded.
     static func text(_ event: SpeakerEvent) -> String? {
         switch event {
         case .connected(let from): "\(from) connected"

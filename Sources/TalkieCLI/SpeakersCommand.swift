@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import TalkieApp
 
-/// `talkie speakers`: speakers found, what each can do, how it would be driven.
+/// `talkie speakers`: lists the speakers found, their abilities and their routes.
 struct SpeakersCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "speakers",

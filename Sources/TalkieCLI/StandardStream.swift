@@ -1,13 +1,13 @@
 internal import Glibc
 internal import MediaCore
 
-/// Standard output or error, written whole and at once.
+/// Standard output or standard error, written unbuffered.
 enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    /// Writes all of the text. Returns false when the other end is closed, or standard error is not read for two seconds: the end of
-    /// the program does not wait for it.
+    /// Writes the whole text. Returns false if the other end is closed, or if standard error is not read for two
+    /// seconds, so that the program can end.
     @discardableResult
     func write(_ text: String) -> Bool {
         if self == .error {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import MediaCore
 
-/// `talkie`: the root that holds the commands.
+/// `talkie`: the root command.
 struct TalkieCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "talkie",

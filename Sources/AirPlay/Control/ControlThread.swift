@@ -1,17 +1,16 @@
 internal import MediaCore
 
-/// The one thread that speaks to a speaker on its request channel. Jobs run one after the other; between them it
-/// keeps the session alive.
+/// The thread that sends all requests to one speaker. Jobs run in order; between them it keeps the session alive.
 ///
-/// The session's state is made on the thread and handed to jobs only, so it needs no lock. Where the system gives no thread it is
-/// closed from the beginning, and every job fails with the reason.
+/// The session state is created on the thread and only passed to jobs, so it needs no lock. If the system provides no
+/// thread, it is closed from the start and every job fails with the reason.
 final class ControlThread: Sendable {
     typealias Job = @Sendable (SessionCore) -> Void
 
     private struct Queue {
         var jobs: [Job] = []
         var isClosed = false
-        /// Why there is no thread.
+        /// Why the thread could not be started.
         var refusal: ExhaustionError?
     }
 
@@ -44,13 +43,13 @@ final class ControlThread: Sendable {
         }
     }
 
-    /// Why no job is taken.
+    /// The error of jobs that are not accepted.
     private var refusal: AirPlayError {
         queue.withLock { $0.refusal }.map { AirPlayError($0) }
             ?? AirPlayError(.outOfOrder, "This session has been ended; make a new one.")
     }
 
-    /// Adds a job; returns at once. False when the thread has been closed: the job will not run.
+    /// Queues a job. Returns at once; false if the thread is closed and the job will not run.
     @discardableResult
     func post(_ job: @escaping Job) -> Bool {
         let accepted = queue.withLock { queue in
@@ -62,7 +61,7 @@ final class ControlThread: Sendable {
         return accepted
     }
 
-    /// Runs a job and waits for its result; as long as the jobs before it and its own requests take.
+    /// Runs a job and blocks for its result: until all earlier jobs and its own requests have finished.
     func perform<Result: Sendable>(
         _ body: @escaping @Sendable (SessionCore) throws(AirPlayError) -> Result
     ) throws(AirPlayError) -> Result {
@@ -80,13 +79,13 @@ final class ControlThread: Sendable {
         return try result.get()
     }
 
-    /// Lets the jobs already added run and the thread end, without waiting for it.
+    /// Ends the thread after the queued jobs, without blocking.
     func closeWithoutWaiting() {
         queue.withLock { $0.isClosed = true }
         arrival.raise()
     }
 
-    /// Lets the jobs already added run, then ends the thread and waits for it. Never call it on the thread itself.
+    /// Ends the thread after the queued jobs and joins it. Must not be called on the thread itself.
     func close() {
         closeWithoutWaiting()
         thread.withLock({ $0 })?.join()

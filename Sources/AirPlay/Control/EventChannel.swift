@@ -2,20 +2,24 @@ internal import AirPlayWire
 internal import MediaCore
 internal import Sockets
 
-/// The connection on which a speaker tells its news. Each message is answered at once, on a thread of its own:
-/// some speakers wait for the answer before they go on, others hang up after 25 s without one.
+/// The connection on which a speaker sends events.
+///
+/// Each message is acknowledged at once on a separate thread: some speakers block until then, others disconnect after
+/// 25 s.
 final class EventChannel: Sendable {
-    /// What came.
+    /// An event of the channel.
     enum Event: Sendable {
         case message(PropertyList)
-        /// Nothing more comes, and why.
+        /// The channel has ended, with the reason.
         case ended(AirPlayError)
     }
 
     private let socket: TCPSocket
     private let thread: WorkerThread
 
-    /// - Throws: when the system gives no thread; the socket is let go.
+    /// Starts the thread. `handler` is called on it.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread; the socket is released.
     init(
         socket: TCPSocket, keys: ChannelKeys, handler: @escaping @Sendable (Event) -> Void
     ) throws(ExhaustionError) {
@@ -32,13 +36,13 @@ final class EventChannel: Sendable {
         }
     }
 
-    /// Ends the channel and waits for its thread.
+    /// Closes the connection and joins the thread.
     func close() {
         socket.interrupt()
         thread.join()
     }
 
-    /// Returns when the speaker hangs up or takes no answer.
+    /// Returns when the speaker disconnects or does not accept a response.
     private static func run(
         _ socket: TCPSocket, _ keys: ChannelKeys, _ handler: (Event) -> Void
     ) throws(WireError) {
@@ -46,7 +50,7 @@ final class EventChannel: Sendable {
         var sealer = HAPFrameSealer(key: keys.write)
         var parser = RTSPParser()
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        // ignored: the end of the channel, however it comes; the session notices its own.
+        // ignored: every end of the channel is handled alike; the request connection detects its own.
         while let count = try? socket.receive(into: &buffer, deadline: nil), count > 0 {
             parser.append(try opener.open(buffer[..<count]))
             while let message = try parser.next() {
@@ -54,7 +58,7 @@ final class EventChannel: Sendable {
                 var answer = RTSPResponse(status: 200, version: request.version)
                 if let number = request.headers["CSeq"] { answer.headers.append("CSeq", number) }
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
-                // ignored: the same.
+                // ignored: see above.
                 guard (try? socket.sendAll(sealer.seal(answer.encoded()), deadline: deadline)) != nil else { return }
                 if let list = try? PropertyList(binary: request.body) { handler(.message(list)) }
             }

@@ -2,10 +2,11 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// Speakers that play one sound together: one group name, and a list of addresses that each of them is told whenever
-/// one comes or goes. Any thread.
+/// Speakers that play in sync: a group identifier, and a peer list that each member receives on every change.
+///
+/// Callable from any thread.
 package final class PTPPeerGroup: Sendable {
-    /// An upper-case UUID.
+    /// The group identifier, an upper-case UUID.
     package let identifier = UniqueName.uuid()
 
     private struct Member: Sendable {
@@ -22,13 +23,13 @@ package final class PTPPeerGroup: Sendable {
 
     package init() {}
 
-    /// Everybody's address, in the same order for everybody.
+    /// The addresses of all members, in the same order for each member.
     var addresses: [IPv4Address] {
         let all = members.withLock { $0.map(\.address) }
         return Set(all).sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// A session is about to share our clock; the others hear of it.
+    /// Adds a session that is about to share our clock; the other members receive the new list.
     func add(_ session: AirPlaySession, at address: IPv4Address) {
         change {
             $0.removeAll { $0.session == nil || $0.session === session }
@@ -36,7 +37,7 @@ package final class PTPPeerGroup: Sendable {
         }
     }
 
-    /// A session has ended or was lost; the others hear of it.
+    /// Removes a session that ended or was lost; the other members receive the new list.
     func remove(_ session: AirPlaySession) {
         change { $0.removeAll { $0.session == nil || $0.session === session } }
     }

@@ -2,25 +2,25 @@ internal import AirPlayWire
 internal import MediaCore
 internal import Sockets
 
-/// The request channel to one speaker: one request in flight, each with a deadline, encrypted once there are keys.
+/// The request channel to one speaker: one request at a time, each with a deadline; encrypted once keys are set.
 ///
-/// Used by one thread. After an error other than `timedOut` while waiting for an answer it is broken for good.
+/// Used by one thread. After any error except `timedOut` while waiting for a response it stays broken.
 final class RTSPConnection {
     let socket: TCPSocket
     private let identity: SenderIdentity
     private let activeRemote = UInt32.random(in: 1 ... .max)
     private var sequence = 0
-    /// The speaker has numbered an answer, so an answer without a number is none of its.
+    /// Whether a response has carried a CSeq; later responses without one are ignored.
     private var isNumbering = false
     private var sealer: HAPFrameSealer?
     private var opener: HAPFrameOpener?
     private var parser = RTSPParser()
     private var buffer = [UInt8](repeating: 0, count: 16 << 10)
     private(set) var isBroken = false
-    /// When the speaker answered last, be it late and to a request that was given up.
+    /// The instant of the last response, including late ones to timed-out requests.
     private(set) var lastAnswer = HostInstant.now
 
-    /// Receivers refuse an agent below about 300, and one changes its latency rule below 371.
+    /// Receivers refuse versions below about 300; one changes its latency rule below 371.
     static let userAgent = "AirPlay/670.6.2"
 
     init(socket: TCPSocket, identity: SenderIdentity) {
@@ -28,13 +28,13 @@ final class RTSPConnection {
         self.identity = identity
     }
 
-    /// Nothing more is asked on it.
+    /// Marks the connection as broken: no more requests are sent.
     func abandon() { isBroken = true }
 
-    /// From the next byte on everything is encrypted, in both directions.
+    /// Encrypts both directions from the next byte on.
     ///
-    /// - Throws: when the speaker has said more than it was asked: read later, it would pass for an encrypted answer, and
-    ///   anybody on the way may have said it. The connection is broken then.
+    /// - Throws: `protocolViolation` if unrequested bytes have been received. They would be taken for an encrypted
+    ///   response, and could come from an attacker. The connection is broken then.
     func encrypt(with keys: ChannelKeys) throws(AirPlayError) {
         guard !parser.isPartial else {
             isBroken = true
@@ -46,7 +46,7 @@ final class RTSPConnection {
         opener = HAPFrameOpener(key: keys.read)
     }
 
-    /// Sends a request and waits for its answer, whatever its status.
+    /// Sends a request and returns its response, regardless of the status.
     func exchange(
         _ method: String, _ target: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
     ) throws(AirPlayError) -> RTSPResponse {
@@ -64,7 +64,7 @@ final class RTSPConnection {
         do {
             try socket.sendAll(wire, deadline: deadline)
         } catch {
-            // Part of it may be out: the speaker would read the next request as its rest.
+            // The request may be partly sent: the speaker would parse the next one as its remainder.
             isBroken = true
             throw AirPlayError(error)
         }
@@ -76,20 +76,20 @@ final class RTSPConnection {
             while let message = try parsed({ (parser) throws(WireError) in try parser.next() }) {
                 lastAnswer = .now
                 guard case .response(let response) = message else { continue }
-                // Some receivers do not number.
+                // Some receivers omit CSeq.
                 guard let number = response.sequence else {
                     if isNumbering { continue }
                     return response
                 }
                 isNumbering = true
                 if number == sequence { return response }
-                // Late answers to requests that were given up are read and forgotten.
+                // Late responses to timed-out requests are discarded.
                 guard number < sequence else {
                     isBroken = true
                     throw AirPlayError(.protocolViolation, "The speaker answers what it was not asked.")
                 }
             }
-            // Bytes that never end must not keep us any longer than silence.
+            // Endless input must not block longer than silence.
             guard HostInstant.now < deadline else {
                 isBroken = true
                 throw AirPlayError(.protocolViolation, "The speaker talks without end and does not answer.")
@@ -132,7 +132,9 @@ final class RTSPConnection {
 }
 
 extension RTSPResponse {
-    /// The answer when it is a success, else what the speaker's status means for the user.
+    /// Returns the response if it is successful; otherwise throws the error for its status.
+    ///
+    /// - Parameter what: The action, for the error message.
     func accepted(_ what: String) throws(AirPlayError) -> RTSPResponse {
         switch status {
         case 200..<300: return self
@@ -154,7 +156,7 @@ extension RTSPResponse {
         }
     }
 
-    /// The body as a property list; an empty body is an empty dictionary.
+    /// Returns the body as a property list; an empty body is an empty dictionary.
     func propertyList() throws(AirPlayError) -> PropertyList {
         guard !body.isEmpty else { return [:] }
         do {

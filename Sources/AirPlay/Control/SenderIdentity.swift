@@ -1,22 +1,24 @@
 package import PTP
 
-/// Who this installation is to speakers: eight bytes from which every identity on the wire derives.
+/// The identity of this installation: eight bytes from which all identifiers in the protocol derive.
 ///
-/// The PTP clock, the device id, the MAC-shaped address and the remote-control id are all the same bytes, so that a
-/// receiver that compares them never finds two senders in one.
+/// The PTP clock identity, device ID, MAC-shaped address and remote-control ID are the same bytes. A receiver that
+/// compares them never sees two senders.
 package struct SenderIdentity: Hashable, Sendable {
     package let clock: ClockIdentity
-    /// What speakers show as the sender.
+    /// The sender name displayed by speakers.
     package let name: String
 
-    /// - Parameter rawValue: kept for the life of the installation; 0 is not an identity.
+    /// Creates an identity.
+    ///
+    /// - Parameter rawValue: Constant for the lifetime of the installation; 0 is replaced by 1.
     package init(rawValue: UInt64, name: String) {
         clock = ClockIdentity(rawValue: rawValue == 0 ? 1 : rawValue)
         self.name = name
     }
 
-    /// A new identity. The locally administered bit is set and the group bit clear (IEEE 802, section 8.2), so that
-    /// the address never collides with a real one.
+    /// Returns a random identity. The locally administered bit is set and the group bit clear (IEEE 802, section 8.2),
+    /// so it cannot collide with a real MAC address.
     package static func random(name: String) -> SenderIdentity {
         let random = UInt64.random(in: 0 ... .max)
         return SenderIdentity(rawValue: (random & ~(0x03 << 56)) | (0x02 << 56), name: name)
@@ -29,17 +31,17 @@ package struct SenderIdentity: Hashable, Sendable {
         }
     }
 
-    /// `A1:B2:…`, eight bytes.
+    /// Eight bytes as `A1:B2:…`.
     var deviceID: String { bytes.joined(separator: ":") }
-    /// `A1:B2:…`, six bytes.
+    /// The first six bytes as `A1:B2:…`.
     var macAddress: String { bytes.prefix(6).joined(separator: ":") }
-    /// Sixteen upper-case digits.
+    /// Sixteen upper-case hexadecimal digits.
     package var remoteControlID: String { bytes.joined() }
 }
 
-/// Names that must not be met twice.
+/// Generates unique identifiers.
 enum UniqueName {
-    /// An upper-case UUID of random bits (RFC 9562, section 5.4).
+    /// Returns a random upper-case UUID (RFC 9562, section 5.4).
     static func uuid() -> String {
         let high = UInt64.random(in: 0 ... .max) & ~0xF000 | 0x4000
         let low = UInt64.random(in: 0 ... .max) & ~(0xC0 << 56) | (0x80 << 56)

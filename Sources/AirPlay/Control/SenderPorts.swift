@@ -2,14 +2,15 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// The UDP ports at which speakers reach this computer, besides those of PTP: requests for lost packets, and questions
-/// about the time. A few and always the same, so that a firewall can be told.
+/// The UDP ports for incoming retransmit and timing requests, besides those of PTP.
+///
+/// The range is small and fixed so that a firewall can allow it.
 package enum SenderPorts {
-    /// Two for each of sixteen speakers. Above what Linux gives out by itself (ip_local_port_range ends at 60999) and
-    /// inside what everybody may use (RFC 6335, section 6).
+    /// Two ports for each of sixteen speakers. Above the ephemeral ports of Linux (ip_local_port_range ends at 60999)
+    /// and inside the dynamic ports of RFC 6335, section 6.
     package static let range: ClosedRange<UInt16> = 62319...62350
 
-    /// A socket on the first free port of the range; on any other when all are taken.
+    /// Returns a socket on the first free port of the range, or on any port if all are in use.
     static func open(on address: IPv4Address) throws(PTPError) -> DatagramSocket {
         for port in range {
             do {

@@ -2,12 +2,12 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// The clock that a session's speaker plays by: the one that it is served, and by whom, or its own.
+/// The clock that synchronizes a session's speaker: ours by PTP or NTP, or the speaker's own.
 enum SessionClock: Sendable {
     case ptp(PTPInstance, peer: IPv4Address)
     case ntp(TimingResponder)
 
-    /// How far the speaker is with it, and from when on it is ready as far as that can be said.
+    /// The synchronization state, and the instant from which the speaker is ready, if known.
     var state: (readiness: ClockReadiness, ready: HostInstant?) {
         switch self {
         case .ptp(let instance, let address):
@@ -17,7 +17,7 @@ enum SessionClock: Sendable {
         }
     }
 
-    /// The instant, on the machine's clock, at which the speaker last asked for the time or sent its own; nil before.
+    /// When the speaker last sent a timing request or its own time, on the machine's clock; nil before the first.
     var lastSign: HostInstant? {
         let (clock, signs): (any HostClock, [HostInstant?]) =
             switch self {
@@ -31,8 +31,7 @@ enum SessionClock: Sendable {
         return signs.compactMap { $0 }.max().map(clock.machineInstant(of:))
     }
 
-    /// What moments given to the speaker are written on; nil while it insists on a clock that is not known yet, or that
-    /// cannot be followed.
+    /// The timeline of instants sent to the speaker; nil while its own clock is unknown or cannot be followed.
     var timeline: PTPTimeline? {
         switch self {
         case .ptp(let instance, let address): instance.timeline(for: address)
@@ -40,26 +39,26 @@ enum SessionClock: Sendable {
         }
     }
 
-    /// The speaker insists on its own clock.
+    /// Whether the speaker's own clock is followed.
     var isFollowed: Bool {
         guard case .ptp(let instance, let address) = self else { return false }
         return instance.peer(address)?.isFollowed ?? false
     }
 
-    /// Times come in the speaker's name that are not believed.
+    /// Whether time messages in the speaker's name are rejected because they do not match its known clock.
     var isDoubted: Bool {
         guard case .ptp(let instance, let address) = self else { return false }
         return instance.peer(address)?.isDoubted(at: instance.served.clock.now) ?? false
     }
 
-    /// Whether the speaker measures our clock by asking, now or in an earlier session, or needs no clock of ours.
+    /// Whether the speaker measures our clock by requests, now or in an earlier session, or does not use our clock.
     var isAsked: Bool {
         guard case .ptp(let instance, let address) = self else { return true }
         guard let peer = instance.peer(address) else { return false }
         return peer.isFollowed || peer.readiness.probes > 0 || peer.readiness.isKnownToProbe
     }
 
-    /// What the speaker is told to add to our time for the way it takes.
+    /// The path delay that the speaker is told to add to our time.
     var pathCorrection: Duration {
         guard case .ptp(let instance, let address) = self else { return .zero }
         return instance.peer(address)?.correctionInForce ?? .zero

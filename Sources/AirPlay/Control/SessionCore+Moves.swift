@@ -3,16 +3,18 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-// A speaker, or this computer, that changes its address in mid-film.
+// Address changes of the speaker or of this computer during playback.
 extension SessionCore {
     private static let lookInterval: Duration = .milliseconds(250)
-    /// Within so long a speaker answers whose connection is still good.
+    /// A speaker whose connection still works responds within this time.
     private static let glance: Duration = .milliseconds(300)
 
-    /// Looks whether speaker and computer are where they were. When one is not, and the speaker no longer answers, nobody
-    /// will on this connection: a new one is quicker than waiting for it.
+    /// Checks whether the address of the speaker or of this computer has changed.
     ///
-    /// - Returns: a sentence about what has moved, when the session is lost by it.
+    /// After a change, a speaker that does not respond will not do so on this connection: a new one is faster than the
+    /// timeout.
+    ///
+    /// - Returns: A sentence about the change if the session is lost by it.
     func lookForMove() -> String? {
         nextLook = host.now.advanced(by: Self.lookInterval)
         guard let connection else { return nil }
@@ -24,7 +26,7 @@ extension SessionCore {
         }
         guard move != survivedMove else { return nil }
         let before = connection.lastAnswer
-        // ignored: only whether an answer came counts.
+        // ignored: only `lastAnswer` matters.
         _ = try? connection.exchange("POST", "/feedback", timeout: Self.glance)
         if connection.lastAnswer == before { return move }
         survivedMove = move

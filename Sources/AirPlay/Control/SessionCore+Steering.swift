@@ -4,17 +4,17 @@ internal import PTP
 internal import Sockets
 
 extension SessionCore {
-    /// Sets the loudness; speakers that refuse it are left as they are.
+    /// Sets the volume in dB. The response status is ignored: a speaker that refuses keeps its volume.
     func setVolume(decibels: Double) throws(AirPlayError) {
         _ = try exchange(
             "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
             body: TextParameters.volume(decibels: decibels), timeout: Deadline.request)
     }
 
-    /// More characters no display has, and a file may call itself anything.
+    /// No display shows more characters, and a title in a file is unbounded.
     private static let longestTitle = 250
 
-    /// Titles; some speakers are silent until they have seen any.
+    /// Sets the title; some speakers are silent until they receive one.
     func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
         _ = try exchange(
             "SET_PARAMETER",
@@ -23,21 +23,21 @@ extension SessionCore {
             timeout: Deadline.metadata)
     }
 
-    /// Why the speaker can never be started: it insists on its clock while another speaker's is followed.
+    /// Whether the speaker can never start: it requires its own clock while another speaker's clock is followed.
     var isTurnedAway: Bool {
         guard let ptp, let remote else { return false }
         return ptp.isTurnedAway(remote)
     }
 
-    /// The speaker takes no start on our clock: it is left to its own. False when that was tried already.
+    /// Leaves the speaker to its own clock because it accepts no start on ours. Returns false if that was tried before.
     func yieldClock() -> Bool {
         guard let ptp, let remote else { return false }
         return ptp.yield(to: remote)
     }
 
-    /// The frame `position` is heard at `instant`, and the others before and after it.
+    /// Starts playback so that the frame `position` is heard at `instant`.
     ///
-    /// - Returns: the moment as the speaker was told it, and on what.
+    /// - Returns: The anchor instant as sent to the speaker, and its timeline.
     func play(
         _ position: RTPTimestamp, at instant: HostInstant
     ) throws(AirPlayError) -> (moment: PTPInstant, timeline: PTPTimeline) {
@@ -66,7 +66,7 @@ extension SessionCore {
         return (moment, timeline)
     }
 
-    /// The line that a buffered speaker plays by, told by another frame of it.
+    /// Renews the anchor of a buffered stream by another frame of the same timeline.
     func renew(
         _ position: RTPTimestamp, at moment: PTPInstant, on timeline: PTPTimeline
     ) throws(AirPlayError) {
@@ -88,18 +88,20 @@ extension SessionCore {
         _ = try response.accepted("start")
     }
 
-    /// Shairport Sync (git 20260518 and before 6003f8f9 of 30 May 2026) sets the anchor of a first start and only then
-    /// its flag that playing is allowed. A thread that looks every millisecond whether there is an anchor divides by the
-    /// stream's rate, which it does not know yet, when it finds the one without the other: in one start of ten the
-    /// process ends (SIGFPE). With the flag set before, it reads its first packet instead, and the rate with it.
+    /// Sets the speaker's playing flag before the first anchor, a workaround for a crash of Shairport Sync.
+    ///
+    /// Affected: git 20260518 and all before 6003f8f9 of 30 May 2026. They set the anchor of a first start before the
+    /// flag that allows playing. A thread that polls for the anchor every millisecond then divides by the stream's
+    /// rate, which is still unknown. One start in ten ends the process (SIGFPE). With the flag set first, the thread
+    /// reads a packet and thereby the rate.
     private func allowPlaying() throws(AirPlayError) {
         guard traits.isShairportSync, !hasAllowedPlaying else { return }
         hasAllowedPlaying = true
-        // Whatever it answers: the start itself follows.
+        // The response is ignored: the start follows in any case.
         _ = try request("SETRATEANCHORTIME", SessionRequests.allowPlaying(), timeout: Deadline.request)
     }
 
-    /// Silence at once; the sound already sent is kept.
+    /// Pauses at once; sent packets are kept.
     func pause() throws(AirPlayError) {
         if let ptp, let remote { ptp.setPlaying(false, for: remote) }
         isPlaying = false
@@ -108,9 +110,11 @@ extension SessionCore {
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
     }
 
-    /// A speaker that does not measure the path takes our time to be as old as it was when it left; half the
-    /// shortest round trip of the TCP connections puts that right as far as the way there is like the way back. The
-    /// kernel's figure and not one of `/feedback`: it holds no process's time, and every segment of sound renews it.
+    /// Sets the path delay for speakers that do not measure it: half the shortest TCP round trip.
+    ///
+    /// Without it such a speaker assumes that our time arrives without delay. The value is exact if both directions
+    /// have equal delay. The kernel's figure is used instead of that of `/feedback`: it excludes scheduling, and every
+    /// audio segment updates it.
     func measurePath() {
         guard let ptp, let remote, let connection else { return }
         let trips = [connection.socket.shortestRoundTrip, shared.writer?.shortestRoundTrip].compactMap { $0 }
@@ -118,7 +122,7 @@ extension SessionCore {
         ptp.setPathCorrection(shortest / 2, for: remote)
     }
 
-    /// A realtime stream has no pause: what the speaker holds is taken back, and sent again for the next start.
+    /// Stops a realtime stream, which has no pause: buffered packets are flushed and sent again at the next start.
     func stop(_ sender: RealtimeSender, timeout: Duration = Deadline.request) throws(AirPlayError) {
         sender.halt()
         isPlaying = false
@@ -129,7 +133,7 @@ extension SessionCore {
         ).accepted("forget its queue")
     }
 
-    /// Everything before this packet is forgotten; a new `play` is needed.
+    /// Discards all packets before this one; a new `play` is required.
     func flush(until position: PacketStore.Position) throws(AirPlayError) {
         if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
         isPlaying = false
@@ -139,7 +143,7 @@ extension SessionCore {
         ).accepted("forget its queue")
     }
 
-    /// The packets between two numbers are left out when they come up; what lies before plays on.
+    /// Makes the speaker skip the packets between two sequence numbers; earlier ones are played.
     func forget(from first: PacketStore.Position, until next: PacketStore.Position) throws(AirPlayError) {
         let body = SessionRequests.flush(
             fromSequence: first.sequence, fromTimestamp: first.timestamp, untilSequence: next.sequence,
@@ -147,8 +151,9 @@ extension SessionCore {
         _ = try request("FLUSHBUFFERED", body, timeout: Deadline.request).accepted("leave out what was queued")
     }
 
-    /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet
-    /// is no longer kept, nor any later one.
+    /// Sends again from the packet that contains `timestamp`; the speaker discards its buffer.
+    ///
+    /// Returns false if neither that packet nor a later one is kept.
     func rewind(to timestamp: RTPTimestamp, gap: Int64) throws(AirPlayError) -> Bool {
         guard let writer = shared.writer else { return false }
         writer.halt()

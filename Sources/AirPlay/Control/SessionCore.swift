@@ -3,24 +3,24 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// The state of one session, and the requests that change it. Lives on the control thread.
+/// The state of one session and the requests that change it. Used only on the control thread.
 final class SessionCore {
-    /// What must happen within how long (measured on receivers by others; see each request's own slowness).
+    /// Request timeouts (based on receivers measured by others; each request has its own typical delay).
     enum Deadline {
         static let request: Duration = .seconds(2)
         static let setUp: Duration = .seconds(8)
         static let events: Duration = .seconds(2)
         static let eventsPause: Duration = .milliseconds(50)
         static let metadata: Duration = .seconds(5)
-        /// Short, so that what else is due is not late; a later answer counts all the same.
+        /// Short, so that other due work is not delayed; a later response still counts.
         static let keepAlive: Duration = .seconds(1)
         static let tearDown: Duration = .milliseconds(500)
         static let glance: Duration = .milliseconds(100)
     }
 
-    /// A session without news for longer is ended by receivers.
+    /// Receivers end a session that is idle for longer.
     private static let keepAliveInterval: Duration = .seconds(2)
-    /// A speaker that has not understood our clock by then never will on this route.
+    /// A speaker that is not synchronized with our clock by then never will be on this route.
     private static let clockPatience: Duration = .seconds(8)
 
     let configuration: AirPlaySession.Configuration
@@ -40,24 +40,24 @@ final class SessionCore {
             hasAllowedPlaying = false
         }
     }
-    /// What the speaker says it is.
+    /// The traits of the speaker, updated by `/info`.
     private(set) var traits: SpeakerTraits
-    /// The stream was started before, or the speaker was told that it will be.
+    /// Whether the stream was started before, or the speaker's playing flag is set.
     var hasAllowedPlaying = false
     private var streamSetUp: HostInstant?
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
-    /// This computer's clock. Connections have deadlines of their own, by the machine's.
+    /// This computer's clock. Connection deadlines use the machine's clock.
     var host: any HostClock { clocks.clock }
-    /// The speaker was given a line and not told to stop since.
+    /// Whether the speaker has an anchor and was not stopped since.
     var isPlaying = false
-    /// What the owner wants done between requests; the next moment it wants to be called again, or nil.
+    /// Called between requests. Returns the next instant at which to call it, or nil.
     var attend: ((SessionCore) -> HostInstant?)?
     private var nextKeepAlive = HostInstant(nanoseconds: .max)
     private var nextAttention = HostInstant(nanoseconds: .max)
     /// When `lookForMove` is due.
     var nextLook = HostInstant(nanoseconds: .max)
-    /// The move after which the speaker answered all the same.
+    /// The address change after which the speaker still responded.
     var survivedMove: String?
     private var suspensions: SuspensionWatch
 
@@ -69,29 +69,30 @@ final class SessionCore {
         suspensions = SuspensionWatch(clocks.clock)
     }
 
-    /// How far the speaker is with our clock.
+    /// The synchronization state of the speaker's clock, and when it is ready, if known.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
 
-    /// The speaker insists on a clock of its own.
+    /// Whether the speaker's own clock is followed.
     var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
 
-    /// Times come in the speaker's name that are not believed.
+    /// Whether time messages in the speaker's name are rejected.
     var isClockDoubted: Bool { shared.clock?.isDoubted ?? false }
 
-    /// What moments given to the speaker are written on; nil while that is not known.
+    /// The timeline of instants sent to the speaker; nil while unknown.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
-    /// What tells that a speaker plays on: bytes of a buffered stream leave as it reads. Nil where nothing waits to
-    /// leave; constant on realtime streams, which leave whether anybody listens or not.
+    /// The number of sent bytes, which shows that a speaker plays: a buffered stream is sent as fast as it reads.
+    ///
+    /// Nil if no packet waits. Constant for realtime streams, which are sent whether received or not.
     var flowingBytes: Int64? {
         guard configuration.route == .buffered, let writer = shared.writer else { return 0 }
         return writer.store.waiting == 0 ? nil : writer.sentBytes
     }
 
-    /// How early the speaker must be told of a start.
+    /// The minimum times for start commands.
     var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
 
-    /// The session is of no more use; a new one may be.
+    /// Ends the session as lost; a new one may succeed.
     func lose(_ reason: String) { shared.fail(AirPlayError(.lost, reason)) }
 
     /// When the stream was set up.
@@ -101,7 +102,7 @@ final class SessionCore {
 
     // MARK: Set-up
 
-    /// Connects, pairs, and sets the session up as far as it goes without a stream.
+    /// Connects, pairs, and sets up the session without a stream.
     func connect(yieldingTo busy: StatusFlags) throws(AirPlayError) -> ReceiverInfo {
         guard connection == nil else { throw AirPlayError(.outOfOrder, "The session is connected already.") }
         let address = try TCPSocket.speaker(named: configuration.address.host)
@@ -127,7 +128,7 @@ final class SessionCore {
         return info
     }
 
-    /// Before pairing, so that the clock is old when the speaker is told of it.
+    /// Starts serving time before pairing, so that the clock is already running when the speaker is told of it.
     private func serveTime(_ socket: TCPSocket) throws(PTPError) {
         guard configuration.route.needsPTP else {
             let timing = try TimingResponder(on: socket.local, for: socket.remote, telling: clocks.served)
@@ -142,7 +143,7 @@ final class SessionCore {
         shared.setClock(.ptp(ptp, peer: socket.remote))
     }
 
-    /// Encrypts the connection; a new one when a way of pairing was refused on the old.
+    /// Encrypts the connection, or a new one if a pairing method was refused on the first.
     private func pair(_ first: RTSPConnection, _ info: ReceiverInfo) throws(AirPlayError) -> RTSPConnection {
         let configuration = configuration
         let remote = first.socket.remote
@@ -185,8 +186,9 @@ final class SessionCore {
         schedule()
     }
 
-    /// Connects to the speaker's event port, where it has one. Some begin to listen only after they have announced it; a
-    /// speaker that never does plays without, and what it would have told shows in its answers.
+    /// Connects to the speaker's event port, if any. Some speakers start listening only after announcing it.
+    ///
+    /// A speaker that never listens is used without events; its responses reveal failures.
     private func listenToEvents(
         on port: UInt16?, at remote: IPv4Address, _ secret: SecretBytes
     ) throws(AirPlayError) {
@@ -194,7 +196,7 @@ final class SessionCore {
         let deadline = HostInstant.now.advanced(by: Deadline.events)
         var socket: TCPSocket?
         while socket == nil {
-            // ignored: repeated until the deadline; the session does without events after that.
+            // ignored: retried until the deadline; after that the session works without events.
             socket = try? TCPSocket.speaker(at: remote, port: port, deadline: deadline)
             if socket != nil || .now >= deadline { break }
             HostInstant.now.advanced(by: Deadline.eventsPause).sleep()
@@ -213,7 +215,7 @@ final class SessionCore {
         }
     }
 
-    /// Sets up the route's stream and its way to the speaker.
+    /// Sets up the stream of the route and its sender.
     func startStream(
         _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
@@ -222,7 +224,7 @@ final class SessionCore {
         }
         let local = connection.socket.local
         let remote = connection.socket.remote
-        // Before the stream's SETUP, as Apple's senders do: some speakers stay silent in the other order.
+        // RECORD precedes the stream's SETUP, as in Apple's senders: some speakers stay silent otherwise.
         _ = try exchange("RECORD", timeout: Deadline.setUp).accepted("record")
         let control = try datagramSocket { () throws(PTPError) in try SenderPorts.open(on: local) }
         let key = ChannelKeys.audio(from: secret)
@@ -237,7 +239,7 @@ final class SessionCore {
         let setup: StreamSetup
         do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
         if let ptp {
-            // Before the speaker begins to listen to our clock.
+            // Set before the speaker starts to use our clock.
             measurePath()
             ptp.noteStreamSetUp(remote)
             _ = try tellPeers(connection).accepted("share our clock")
@@ -257,7 +259,7 @@ final class SessionCore {
             guard let controlPort = setup.controlPort, controlPort != 0 else {
                 throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
             }
-            // Nothing comes in here.
+            // Send-only: nothing is received on this socket.
             let data = try datagramSocket { () throws(PTPError) in try PTPPorts.open(local, 0) }
             let ends = RealtimeSender.Ends(
                 control: control, data: data, remote: remote, dataPort: setup.dataPort,
@@ -294,7 +296,7 @@ final class SessionCore {
             "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request)
     }
 
-    /// Tells the speaker who plays now, when that has changed.
+    /// Sends the changed peer list to the speaker.
     func sharePeers() throws(AirPlayError) {
         guard let connection, stream != nil, ptp != nil else { return }
         _ = try tellPeers(connection)
@@ -302,7 +304,7 @@ final class SessionCore {
 
     // MARK: End
 
-    /// Silences the speaker, gives it back and closes every connection. Never fails: what does not answer is left.
+    /// Pauses and releases the speaker and closes all connections. Never fails: missing responses are ignored.
     func end() {
         shared.expectEnd()
         isAlive = false
@@ -310,13 +312,13 @@ final class SessionCore {
         schedule()
         if let connection, !connection.isBroken, secret != nil {
             if stream != nil, configuration.route == .buffered {
-                // ignored: the session ends whether the speaker answers or not.
+                // ignored: the session ends whether the speaker responds or not.
                 _ = try? request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.tearDown)
             }
-            // Before the tear-down: a packet that comes after it may be an error to the speaker.
-            // ignored: the same.
+            // Before TEARDOWN: a later packet may be an error to the speaker.
+            // ignored: see above.
             if let sender = shared.writer as? RealtimeSender { try? stop(sender, timeout: Deadline.tearDown) }
-            // ignored: the same; the closed connection ends it at the speaker.
+            // ignored: see above; the closed connection ends the session at the speaker.
             _ = try? request("TEARDOWN", SessionRequests.tearDown(), timeout: Deadline.tearDown)
         }
         shared.writer?.close()
@@ -335,7 +337,7 @@ final class SessionCore {
         timing = nil
     }
 
-    /// What this session shows about the speaker's way with clocks.
+    /// Records what this session revealed about the speaker's clock behaviour.
     private func noteExperience() {
         let lessons = configuration.lessons
         if let ptp, let remote, let peer = ptp.peer(remote) { lessons.learn(SpeakerExperience(of: peer)) }
@@ -345,7 +347,7 @@ final class SessionCore {
 
     // MARK: Between requests
 
-    /// Calls the owner's `attend` as soon as nothing else is to do.
+    /// Schedules a call of `attend` as soon as the queue is empty.
     func requestAttention() {
         nextAttention = host.now
         schedule()
@@ -355,6 +357,7 @@ final class SessionCore {
         nextTick = min(isAlive ? min(nextKeepAlive, nextLook) : HostInstant(nanoseconds: .max), nextAttention)
     }
 
+    /// Performs all due periodic work: suspension and address checks, `attend`, keep-alive.
     func tick() {
         if isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
         if isAlive, host.now >= nextLook, let move = lookForMove() {
@@ -369,34 +372,39 @@ final class SessionCore {
         if isAlive, now >= nextKeepAlive {
             keepAlive()
             measurePath()
-            // The clock's state is looked at, too.
+            // The clock state is checked at the same interval.
             nextAttention = host.now
             nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
         }
         schedule()
     }
 
-    /// The computer was suspended: the speaker may have ended the session long ago, and nobody would hear of it before
-    /// TCP does. Whoever does not answer now is lost at once; a new session finds out more.
+    /// Checks the speaker after a suspension of the computer.
+    ///
+    /// The speaker may have ended the session meanwhile, which TCP detects late. Without a response the session is lost
+    /// at once.
     private func lookAgain() {
         keepAlive(patience: .zero)
         nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
         nextAttention = host.now
     }
 
-    /// - Parameter patience: since the last answer; one that misses after so long is the end.
+    /// Sends a keep-alive request; the session is lost if it fails.
+    ///
+    /// - Parameter patience: Timeout since the last response; nil: the configured one. Before it, a missing response is
+    ///   ignored.
     private func keepAlive(patience: Duration? = nil) {
         let patience = patience ?? configuration.patience
         guard let connection else { return }
         defer { shared.noteAnswer(at: connection.lastAnswer) }
-        // While the network is away nothing is worth waiting for: what a person asks for shall be sent as soon as it
-        // is back, and late answers count.
+        // During an outage, waiting is useless: user requests must be sent as soon as it ends, and late responses
+        // count.
         let isAway =
             patience > .zero && HostInstant.now - connection.lastAnswer > Self.keepAliveInterval + Deadline.request
         do throws(AirPlayError) {
             let response = try connection.exchange(
                 "POST", "/feedback", timeout: isAway ? Deadline.glance : Deadline.keepAlive)
-            // Receivers without this request answer 404, which shows that they are there.
+            // Receivers without `/feedback` respond with 404, which proves that they are alive.
             if response.status == 454 { throw Self.sessionEnded }
         } catch {
             guard error.code != .timedOut || .now - connection.lastAnswer >= patience else { return }
@@ -423,7 +431,7 @@ final class SessionCore {
         defer { shared.noteAnswer(at: connection.lastAnswer) }
         do {
             let response = try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
-            // The session is gone whatever was asked.
+            // 454 means that the session no longer exists, regardless of the request.
             if response.status == 454 { shared.fail(Self.sessionEnded) }
             return response
         } catch {

@@ -2,18 +2,20 @@ internal import AirPlayWire
 internal import MediaCore
 internal import Sockets
 
-/// Comes to a secret with a speaker for one session: with stored keys, its password, or the keys everybody gets.
+/// Derives a session's shared secret from stored keys, the password, or the well-known transient code.
 struct SessionPairing {
-    /// One round trip may take this long; receivers calculate for a second.
+    /// Timeout of one round trip; receivers compute for up to a second.
     private static let timeout: Duration = .seconds(5)
 
     let configuration: AirPlaySession.Configuration
     /// Opens another connection to the same speaker.
     let reconnect: () throws(AirPlayError) -> RTSPConnection
 
-    /// - Parameter first: a fresh connection. After a refused way another one takes its place, because most speakers
-    ///   are unusable on the old one.
-    /// - Returns: the secret, and the connection it belongs to, not encrypted yet.
+    /// Runs the pairing; blocks for several round trips.
+    ///
+    /// - Parameter first: A fresh connection. It is replaced after a refused method, because most speakers then ignore
+    ///   the old one.
+    /// - Returns: The secret and its connection, not yet encrypted.
     func run(
         on first: RTSPConnection, info: ReceiverInfo
     ) throws(AirPlayError) -> (secret: SecretBytes, connection: RTSPConnection) {

@@ -3,17 +3,19 @@ internal import MediaCore
 internal import PTP
 internal import Synchronization
 
-/// What the threads of one session share: the way to its stream, and the way out for news.
+/// State shared by the threads of one session: the sender, the clock, and the event stream. Any thread.
 final class SessionShared: Sendable {
     let news: AsyncStream<AirPlaySession.News>
     private let continuation: AsyncStream<AirPlaySession.News>.Continuation
     private let stream = Lock<(any StreamWriter)?>(nil)
     private let clockState = Lock<SessionClock?>(nil)
     private let group = Lock(false)
+    /// The first failure; set once.
     private let failure = Lock<AirPlayError?>(nil)
+    /// When the last request was answered, in nanoseconds of the machine's clock.
     private let answered = Atomic<Int64>(HostInstant.now.nanoseconds)
 
-    /// A speaker without any sign of life for so long does not answer.
+    /// A speaker without any sign of life for this long is unresponsive.
     private static let answerTimeout: Duration = .seconds(5)
 
     init() {
@@ -26,7 +28,7 @@ final class SessionShared: Sendable {
 
     func tell(_ news: AirPlaySession.News) { continuation.yield(news) }
 
-    /// The session cannot go on. Only the first cause is told.
+    /// Marks the session as failed. Only the first cause is reported.
     func fail(_ error: AirPlayError) {
         let isFirst = failure.withLock { failure in
             guard failure == nil else { return false }
@@ -36,22 +38,22 @@ final class SessionShared: Sendable {
         if isFirst { continuation.yield(.lost(error)) }
     }
 
-    /// Which of our clocks the speaker listens to; nil until connected.
+    /// The clock of the speaker; nil until connected.
     var clock: SessionClock? { clockState.withLock { $0 } }
 
     func setClock(_ clock: SessionClock?) { clockState.withLock { $0 = clock } }
 
     var isLost: Bool { failure.withLock { $0 != nil } }
 
-    /// From now on an ended connection is what was asked for, and no news.
+    /// Marks the session as ended by us, so that the closed connection is not reported.
     func expectEnd() {
         failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has been ended.") }
     }
 
-    /// Notes the instant of the last answer to a request, on the machine's clock.
+    /// Records the instant of the last response, on the machine's clock.
     func noteAnswer(at instant: HostInstant) { answered.store(instant.nanoseconds, ordering: .relaxed) }
 
-    /// Returns true when the speaker has not answered a request, asked for the time or read sound for `answerTimeout`. Any thread.
+    /// Whether the speaker has sent no response, no timing request and read no audio for `answerTimeout`. Any thread.
     var isUnresponsive: Bool {
         let signs = [HostInstant(nanoseconds: answered.load(ordering: .relaxed)), clock?.lastSign, writer?.lastRead]
         return signs.compactMap { $0 }.max().map { .now - $0 >= Self.answerTimeout } ?? false

@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import Sockets
 
-/// Connections to speakers: what goes wrong is said of the speaker.
+/// Connections to speakers, with error messages about the speaker.
 extension TCPSocket {
-    /// Finds the IPv4 address of a speaker. May block for as long as the system's resolver does.
+    /// Returns the IPv4 address of a host. May block as long as the system's resolver.
     static func speaker(named host: String) throws(AirPlayError) -> IPv4Address {
         do {
             return try resolve(host)
@@ -12,6 +12,9 @@ extension TCPSocket {
         }
     }
 
+    /// Connects to a speaker; blocks until `deadline` at most.
+    ///
+    /// - Throws: `unreachable`.
     static func speaker(at address: IPv4Address, port: UInt16, deadline: HostInstant) throws(AirPlayError) -> TCPSocket
     {
         do {
@@ -30,9 +33,8 @@ extension TCPSocket {
 }
 
 extension TCPSocket.Persistence {
-    /// Requests: the next one is understood a second after the network is back. The session itself gives up
-    /// before the patience ends.
+    /// For requests: the next one arrives within a second after an outage. The session's own timeout is shorter.
     static let requests = TCPSocket.Persistence(longestPause: .seconds(1), patience: .seconds(40))
-    /// Sound, which a paused speaker need not read for hours: 15 repetitions take 39 s with these pauses.
+    /// For audio, which a paused speaker may not read for hours: 15 retransmissions take 39 s with these intervals.
     static let sound = TCPSocket.Persistence(longestPause: .seconds(3), patience: nil)
 }

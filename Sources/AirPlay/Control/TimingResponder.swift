@@ -4,8 +4,8 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// Tells one speaker the time in the manner of NTP. Must run before the session's
-/// first SETUP, because some speakers ask during it.
+/// Answers the NTP timing requests of one speaker. Must run before the session's first SETUP: some speakers send
+/// requests during it.
 final class TimingResponder: Sendable {
     private struct Exchange {
         var answers = 0
@@ -13,15 +13,15 @@ final class TimingResponder: Sendable {
         var last: HostInstant?
     }
 
-    /// After its first answer a speaker is given this long to work with it.
+    /// Settling time of a speaker after its first response.
     private static let settling: Duration = .milliseconds(100)
-    /// The slowest receiver met asks every 3 s; three questions missed are a stall.
+    /// The slowest known receiver sends a request every 3 s; three missing requests are a stall.
     private static let stall: Duration = .seconds(10)
 
-    /// Questions read before the end is looked at again.
+    /// Maximum number of requests handled between two checks for `close`.
     private static let share = 64
 
-    /// What is told: this computer's monotonic clock, bent where another speaker insists on a clock of its own.
+    /// The served time: this computer's monotonic clock, steered if another speaker's clock is followed.
     let served: ServedTimeline
     private let socket: DatagramSocket
     private let exchange = Lock(Exchange())
@@ -29,15 +29,18 @@ final class TimingResponder: Sendable {
     private let isClosing = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
+    /// Opens a socket and starts the thread.
+    ///
     /// - Parameters:
-    ///   - local: the address that requests leave from.
-    ///   - remote: the only one that is answered.
+    ///   - local: The local address of the session.
+    ///   - remote: The only address that gets responses.
+    /// - Throws: `PTPError` without a socket or thread.
     init(on local: IPv4Address, for remote: IPv4Address, telling served: ServedTimeline) throws(PTPError) {
         self.served = served
         socket = try SenderPorts.open(on: local)
         do throws(ExhaustionError) {
             news = try PollableSignal()
-            // The thread keeps this object until `close`.
+            // The thread retains this object until `close`.
             let worker = try WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }
             thread.withLock { $0 = worker }
         } catch {
@@ -45,20 +48,20 @@ final class TimingResponder: Sendable {
         }
     }
 
-    /// The UDP port to be named in SETUP.
+    /// The UDP port for SETUP.
     var port: UInt16 { socket.port }
 
-    /// The instant of the speaker's last question; nil before the first.
+    /// When the last request arrived; nil before the first.
     var lastQuestion: HostInstant? { exchange.withLock { $0.last } }
 
-    /// Ends answering and waits for the thread.
+    /// Stops answering and joins the thread.
     func close() {
         isClosing.store(true, ordering: .releasing)
         news.raise()
         thread.withLock({ $0 })?.join()
     }
 
-    /// How far the speaker is, and from when on it is ready. A speaker that never asks is never ready.
+    /// Returns the synchronization state, and from when the speaker is ready. Without requests it stays `cold`.
     func state(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
         let exchange = exchange.withLock { $0 }
         guard let first = exchange.first, let last = exchange.last else { return (.cold, nil) }

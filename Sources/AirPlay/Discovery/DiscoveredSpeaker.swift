@@ -1,15 +1,15 @@
 package import Sockets
 
-/// One receiver on the network, joined from all its announcements. A value: later news make another one.
+/// A receiver on the network, combined from all its announcements. A snapshot: changes create a new value.
 package struct DiscoveredSpeaker: Hashable, Sendable {
-    /// nil for a receiver that does not say who it is; it can be played to, but nothing about it can be remembered.
+    /// The device identifier; nil if the receiver does not announce one. It can play, but nothing is stored for it.
     package let id: SpeakerID?
-    /// The name its owner gave it, fit to print.
+    /// The name chosen by its owner, with only printable characters.
     package let name: String
     package let traits: SpeakerTraits
-    /// Where it takes AirPlay 2, best first; empty when it announces AirPlay 1 only.
+    /// AirPlay 2 addresses, best first; empty if it announces AirPlay 1 only.
     package let endpoints: [NetworkEndpoint]
-    /// Where it takes AirPlay 1 (RAOP), best first.
+    /// AirPlay 1 (RAOP) addresses, best first.
     package let raopEndpoints: [NetworkEndpoint]
 
     package init(
@@ -23,7 +23,7 @@ package struct DiscoveredSpeaker: Hashable, Sendable {
         self.raopEndpoints = raopEndpoints
     }
 
-    /// What stays the same while a speaker changes. Two receivers that claim one id are told apart by name.
+    /// The identity of a speaker across changes. Receivers that announce the same identifier are distinguished by name.
     package struct Key: Hashable, Sendable {
         let id: SpeakerID?
         let name: String
@@ -31,18 +31,19 @@ package struct DiscoveredSpeaker: Hashable, Sendable {
         func isNamesake(of other: Key) -> Bool { name.lowercased() == other.name.lowercased() }
     }
 
+    /// The identity across changes.
     package var key: Key { Key(id: id, name: name) }
     /// The address to try first.
     package var endpoint: NetworkEndpoint? { endpoints.first ?? raopEndpoints.first }
 }
 
-/// What happened to one speaker between two moments.
+/// A change of one speaker between two snapshots.
 package enum SpeakerChange: Hashable, Sendable {
     case appeared(DiscoveredSpeaker)
     case changed(DiscoveredSpeaker)
     case vanished(DiscoveredSpeaker)
 
-    /// What turns one list into another, in the order of the lists; the vanished come first.
+    /// Returns the changes from one list to another, in list order; vanished speakers first.
     package static func between(_ old: [DiscoveredSpeaker], _ new: [DiscoveredSpeaker]) -> [SpeakerChange] {
         let before = Dictionary(old.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let after = Set(new.map(\.key))

@@ -1,12 +1,12 @@
-/// A version such as `366.0` or `354.54.6`: numbers compared one after the other, a missing one counting as 0.
+/// A version such as `366.0` or `354.54.6`. Components are compared in order; a missing one counts as 0.
 package struct DottedVersion: Sendable, Comparable, CustomStringConvertible {
     package let numbers: [UInt32]
 
-    /// Reads what stands before the first character that belongs to no version (`18.2 (22K)` is 18.2); nil when that
-    /// is no number.
+    /// Parses the text up to the first character that is not part of a version (`18.2 (22K)` is 18.2). Returns nil if
+    /// it does not start with a number.
     package init?(_ text: String) {
         var numbers: [UInt32] = []
-        // Versions have four numbers at most; what a stranger adds does not change which is newer.
+        // Versions have at most four components; eight bound the input from the network.
         for part in text.split(separator: ".", omittingEmptySubsequences: false).prefix(8) {
             let digits = part.prefix { ("0"..."9").contains($0) }
             guard let number = UInt32(digits) else { break }
@@ -17,6 +17,7 @@ package struct DottedVersion: Sendable, Comparable, CustomStringConvertible {
         self.numbers = numbers
     }
 
+    /// The first component.
     package var major: UInt32 { numbers[0] }
     package var description: String { numbers.map(String.init).joined(separator: ".") }
 

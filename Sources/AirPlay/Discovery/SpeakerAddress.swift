@@ -2,35 +2,38 @@ package import Discovery
 internal import MediaCore
 package import Sockets
 
-/// A speaker named by where it is, `airplay://HOST[:PORT]`, which works without mDNS.
+/// The address of a speaker, `airplay://HOST[:PORT]`, usable without mDNS.
 public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// What AirPlay 2 receivers listen on unless their announcement says otherwise.
+    /// The default port of AirPlay 2 receivers; announcements may state another one.
     public static let usualPort: UInt16 = 7000
     private static let scheme = "airplay://"
 
-    /// A name, an IPv4 address, or an IPv6 address without brackets.
+    /// A host name, an IPv4 address, or an IPv6 address without brackets.
     public var host: String
+    /// The TCP port.
     public var port: UInt16
 
-    /// - Parameter host: taken as it is.
+    /// Creates an address. `host` is not checked.
     public init(host: String, port: UInt16 = usualPort) {
         self.host = host
         self.port = port
     }
 
-    /// Where discovery found a speaker.
+    /// Converts an address found by discovery.
     package init(_ endpoint: NetworkEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
 
-    /// Reads `airplay://HOST` or `airplay://HOST:PORT`; nil for anything else.
+    /// Parses `airplay://HOST` or `airplay://HOST:PORT`. Returns nil for anything else.
     public init?(url: String) {
         guard let address = try? SpeakerAddress(url) else { return nil }
         self = address
     }
 
-    /// Whether the words claim to be an address, well formed or not.
+    /// Returns true if the text starts with `airplay://`, well-formed or not.
     public static func isAddress(_ text: String) -> Bool { text.prefix(scheme.count).lowercased() == scheme }
 
-    /// - Throws: `DiscoveryError.badAddress` with what is wrong.
+    /// Parses a user-provided address.
+    ///
+    /// - Throws: `DiscoveryError.badAddress` with the reason.
     package init(_ text: String) throws(DiscoveryError) {
         guard Self.isAddress(text) else {
             throw Self.bad(text, "it does not begin with \(Self.scheme)")
@@ -40,7 +43,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
         let portText: Substring?
         if rest.first == "[" {
             guard let end = rest.firstIndex(of: "]") else { throw Self.bad(text, "the bracket is not closed") }
-            // RFC 6874 writes the interface after %25; people write %.
+            // RFC 6874 separates the interface by %25; users write %.
             let parts = rest[rest.index(after: rest.startIndex)..<end].split(separator: "%", maxSplits: 1)
             var literal = parts.first.map(String.init) ?? ""
             if parts.count == 2 {
@@ -69,17 +72,18 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address itself when no name has to be looked up.
+    /// The address as an endpoint; nil if the host name must be resolved.
     package var endpoint: NetworkEndpoint? {
         NetworkAddress(host).map { NetworkEndpoint($0, port: port) }
     }
 
+    /// The address as `airplay://HOST[:PORT]`; the default port is omitted.
     public var description: String {
         let written = host.contains(":") ? "[\(host)]" : host
         return Self.scheme + written + (port == Self.usualPort ? "" : ":\(port)")
     }
 
-    /// Letters, digits, hyphens, dots and underscores, as far as a name of the DNS is long (RFC 1035, section 2.3.4).
+    /// Letters, digits, hyphens, dots and underscores, at most the length of a DNS name (RFC 1035, section 2.3.4).
     private static func isHost(_ text: String) -> Bool {
         (1...253).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy {

@@ -2,31 +2,33 @@ internal import AirPlayWire
 package import Discovery
 package import MediaCore
 
-/// Looks for speakers through the system's avahi-daemon while the program runs.
+/// Discovers speakers through the system's avahi-daemon while it exists.
 ///
-/// Speakers appear, change and vanish; each time a new `Snapshot` replaces the last. When the daemon goes away the
-/// list stays as it was and `availability` says what to do; when it returns the list is made anew.
+/// Each change publishes a new `Snapshot`. When the daemon disappears, the list is kept and `availability` contains the
+/// remedy. When the daemon returns, the list is rebuilt.
 ///
-/// Threads: methods may be called from any thread. The news come from avahi's own thread.
+/// Threads: methods are callable from any thread. Events arrive on avahi's thread.
 package final class SpeakerBrowser: SpeakerSource {
+    /// The state of the daemon.
     package enum Availability: Hashable, Sendable {
         case starting
         case available
         case unavailable(DiscoveryError)
     }
 
+    /// A state of the network.
     package struct Snapshot: Hashable, Sendable {
         package var availability = Availability.starting
         package var speakers: [DiscoveredSpeaker] = []
-        /// Announcements that were ignored because the network holds more than this keeps.
+        /// The number of announcements ignored because a limit was reached.
         package var refusals = 0
-        /// Whether the daemon has told all it knew when it was asked, and every address of it is known. Speakers
-        /// that were asleep may still follow.
+        /// Whether the daemon has reported everything it knew, and all addresses are resolved. Sleeping speakers may
+        /// still follow.
         package var isSettled = false
 
         package init() {}
 
-        /// What a person chooses from.
+        /// The speakers as a user selects them.
         package var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
     }
 
@@ -34,11 +36,12 @@ package final class SpeakerBrowser: SpeakerSource {
     private let watch: ServiceWatch
     private let listener: Listener
 
-    /// Begins to look.
+    /// Starts browsing.
     ///
-    /// - Throws: `DiscoveryError` only when the system gives no memory or thread; a missing daemon is `availability`.
+    /// - Throws: `DiscoveryError` without memory or a thread. A missing daemon only changes `availability`.
     package convenience init() throws(DiscoveryError) { try self.init(serviceLimit: SpeakerDirectory.serviceLimit) }
 
+    /// Starts browsing with another limit, for tests.
     package init(serviceLimit: Int) throws(DiscoveryError) {
         let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
         self.listener = listener
@@ -55,14 +58,14 @@ package final class SpeakerBrowser: SpeakerSource {
         watch.perform { listener.wish(for: wishes, watch) }
     }
 
-    /// What is known now.
+    /// The current state.
     package var snapshot: Snapshot { board.value }
 
-    /// Every later state, the present one first. Whoever reads slowly misses states, never the last one. Ends with
-    /// the browser.
+    /// Returns the current state and all later ones. A slow consumer skips states but always receives the last one.
+    /// Ends with the browser.
     package func updates() -> AsyncStream<Snapshot> { board.values }
 
-    /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
+    /// Blocks until a snapshot satisfies a condition. Returns the last snapshot at the deadline.
     package func wait(
         until deadline: HostInstant, _ condition: (Snapshot) -> Bool
     ) -> (snapshot: Snapshot, satisfied: Bool) {
@@ -70,27 +73,28 @@ package final class SpeakerBrowser: SpeakerSource {
         return (snapshot, satisfied)
     }
 
-    /// Blocks until the speaker that a person named is on the network.
+    /// Blocks until the requested speaker is on the network.
     ///
-    /// Of a stereo pair the second member is waited for up to 2 s more; then the one that was found plays alone.
-    /// Without a daemon it gives up after 2 s, because nothing will come.
+    /// The second member of a stereo pair gets up to 2 s more; then the first one is returned alone. Without a daemon
+    /// the call fails after 2 s.
     ///
-    /// - Throws: `DiscoveryError` with a sentence: not found, several of that name, or no daemon.
+    /// - Throws: `DiscoveryError`: not found, ambiguous name, or no daemon.
     package func find(_ query: SpeakerQuery, until deadline: HostInstant) throws(DiscoveryError) -> SpeakerEntry {
         try SpeakerSearch(self).find([query], until: deadline)[0]
     }
 
-    /// Lets everybody who waits go, with what is known; nothing new is told afterwards. Any thread.
+    /// Ends all waits with the current state; no later states are published. Any thread.
     package func interrupt() { board.finish() }
 
-    /// Turns news into snapshots.
+    /// Converts events to snapshots.
     ///
-    /// `@unchecked Sendable`: its state is touched on avahi's thread only.
+    /// `@unchecked Sendable`: its mutable state is used on avahi's thread, or inside `ServiceWatch.perform`, which
+    /// excludes that thread.
     private final class Listener: @unchecked Sendable {
         private let board: BroadcastBoard<Snapshot>
         private var directory: SpeakerDirectory
         private var listed = 0
-        /// Old speakers are shown until the new list is as complete as it gets at once.
+        /// Whether the previous list is still published because the new one is incomplete.
         private var isHolding = false
         private var holdDeadline = HostInstant.now
 
@@ -104,7 +108,7 @@ package final class SpeakerBrowser: SpeakerSource {
             seek(watch)
         }
 
-        /// A name is asked for by itself, because it may drown in what else is announced.
+        /// Resolves requested names directly, since browsing may miss them among many announcements.
         private func seek(_ watch: ServiceWatch) {
             for name in directory.wishes.names { watch.resolve(.sought(.airPlay, name)) }
         }
@@ -135,7 +139,7 @@ package final class SpeakerBrowser: SpeakerSource {
                 }
                 soon(watch)
             case .resolved(let name, let endpoint, let strings):
-                // What makes no sense stays without an address.
+                // Malformed records leave the service without an address.
                 guard let record = try? TXTRecord(strings: strings) else { return }
                 if !directory.resolved(name, at: endpoint, record: record) { watch.drop(name) }
                 soon(watch)
@@ -157,7 +161,7 @@ package final class SpeakerBrowser: SpeakerSource {
             )
         }
 
-        /// News come in bursts; a snapshot for each would cost the square of their number.
+        /// Events arrive in bursts; one snapshot per event would have quadratic cost.
         private func soon(_ watch: ServiceWatch) {
             if !isHolding || isSettled { watch.schedule(milliseconds: 20) }
         }

@@ -3,30 +3,30 @@ package import Discovery
 internal import MediaCore
 package import Sockets
 
-/// Everything announced on the network, joined into speakers. No I/O: news in, a list out.
+/// Combines all announcements on the network into speakers. Performs no I/O.
 ///
-/// The network is a stranger: whatever it announces, this holds at most `serviceLimit` announcements of bounded size,
-/// at most `sourceLimit` of them from one address, and lists at most `speakerLimit` speakers. Those that are wished for
-/// come first.
+/// The input is not trusted. It stores at most `serviceLimit` announcements of bounded size, at most `sourceLimit` of
+/// them from one address. It lists at most `speakerLimit` speakers; requested ones take precedence.
 package struct SpeakerDirectory: Sendable {
-    /// avahi-daemon grants a client 1024 objects (`objects-per-client-max`), and each announcement costs one.
+    /// avahi-daemon allows 1024 objects per client (`objects-per-client-max`); each announcement uses one.
     package static let serviceLimit = 960
+    /// The maximum number of listed speakers.
     package static let speakerLimit = 256
-    /// A computer that plays for eight rooms on two networks announces 32 services.
+    /// The maximum per address. A computer that plays for eight rooms on two networks announces 32 services.
     package static let sourceLimit = 64
-    /// More than this under one name or id are strangers that hide among the wished.
+    /// The maximum number of requested services with one name or identifier; more are spoofed.
     private static let namesakeLimit = 16
 
     private struct Service: Sendable {
         /// Order of appearance.
         let age: UInt64
-        /// Others never take its place.
+        /// Whether it was requested and is never evicted.
         var isWished: Bool
         var resolution: Resolution?
     }
 
     private struct Resolution: Hashable, Sendable {
-        /// Order of news: of several announcements of one service the last one counts.
+        /// Order of arrival: of several announcements of one service the last one is valid.
         var news: UInt64
         var endpoint: NetworkEndpoint
         var id: SpeakerID?
@@ -36,10 +36,10 @@ package struct SpeakerDirectory: Sendable {
     private var services: [ServiceName: Service] = [:]
     private var counter: UInt64 = 0
     private var unresolvedCount = 0
-    /// Announcements by the address that they lead to.
+    /// The number of announcements per address.
     private var sources: [NetworkAddress: Int] = [:]
     private let limit: Int
-    /// For whom there is always room.
+    /// The requested speakers, which are always admitted.
     package var wishes = SpeakerWishes() {
         didSet {
             guard wishes != oldValue else { return }
@@ -49,28 +49,29 @@ package struct SpeakerDirectory: Sendable {
             }
         }
     }
-    /// Announcements that found no room, since the beginning.
+    /// The total number of announcements that were not admitted.
     package private(set) var refusals = 0
 
     package init() { self.init(serviceLimit: Self.serviceLimit) }
 
-    /// With room for fewer announcements, for tests of what happens then.
+    /// Creates a directory with another limit, for tests.
     package init(serviceLimit: Int) { limit = serviceLimit }
 
+    /// The result of `found`.
     package enum Admission: Hashable, Sendable {
         case known
         case admitted
-        /// There was room only in the place of this one, the oldest whose address was still unknown; for one that is wished
-        /// for also the youngest of the address with the most.
+        /// Admitted in place of this service: the oldest unresolved one. For a requested service also the newest one of
+        /// the address with the most services.
         case replacing(ServiceName)
         case refused
     }
 
-    /// A service appeared; its address is not known yet.
+    /// Adds a service whose address is not yet known.
     package mutating func found(_ name: ServiceName) -> Admission {
         if services[name] != nil { return .known }
         var evicted: ServiceName?
-        // What is asked for by itself is bounded by the wishes.
+        // Directly resolved names are bounded by `wishes`.
         if services.count >= limit, !name.isSought {
             refusals += 1
             guard let loser = loser(to: name) else { return .refused }
@@ -83,7 +84,7 @@ package struct SpeakerDirectory: Sendable {
         return evicted.map { .replacing($0) } ?? .admitted
     }
 
-    /// Who makes room for another.
+    /// Returns the service to evict for another one; nil: none.
     private func loser(to name: ServiceName) -> ServiceName? {
         if unresolvedCount > 0,
             let oldest = services.filter({ $0.value.resolution == nil && !$0.value.isWished })
@@ -98,7 +99,7 @@ package struct SpeakerDirectory: Sendable {
         }?.key
     }
 
-    /// Whether there is room for it in any case; not for the many that hide under one name or id.
+    /// Whether a service is always admitted; limited to `namesakeLimit` per name or identifier.
     private func isWished(_ name: ServiceName, _ id: SpeakerID?) -> Bool {
         let (id, wanted) = (id ?? name.parts.id, name.parts.name.lowercased())
         guard wishes.contain(name.parts.name, id) else { return false }
@@ -112,16 +113,16 @@ package struct SpeakerDirectory: Sendable {
         return namesakes < Self.namesakeLimit
     }
 
-    /// A service's address and description became known, or new ones did. Ignored when it was not `found`.
+    /// Sets or updates the address and record of a service. Ignored unless it was `found`.
     ///
-    /// - Returns: false when too much leads to that address already: the service is forgotten.
+    /// - Returns: False if its address has reached `sourceLimit`: the service is removed.
     @discardableResult
     package mutating func resolved(_ name: ServiceName, at endpoint: NetworkEndpoint, record: TXTRecord) -> Bool {
         guard var service = services[name], endpoint.address.isUnicast, endpoint.port != 0 else { return true }
         counter += 1
         var traits = SpeakerTraits(record)
         let announced = name.kind == .airPlay ? record["deviceid"].flatMap { SpeakerID($0) } : nil
-        // Group hints come and go between announcements of one service; none at all is no news.
+        // Announcements of one service may omit group hints; a missing group does not clear known ones.
         if traits.group.isEmpty, let known = service.resolution { traits.group = known.traits.group }
         let id = announced ?? name.parts.id
         let before = service.resolution?.endpoint.address
@@ -143,25 +144,28 @@ package struct SpeakerDirectory: Sendable {
         sources[source] = count > 1 ? count - 1 : nil
     }
 
-    /// A service said goodbye or was not heard of for too long.
+    /// Removes a service that said goodbye or expired.
     package mutating func lost(_ name: ServiceName) {
         guard let service = services.removeValue(forKey: name) else { return }
         if let resolution = service.resolution { leave(resolution.endpoint.address) } else { unresolvedCount -= 1 }
     }
 
-    /// Forgets every service: the one who told of them is gone.
+    /// Removes all services, after the daemon disconnected.
     package mutating func clear() {
         services = [:]
         sources = [:]
         unresolvedCount = 0
     }
 
-    /// Services whose address is not known yet.
+    /// The number of services whose address is not yet known.
     package var pending: Int { unresolvedCount }
+    /// The number of services.
     package var count: Int { services.count }
 
-    /// The speakers, by name and then by id. When there are more than `speakerLimit`, those that are wished for, then one
-    /// of each address, then the others in the order in which they were found.
+    /// The speakers, ordered by name and identifier.
+    ///
+    /// Above `speakerLimit`, requested speakers are selected first, then one per address, then the others in order of
+    /// appearance.
     package var speakers: [DiscoveredSpeaker] {
         var gathered: [DiscoveredSpeaker.Key: Gathering] = [:]
         var firstKeys: [SpeakerID: DiscoveredSpeaker.Key] = [:]
@@ -172,7 +176,7 @@ package struct SpeakerDirectory: Sendable {
         for (name, service) in known where name.kind == .airPlay {
             let resolution = service.resolution!
             var key = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.parts.name))
-            // What was asked for by name bears the name as it was asked for.
+            // A directly resolved service uses the announced spelling of its name.
             if name.isSought, let known = gathered.keys.first(where: { $0.id == key.id && $0.isNamesake(of: key) }) {
                 key = known
             }
@@ -182,7 +186,8 @@ package struct SpeakerDirectory: Sendable {
         for (name, service) in known where name.kind == .raop {
             let resolution = service.resolution!
             let own = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.parts.name))
-            // The id joins the two. The names may differ: a conflict renames only the service that has no id in it.
+            // Combined by identifier. Names can differ: a conflict renames only the service without the identifier in
+            // its name.
             let joined = gathered[own] != nil ? own : resolution.id.flatMap { firstKeys[$0] } ?? own
             gathered[joined, default: Gathering(age: service.age)].add(resolution, kind: .raop)
         }
@@ -234,7 +239,7 @@ package struct SpeakerDirectory: Sendable {
                 endpoints: Self.endpoints(airPlay), raopEndpoints: Self.endpoints(raop))
         }
 
-        /// Each endpoint once, the one to try first in front.
+        /// Returns each endpoint once, the preferred one first.
         private static func endpoints(_ resolutions: [Resolution]) -> [NetworkEndpoint] {
             Set(resolutions.map(\.endpoint)).sorted { left, right in
                 let ranks = (left.address.rank, right.address.rank)

@@ -1,25 +1,25 @@
-/// What a person chooses from a list: one speaker, or a stereo pair that is played to as one.
+/// An entry that a user selects: one speaker, or a stereo pair that is played to as one.
 package struct SpeakerEntry: Hashable, Sendable {
+    /// The kind of an entry.
     package enum Kind: String, Hashable, Sendable {
         case single
-        /// Two receivers that share a stereo pair's id; both get the same stereo stream, and each picks its channel.
+        /// Two receivers with one stereo pair identifier. Both receive the same stereo stream and select their channel.
         case stereoPair = "stereo pair"
     }
 
     package let kind: Kind
     package let name: String
-    /// One speaker, or the members of a pair ordered by id. A pair of which only one member is on the network has one.
+    /// One speaker, or the members of a pair ordered by identifier. A pair has one member if the other is absent.
     package let members: [DiscoveredSpeaker]
     /// Speakers that are not listed because this one feeds them: the default output of an Apple TV.
     package let hidden: [DiscoveredSpeaker]
 
-    /// The member whose traits speak for the entry.
+    /// The member whose traits represent the entry.
     package var leader: DiscoveredSpeaker { members.first { $0.traits.group.isLeader == true } ?? members[0] }
-    /// Whether every member that is known to exist is on the network.
+    /// Whether all known members are on the network.
     package var isComplete: Bool { kind == .single || members.count > 1 }
 
-    /// Joins pairs, and hides speakers that are reached through their leader. A member whose leader is not on the
-    /// network is shown: something rather than nothing.
+    /// Combines pairs and hides speakers that are fed by their leader. A member is listed if its leader is absent.
     package static func entries(of speakers: [DiscoveredSpeaker]) -> [SpeakerEntry] {
         var hiddenBehind: [DiscoveredSpeaker.Key: [DiscoveredSpeaker]] = [:]
         var hidden: Set<DiscoveredSpeaker.Key> = []
@@ -39,7 +39,8 @@ package struct SpeakerEntry: Hashable, Sendable {
                     kind: .single, name: speaker.name, members: [speaker], hidden: hiddenBehind[speaker.key] ?? [])
             }
             guard listed.insert(pair).inserted else { return nil }
-            // Two members make a pair; a third that claims the id is a stranger, and so are both of that one id.
+            // A pair has two members with distinct identifiers; otherwise the claims conflict and all are listed as
+            // single.
             let ordered = members.sorted { ($0.id!.digits, $0.name) < ($1.id!.digits, $1.name) }
             guard ordered.count <= 2, ordered.count < 2 || ordered[0].id != ordered[1].id else {
                 listed.remove(pair)
@@ -52,7 +53,7 @@ package struct SpeakerEntry: Hashable, Sendable {
         }
     }
 
-    /// The receiver that feeds this one: it leads the group that this one names as its parent.
+    /// Returns the receiver that feeds a member: the leader of the group that is its parent group.
     private static func leader(
         of member: DiscoveredSpeaker, among speakers: [DiscoveredSpeaker]
     ) -> DiscoveredSpeaker? {
@@ -62,7 +63,7 @@ package struct SpeakerEntry: Hashable, Sendable {
             let hints = other.traits.group
             return other.key != member.key && hints.isLeader == true
                 && (hints.group == parent || hints.parentGroup == parent)
-                // The halves of a pair share a parent with each other, and neither feeds the other.
+                // The members of a pair share a parent, and neither feeds the other.
                 && (hints.stereoPair == nil || hints.stereoPair != group.stereoPair)
         }
     }

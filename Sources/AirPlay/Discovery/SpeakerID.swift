@@ -1,12 +1,13 @@
-/// What a receiver is known by for good: the bytes of its `deviceid`, normally a MAC address.
+/// The permanent identifier of a receiver: the bytes of its `deviceid`, normally a MAC address.
 ///
-/// Stored pairings, remembered routes and calibrations are kept under it.
+/// Pairings, remembered routes and calibrations are stored under it.
 package struct SpeakerID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// 12 or 16 upper-case hexadecimal digits; safe as a file name.
     package let digits: String
 
-    /// Reads six or eight bytes in hexadecimal, plain or separated by colons or hyphens. nil for anything else, and
-    /// for all zeros, which receivers announce that do not know who they are.
+    /// Parses six or eight hexadecimal bytes, plain or separated by colons or hyphens.
+    ///
+    /// Returns nil for anything else, and for all zeros, which receivers without an identifier announce.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8.prefix(24))
         guard text.utf8.count == bytes.count else { return nil }
@@ -35,7 +36,7 @@ package struct SpeakerID: Hashable, Sendable, Comparable, CustomStringConvertibl
         }
     }
 
-    /// The way devices print it: `A1:B2:C3:D4:E5:F6`.
+    /// The usual notation, `A1:B2:C3:D4:E5:F6`.
     package var description: String {
         var text = ""
         for (index, digit) in digits.enumerated() {

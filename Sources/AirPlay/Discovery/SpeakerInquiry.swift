@@ -3,18 +3,17 @@ package import MediaCore
 internal import PTP
 internal import Sockets
 
-/// Asks the receiver at an address who it is, where nobody announces it.
+/// Identifies the receiver at an address without discovery.
 package enum SpeakerInquiry {
     private static let connectLimit: Duration = .seconds(3)
     private static let answerLimit: Duration = .seconds(5)
     private static let pause: Duration = .milliseconds(500)
 
-    /// Blocks until something answers at the address; a receiver that is being switched on is waited for.
+    /// Blocks until a receiver responds at the address, which may still be starting.
     ///
-    /// - Parameter pauses: waits between two attempts until the moment given; false gives up at once.
-    /// - Returns: the speaker as its `/info` describes it. One that answers and knows no `/info` has no AirPlay 2
-    ///   endpoint.
-    /// - Throws: `unreachable` for a name that leads nowhere, at once, or when nothing answered in time.
+    /// - Parameter pauses: Waits between two attempts until the given instant; false cancels.
+    /// - Returns: The speaker as described by its `/info`. Without `/info` it has no AirPlay 2 endpoint.
+    /// - Throws: `unreachable` at once for an unknown host name, or at the deadline without a response.
     package static func ask(
         _ address: SpeakerAddress, as identity: SenderIdentity, until deadline: HostInstant,
         pauses: (HostInstant) -> Bool
@@ -41,7 +40,7 @@ package enum SpeakerInquiry {
         let reply = try connection.exchange("GET", "/info", timeout: answerLimit)
         let endpoint = NetworkAddress(socket.remote.description).map { NetworkEndpoint($0, port: address.port) }
         let endpoints = endpoint.map { [$0] } ?? []
-        // 404 is what receivers answer that know AirPlay 1 only.
+        // AirPlay 1 receivers respond with 404.
         if reply.status == 404 || reply.status == 501 {
             return DiscoveredSpeaker(
                 id: nil, name: address.host, traits: SpeakerTraits(), endpoints: [], raopEndpoints: endpoints)

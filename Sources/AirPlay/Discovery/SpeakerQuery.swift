@@ -1,15 +1,17 @@
 package import Discovery
 internal import MediaCore
 
-/// How a person names a speaker on the command line: by name, by id, by address, or `local`.
+/// How a user names a speaker on the command line: by name, identifier, address, or `local`.
 package enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
-    /// This computer's own sound card.
+    /// This computer's sound card.
     case local
     case address(SpeakerAddress)
     case id(SpeakerID)
     case name(String)
 
-    /// - Throws: `DiscoveryError.badAddress` for an `airplay://` that cannot be read.
+    /// Parses a user-provided speaker name.
+    ///
+    /// - Throws: `DiscoveryError.badAddress` for a malformed `airplay://` address.
     package init(_ text: String) throws(DiscoveryError) {
         if text == "local" {
             self = .local
@@ -31,7 +33,7 @@ package enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same where a person has paired speakers under this name: one of those is meant as long as it is there.
+    /// Returns the matching entry; if speakers are paired under this name, only one of those.
     package func find(
         in entries: [SpeakerEntry], preferring paired: Set<SpeakerID>
     ) throws(DiscoveryError) -> SpeakerEntry? {
@@ -42,12 +44,12 @@ package enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
             })
     }
 
-    /// The entry that is meant; nil when there is none yet.
+    /// Returns the matching entry; nil if there is none yet.
     ///
-    /// A name is compared without case, first with the names of the entries, then with those of their members. A member
-    /// of a pair stands for the pair when named by its own name, and for itself when named by its id.
+    /// A name is compared case-insensitively, first with entry names, then with member names. A member's name selects
+    /// its whole pair; a member's identifier selects that member alone.
     ///
-    /// - Throws: `DiscoveryError.ambiguous` when several have the name.
+    /// - Throws: `DiscoveryError.ambiguous` if several entries match.
     package func find(in entries: [SpeakerEntry]) throws(DiscoveryError) -> SpeakerEntry? {
         switch self {
         case .local, .address:

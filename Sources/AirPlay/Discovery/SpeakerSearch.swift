@@ -1,13 +1,13 @@
 package import Discovery
 package import MediaCore
 
-/// Where snapshots of the network come from: a browser, or a list that a test turns by hand.
+/// A source of snapshots of the network: a browser, or a list controlled by a test.
 package protocol SpeakerSource: Sendable {
-    /// What is known now.
+    /// The current state.
     var snapshot: SpeakerBrowser.Snapshot { get }
-    /// Somebody wants these: there is room for them whatever else is announced. Any thread but the one that tells the news.
+    /// Requests speakers, which are then always admitted. Any thread except the one that delivers events.
     func wish(for wishes: SpeakerWishes)
-    /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
+    /// Blocks until a snapshot satisfies a condition. Returns the last snapshot at the deadline.
     func wait(
         until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
     ) -> (snapshot: SpeakerBrowser.Snapshot, satisfied: Bool)
@@ -17,18 +17,21 @@ extension SpeakerSource {
     package func wish(for wishes: SpeakerWishes) {}
 }
 
-/// Finds the speakers that a person named, as they appear.
+/// Finds user-provided speakers as they appear.
 package struct SpeakerSearch {
-    /// How long a missing daemon is waited for: it may be starting, and without it nothing will come.
+    /// Timeout for a missing daemon, which may be starting; without it no speaker can appear.
     static let daemonPatience: Duration = .seconds(2)
-    /// How long the second half of a stereo pair is waited for; after that the first plays alone.
+    /// Timeout for the second member of a stereo pair; after it, the first plays alone.
     static let pairPatience: Duration = .seconds(2)
 
     private let source: any SpeakerSource
     private let clock: any HostClock
-    /// Who was paired under the name that a query is: waited for even while somebody else has it.
+    /// Returns the speakers paired under a query's name; they are waited for even if another one has the name.
     private let paired: (SpeakerQuery) -> Set<SpeakerID>
 
+    /// Creates a search.
+    ///
+    /// - Parameter paired: Returns the speakers that were paired under a query's name.
     package init(
         _ source: any SpeakerSource, clock: any HostClock = MonotonicClock(),
         paired: @escaping (SpeakerQuery) -> Set<SpeakerID> = { _ in [] }
@@ -38,11 +41,10 @@ package struct SpeakerSearch {
         self.paired = paired
     }
 
-    /// Blocks until all of them are on the network, each in the place of its query.
+    /// Blocks until all speakers are on the network. Returns them in query order.
     ///
-    /// - Parameter notice: called when it takes longer than usual, with those that are still missing.
-    /// - Throws: `DiscoveryError` with a sentence: not found and what was found instead, several of that name, or no
-    ///   daemon.
+    /// - Parameter notice: Called after `daemonPatience` with the queries still missing.
+    /// - Throws: `DiscoveryError`: not found with the names that were found, ambiguous name, or no daemon.
     package func find(
         _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
     ) throws(DiscoveryError) -> [SpeakerEntry] {
@@ -70,7 +72,7 @@ package struct SpeakerSearch {
         }
         var matching = try Self.match(queries, paired, snapshot)
         if let found = matching.whole { return found }
-        // Another one of that name, then; whoever plays to it has to ask first.
+        // Falls back to another speaker with the name; the caller checks the pairing (`PairingStore.predecessor`).
         matching = try Self.match(queries, paired, snapshot, orAnother: true)
         if let found = matching.whole { return found }
         if case .unavailable(let error) = snapshot.availability { throw error }
@@ -105,7 +107,7 @@ package struct SpeakerSearch {
         return matching.missing.isEmpty
     }
 
-    /// More names than this make no sentence.
+    /// Maximum number of names in an error message.
     private static let mostNames = 8
 
     private static func notFound(_ missing: [SpeakerQuery], in entries: [SpeakerEntry]) -> DiscoveryError {

@@ -1,16 +1,17 @@
 package import MediaCore
 internal import Sockets
 
-/// Where a speaker is announced now.
+/// The current announcement of a speaker.
 struct SpeakerSighting: Hashable {
-    /// Best first; by IPv4 only, as sessions are.
+    /// Best first; IPv4 only, as are sessions.
     var addresses: [SpeakerAddress]
-    /// The playback group that it says it is in, upper case: that of the sender that has it, on speakers that tell.
+    /// The announced playback group, upper case: on speakers that announce it, the group of the sender in control.
     var group: String?
 }
 
 extension SpeakerSource {
-    /// Nil while nobody announces the speaker, or while several claim its id. Never waits.
+    /// Returns the current announcement; nil if there is none, or if several speakers claim the identifier. Never
+    /// blocks.
     func sighting(of id: SpeakerID) -> SpeakerSighting? {
         let found = snapshot.speakers.filter { $0.id == id }
         guard let speaker = found.first, found.count == 1 else { return nil }
@@ -20,15 +21,15 @@ extension SpeakerSource {
     }
 }
 
-/// The speakers on the network, looked for from `start` on and for as long as this lives. Any thread.
+/// The speakers on the network, browsed from `start` on until it is released. Any thread.
 package final class SpeakerNetwork: SpeakerSource {
     private let browser = Lock<SpeakerBrowser?>(nil)
 
     package init() {}
 
-    /// Begins to look; once. Without memory or threads for it nothing is ever found.
+    /// Starts browsing; later calls have no effect. Without memory or threads no speaker is found.
     package func start() {
-        // ignored: a group goes without sightings, and its members are tried where they were.
+        // ignored: without sightings, members of a group are tried at their known address.
         browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } }
     }
 

@@ -1,23 +1,23 @@
 package import AirPlayWire
 internal import MediaCore
 
-/// What a receiver says about itself, in its announcements or at `/info`.
+/// What a receiver announces about itself, or reports at `/info`.
 ///
-/// A missing value is "no news", not "no": announcements leave out what they said before.
+/// Nil means unknown, not absent: announcements omit values that they stated before.
 package struct SpeakerTraits: Hashable, Sendable {
     package var model: String?
     package var manufacturer: String?
     package var features: FeatureBits?
     package var status: StatusFlags?
-    /// AirPlay version, `srcvers`.
+    /// The AirPlay version, `srcvers`.
     package var sourceVersion: String?
-    /// `osvers`.
+    /// The operating system version, `osvers`.
     package var systemVersion: String?
-    /// The receiver's Ed25519 key, 32 bytes; of no use for trust, because anybody may announce it.
+    /// The receiver's Ed25519 key, 32 bytes. Useless for authentication, since any device can announce it.
     package var publicKey: [UInt8]?
-    /// `acl`: 0 everybody on the network, 1 only members of the owner's home.
+    /// `acl`: 0: any device on the network; 1: only members of the owner's home.
     package var accessControl: Int?
-    /// `act`: 2 only the current user.
+    /// `act`: 2: only the current user.
     package var accessControlType: Int?
     /// `pw`.
     package var announcesPassword: Bool?
@@ -25,7 +25,7 @@ package struct SpeakerTraits: Hashable, Sendable {
 
     package init() {}
 
-    /// From the `_airplay._tcp` service, or from the `_raop._tcp` one under its other names for the same things.
+    /// Reads the `_airplay._tcp` record, or a `_raop._tcp` record with its other keys for the same values.
     package init(_ record: TXTRecord) {
         model = Self.text(record["model"] ?? record["am"])
         manufacturer = Self.text(record["manufacturer"])
@@ -40,7 +40,7 @@ package struct SpeakerTraits: Hashable, Sendable {
         group = GroupHints(record)
     }
 
-    /// From `/info`, fresher than an announcement; what it leaves out stays as announced.
+    /// Returns the traits updated by `/info`, which is more recent; values missing there are kept.
     package func updated(by info: ReceiverInfo) -> SpeakerTraits {
         var traits = self
         traits.model = Self.text(info.model) ?? model
@@ -50,7 +50,7 @@ package struct SpeakerTraits: Hashable, Sendable {
         return traits
     }
 
-    /// Fills what is missing from another service of the same receiver.
+    /// Returns the traits completed by another service of the same receiver.
     func completed(by other: SpeakerTraits) -> SpeakerTraits {
         var traits = self
         traits.model = model ?? other.model
@@ -67,7 +67,7 @@ package struct SpeakerTraits: Hashable, Sendable {
     package var isHomePod: Bool { model?.hasPrefix("AudioAccessory") ?? false }
     package var isAppleTV: Bool { model?.hasPrefix("AppleTV") ?? false }
     package var isAirPortExpress: Bool { model?.hasPrefix("AirPort") ?? false }
-    /// Made by Apple, by the beginnings of its model names.
+    /// Whether Apple made it, by the prefix of its model name.
     package var isApple: Bool {
         isHomePod || isAppleTV || isAirPortExpress
             || ["Mac", "iMac", "iPhone", "iPad", "iPod"].contains { model?.hasPrefix($0) ?? false }
@@ -75,13 +75,13 @@ package struct SpeakerTraits: Hashable, Sendable {
     package var isShairportSync: Bool { model?.lowercased().hasPrefix("shairport") ?? false }
     package var isSonos: Bool { manufacturer?.lowercased().hasPrefix("sonos") ?? false }
 
-    /// Whether it asks for a password before it plays.
+    /// Whether it requires a password.
     package var needsPassword: Bool { announcesPassword == true || status?.contains(.passwordRequired) == true }
-    /// Whether only a sender that was paired by PIN is let in.
+    /// Whether it requires pairing by PIN.
     package var needsPIN: Bool {
         status?.contains(.pinRequired) == true || status?.contains(.pairingRequired) == true
     }
-    /// Whether its owner lets in nobody but members of the home.
+    /// Whether it accepts only members of the owner's home.
     package var isRestrictedToHome: Bool { accessControl == 1 || accessControlType == 2 }
 
     private static func text(_ text: String?) -> String? {
@@ -91,19 +91,19 @@ package struct SpeakerTraits: Hashable, Sendable {
     private static func isTrue(_ text: String) -> Bool { ["true", "1", "yes"].contains(text.lowercased()) }
 }
 
-/// How a receiver belongs to others, as far as it says so.
+/// The groups of a receiver, as far as announced.
 package struct GroupHints: Hashable, Sendable {
     /// `gid`: the playback group; changes while a sender plays.
     package var group: String?
-    /// `pgid`: the group of an Apple TV or home theatre whose default output it is.
+    /// `pgid`: the group of the Apple TV or home theatre whose default output it is.
     package var parentGroup: String?
     /// `tsid`: the stereo pair, shared by both members.
     package var stereoPair: String?
-    /// `gpn`: the group's name for people.
+    /// `gpn`: the display name of the group.
     package var name: String?
-    /// `igl`: this receiver leads its group.
+    /// `igl`: whether this receiver leads its group.
     package var isLeader: Bool?
-    /// `gcgl`: the group contains a leader that can be found.
+    /// `gcgl`: whether the group contains a discoverable leader.
     package var containsLeader: Bool?
 
     package init() {}
@@ -119,6 +119,6 @@ package struct GroupHints: Hashable, Sendable {
         containsLeader = flag("gcgl")
     }
 
-    /// No hint at all. Such an announcement says nothing about groups; one with any of the hints says everything.
+    /// Whether there is no hint at all. An empty announcement does not describe groups; otherwise it is complete.
     package var isEmpty: Bool { self == GroupHints() }
 }

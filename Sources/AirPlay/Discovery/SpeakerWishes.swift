@@ -1,17 +1,19 @@
 internal import MediaCore
 
-/// Speakers that somebody has named or paired. However much the network announces, there is room for them.
+/// Speakers that were named by the user or paired. They are admitted regardless of how many others are announced.
 package struct SpeakerWishes: Hashable, Sendable {
-    /// Each may cost a question of its own.
+    /// The maximum number of names; each can cost one mDNS query.
     static let nameLimit = 32
 
-    /// As they were written, to be asked for by themselves.
+    /// The names as written by the user, resolved directly.
     package private(set) var names: [String] = []
     private var folded: Set<String> = []
+    /// The requested identifiers.
     package private(set) var ids: Set<SpeakerID> = []
 
     package init() {}
 
+    /// Requests the names and identifiers of queries; addresses and `local` are ignored.
     package init(_ queries: [SpeakerQuery], ids: Set<SpeakerID> = []) {
         for query in queries {
             switch query {
@@ -23,6 +25,7 @@ package struct SpeakerWishes: Hashable, Sendable {
         self.ids.formUnion(ids)
     }
 
+    /// Adds the speakers of another set.
     package mutating func add(_ other: SpeakerWishes) {
         for name in other.names { add(name) }
         ids.formUnion(other.ids)
@@ -33,7 +36,7 @@ package struct SpeakerWishes: Hashable, Sendable {
         names.append(name)
     }
 
-    /// Whether a speaker of this name or id is one of them.
+    /// Whether a speaker with this name or identifier was requested.
     func contain(_ name: String, _ id: SpeakerID?) -> Bool {
         folded.contains(Self.fold(name)) || id.map { ids.contains($0) } ?? false
     }

@@ -2,15 +2,18 @@ internal import AirPlayWire
 public import MediaCore
 public import SyncRendering
 
-/// How sound is handed over, and the session that takes it.
+/// The delivery of audio, and the session that receives it.
 extension AirPlaySpeaker {
+    /// Returns pass-through for AAC that the speaker decodes, otherwise re-encoding. Any thread.
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         let choice = choice(for: format, mustDecode: mustDecode)
         return choice.isPassThrough ? .passThrough(format) : .encoded(choice.encodedFormat, from: choice.pcm)
     }
 
-    /// A lossless stream that is open is kept, because another one costs a second or two of silence; into one of AAC goes
-    /// only what would go there untouched but for a change on the way.
+    /// Returns the delivery of a format.
+    ///
+    /// An open lossless stream is kept, since a new one costs one or two seconds of silence. An open AAC stream is kept
+    /// only for audio that would be passed through into it but must be decoded.
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
         let choice = DeliveryChoice(
             for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route)
@@ -23,7 +26,8 @@ extension AirPlaySpeaker {
         state.withLock { state in state.session.map { $0.isLost } == false ? state.stream : nil }
     }
 
-    /// Into an open stream go its own packets untouched, and everything else encoded as that stream is.
+    /// Returns the delivery into the open stream: its own packets pass through, everything else is re-encoded. Nil
+    /// without an open stream.
     public func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {
@@ -35,6 +39,10 @@ extension AirPlaySpeaker {
         return .encoded(choice.encodedFormat, from: choice.pcm)
     }
 
+    /// Opens a session and a stream, unless the open stream fits. Blocks until the speaker has responded. Called by the
+    /// feeder.
+    ///
+    /// - Throws: `OutputError`; no session is held then.
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let choice: DeliveryChoice
         switch delivery {
@@ -52,7 +60,7 @@ extension AirPlaySpeaker {
             state.isJoining = state.line?.isEmpty == false
             return true
         }
-        // What the speaker holds stays: the renderer flushes where that is meant.
+        // The speaker's buffer is kept: the renderer flushes explicitly.
         if kept { return }
         close()
         try open(choice, context)
@@ -75,7 +83,7 @@ extension AirPlaySpeaker {
         }
     }
 
-    /// Where to look for the speaker, first to last: where it was found last unless it is announced elsewhere.
+    /// Addresses to try, in order: the last known one, unless the speaker is announced elsewhere.
     var places: [SpeakerAddress] {
         let known = state.withLock { $0.place } ?? configuration.address
         let announced = sighting?.addresses ?? []
@@ -84,9 +92,9 @@ extension AirPlaySpeaker {
 
     var sighting: SpeakerSighting? { configuration.id.flatMap { configuration.network?.sighting(of: $0) } }
 
-    /// A new session with a stream. On failure nothing is left behind.
+    /// Returns a new session with a stream. On failure it is ended.
     ///
-    /// - Parameter place: nil is the first of `places`.
+    /// - Parameter place: The address; nil: the first of `places`.
     func join(
         _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, titleAt moment: RTPTimestamp,
         at place: SpeakerAddress? = nil, connectPatience: Duration? = nil, yielding: Bool = false
@@ -100,10 +108,10 @@ extension AirPlaySpeaker {
         let room = context.room
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
-            // The task that hears the session's news would keep this thread waiting.
+            // Without a thread for the task that reads the session's events, this thread would block.
             do throws(ExhaustionError) { try WorkerThread.checkForTask() } catch { throw AirPlayError(error) }
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
-            // Before we played there; a session that takes the place of an older one of ours finds our own flags.
+            // Recorded before we play; a session that replaces one of ours would read our own flags.
             if store == nil { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
             loudness.note(info)
             state.withLock { state in
@@ -117,9 +125,9 @@ extension AirPlaySpeaker {
             } else {
                 setup = try session.startStream(stream, room: { room.raise() })
             }
-            // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
+            // Some speakers are silent until they receive a title, and some forget a volume that precedes it.
             let title = title
-            // ignored: a title that is refused changes nothing that is heard, and a lost session is told by its news.
+            // ignored: a refused title is inaudible, and a lost session is reported by its events.
             try? session.setTitle(title, at: moment)
             state.withLock { $0.sentTitle = title }
             if let volume = state.withLock({ $0.volume }) {
@@ -137,7 +145,7 @@ extension AirPlaySpeaker {
         }
     }
 
-    /// Makes a session the one in use: its control thread follows the timebase, its end is noticed.
+    /// Makes a session the current one: its control thread follows the timebase, and its failure is handled.
     func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
         state.session = session
         state.setup = setup
@@ -150,11 +158,11 @@ extension AirPlaySpeaker {
             core.attend = attendance.attend
             core.requestAttention()
         }
-        // What was said about the film while the session was being made.
+        // The title may have changed while the session was being set up.
         let title = title
         if state.sentTitle != title, let store = state.store, let next = state.line?.next {
             let moment = store.onWire(next)
-            // ignored: as in `setTitle`.
+            // ignored: see `setTitle`.
             session.control.post { core in try? core.setMetadata(title: title, at: moment) }
         }
         let news = session.news

@@ -2,31 +2,34 @@ internal import AirPlayWire
 public import MediaCore
 public import SyncRendering
 
-/// Taking back the end of what a speaker was sent.
+/// Flushes the end of what was sent to the speaker.
 ///
-/// A buffered speaker is asked to leave out packets by their numbers when they come up (FLUSHBUFFERED with a beginning);
-/// what takes their place carries their timestamps, so that the line stays valid and the joint is exact to the sample. A
-/// realtime stream is cut where it has not been sent.
+/// A buffered speaker is asked to skip packets by sequence number (FLUSHBUFFERED with a start). The replacement packets
+/// carry the same timestamps, so that the anchor stays valid and the boundary is exact to the sample. A realtime stream
+/// is cut in its unsent part.
 extension AirPlaySpeaker: PartialFlushing {
-    /// What became of the last request.
+    /// The state of the last request.
     enum Recall: Sendable {
         case open
-        /// With the packet that reaches across the time.
+        /// Decided, with the packet that spans the requested time.
         case decided(PartialFlushResult, severed: PacketBatch?)
     }
 
-    /// shairport-sync decodes what is due within its buffer's desired length (0.75 s) and a tenth of a second more; what is
-    /// decoded is played. Nothing is known about how far ahead others do.
+    /// Audio that the speaker has already decoded and will play.
+    ///
+    /// That of shairport-sync is due within its desired buffer length (0.75 s) plus a tenth of a second. The value is
+    /// unknown for others.
     static let decodeAhead: Duration = .milliseconds(850)
-    /// What the clocks of both ends may differ by while the speaker's own is settling.
+    /// Maximum clock difference between both ends while the speaker's clock settles.
     private static let clockSlack: Duration = .milliseconds(20)
-    /// Enough for the request and its answer, so that the answer proves that the speaker knew in time.
+    /// Covers request and response, so that the response proves that the speaker received it in time.
     private static let recallLead: Duration = .seconds(1)
-    /// What the sending thread may be ahead of where the queue's depth says it is.
+    /// How far the sending thread can be ahead of the nominal queue depth.
     private static let realtimeSlack: Duration = .milliseconds(20)
-    /// shairport-sync keeps ten such requests, and forgets further ones without a word.
+    /// shairport-sync keeps ten such requests and silently drops further ones.
     private static let mostRecalls = 8
 
+    /// The time ahead of the playhead at which a flush must begin: the queue depth of a realtime stream, otherwise 1 s.
     public var partialFlushLead: Duration {
         guard route == .buffered else {
             return RealtimeSender.depth(arrivalToRender: state.withLock { $0.setup?.arrivalToRender })
@@ -35,20 +38,23 @@ extension AirPlaySpeaker: PartialFlushing {
         return Self.recallLead
     }
 
+    /// Starts the flush on the control thread. Returns at once. Called by the feeder.
     public func beginPartialFlush(from time: MediaTime) {
         let (session, epoch) = state.withLock { state in
             state.recall = .open
             return (state.session, state.epoch)
         }
         let isPosted = session?.control.post { [weak self] core in self?.recall(from: time, epoch, core) }
-        // A speaker that is being brought back is sent what is left then.
+        // Without a session it is done here: a speaker that rejoins receives only the remaining packets.
         if isPosted != true { recall(from: time, epoch, nil) }
     }
 
+    /// The result of the last flush; nil while it is undecided.
     public var partialFlushResult: PartialFlushResult? {
         state.withLock { if case .decided(let result, _)? = $0.recall { result } else { nil } }
     }
 
+    /// After `flushed`: the packet that spans the requested time; nil if none does.
     public var severedPacket: PacketBatch? {
         state.withLock { if case .decided(_, let severed)? = $0.recall { severed } else { nil } }
     }
@@ -73,7 +79,7 @@ extension AirPlaySpeaker: PartialFlushing {
         room?.raise()
     }
 
-    /// What becomes of a request.
+    /// The outcome of a request.
     private struct Decision {
         var result: PartialFlushResult
         var severed: PacketBatch?
@@ -104,9 +110,9 @@ extension AirPlaySpeaker: PartialFlushing {
         case .nothing, .unsent: return seal(cutting, store.drop(cut))
         case .sent(let sent):
             guard let core, core.isPlaying else {
-                // It holds packets and plays none of them: it forgets all of them and gets what is left.
+                // The speaker holds packets without playing: it discards all and receives the remaining ones.
                 let severed = store.drop(cut)
-                // ignored: the same; the next session starts from the store.
+                // ignored: the next session starts from the store.
                 if let core { _ = try? startAnew(cutting, core, from: cutting.timebase.currentTime) }
                 return seal(cutting, severed)
             }
@@ -114,7 +120,7 @@ extension AirPlaySpeaker: PartialFlushing {
         }
     }
 
-    /// The speaker plays, and holds what is to go.
+    /// Flushes packets that a playing speaker has already received.
     private func recall(
         _ sent: PacketCut.Sent, _ cut: PacketCut, _ cutting: Cutting, _ core: SessionCore
     ) -> Decision {
@@ -126,13 +132,13 @@ extension AirPlaySpeaker: PartialFlushing {
         let began = host.now
         guard due - began > Self.decodeAhead + Self.clockSlack else { return .tooLate(leadNeeded: Self.recallLead) }
         guard leavesOutByNumber(at: began, segment) else {
-            // Nobody has seen this make of speaker leave packets out later. Starting anew is heard as a short gap.
+            // Skipping is untested on this model. A restart is audible as a short gap.
             let severed = cutting.store.drop(cut)
             do throws(AirPlayError) {
                 let next = segment.mediaTime(at: began.advanced(by: core.startLeads.request))
                 try startAnew(cutting, core, from: next)
             } catch {
-                // A connection that is gone is made anew, and then it gets what is left.
+                // A lost connection is replaced, and the new session sends the remaining packets.
             }
             let decision = seal(cutting, severed)
             beginAgain(core)
@@ -148,7 +154,7 @@ extension AirPlaySpeaker: PartialFlushing {
         } catch {
             if core.shared.isLost { return seal(cutting, cutting.store.drop(cut)) }
         }
-        // The speaker may or may not have left it out. It gets everything again, as it was.
+        // Unknown whether the speaker skipped the packets. It receives everything again, unchanged.
         beginAgain(core)
         let taken = host.now - began
         return .tooLate(leadNeeded: Self.recallLead + taken)
@@ -160,7 +166,7 @@ extension AirPlaySpeaker: PartialFlushing {
         _ = try core.rewind(to: position, gap: Self.gap(cutting.line))
     }
 
-    /// The present anchor is void: the speaker is given everything that is left, and a new one.
+    /// Voids the current anchor: the speaker receives all remaining packets and a new anchor.
     private func beginAgain(_ core: SessionCore) {
         state.withLock { state in
             state.epoch += 1
@@ -169,7 +175,7 @@ extension AirPlaySpeaker: PartialFlushing {
         core.requestAttention()
     }
 
-    /// Whether the speaker is known to leave out packets when their numbers come up, and can keep one more request.
+    /// Whether the speaker is known to skip packets by sequence number, and has space for another request.
     private func leavesOutByNumber(at now: HostInstant, _ segment: TimebaseSegment) -> Bool {
         state.withLock { state in
             state.recalls.removeAll { $0 < now }
@@ -179,7 +185,7 @@ extension AirPlaySpeaker: PartialFlushing {
         }
     }
 
-    /// What follows begins where the cut was made.
+    /// Continues the timeline at the cut.
     private func seal(_ cutting: Cutting, _ severed: PacketStore.Severed?) -> Decision {
         let end = severed?.timestamp
         let kept = state.withLock { state -> MediaTime? in
@@ -187,7 +193,7 @@ extension AirPlaySpeaker: PartialFlushing {
             state.line?.cut(at: end)
             state.isFinished = false
             state.acceptedUntil = cutting.line.media(of: end)
-            // What an encoder gives out before its first sound is not wanted.
+            // Drops what an encoder returns before its first audio.
             state.isJoining = true
             return state.acceptedUntil
         }

@@ -2,8 +2,11 @@ internal import AirPlayWire
 public import MediaCore
 internal import SyncRendering
 
-/// The sound itself: packets placed on the stream's clock, and taken back.
+/// Audio packets: assigning RTP timestamps, and flushing.
 extension AirPlaySpeaker {
+    /// Queues packets from index `offset` on. Returns the number accepted. Never blocks. Called by the feeder.
+    ///
+    /// After `failure` all packets are accepted and discarded.
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         var (taken, reachesPreroll) = (0, false)
         state.withLock { state in
@@ -29,7 +32,7 @@ extension AirPlaySpeaker {
                 let timestamp = line.place(
                     packet.presentationTime, frames: stream.framesPerPacket,
                     isContiguous: !state.isPassThrough && state.speed != 1)
-                // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
+                // Larger than any audio packet: the stream cannot carry it, and dropping it is harmless.
                 let isStored =
                     packet.count > BufferedPacketizer.payloadLimit
                     || batch.withBytes(of: packet) { store.append($0, timestamp: timestamp) }
@@ -42,7 +45,7 @@ extension AirPlaySpeaker {
                 state.acceptedUntil = start + packet.duration
             }
             reachesPreroll = before < needed && line.frames >= needed
-            // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
+            // Audio heard more than a second ago is no longer needed; everything later may have to be sent again.
             if let context = state.context {
                 let heard = context.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1))
                 state.store?.setFloor(line.bound(of: heard, rate: state.speed))
@@ -55,15 +58,16 @@ extension AirPlaySpeaker {
         return taken
     }
 
-    /// Whether a packet begins before the one before it has ended, by more than containers round.
+    /// Whether a packet begins before the end of the previous one, by more than container rounding.
     private static func overlaps(_ packet: PacketBatch.Packet, _ line: RTPTimestampMapper) -> Bool {
         guard let time = packet.presentationTime, let end = line.end else { return false }
         return (end - time).duration > .milliseconds(3)
     }
 
+    /// Sets the speed of later packets, in media seconds per second of audio. Called by the feeder.
     public func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
 
-    /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
+    /// Appends a silent packet, because receivers mute the first AAC packet of a stream. Returns false without space.
     private static func appendPreroll(_ stream: StreamFormat, _ line: RTPTimestampMapper, _ store: PacketStore) -> Bool
     {
         guard stream.coding == .aacLC else { return true }
@@ -71,13 +75,16 @@ extension AirPlaySpeaker {
         return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }
     }
 
+    /// Marks the end of the input; less than the preroll may then be started.
     public func finish() {
         state.withLock { $0.isFinished = true }
         requestAttention()
     }
 
+    /// Media time of the end of the accepted packets; nil after a flush.
     public var acceptedUntil: MediaTime? { state.withLock { $0.acceptedUntil } }
 
+    /// Discards all packets not yet heard. Returns at once; the request is sent on the control thread.
     public func flush() {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
             state.acceptedUntil = nil
@@ -89,12 +96,12 @@ extension AirPlaySpeaker {
             state.recalls.removeAll()
             guard let next = state.line?.next else { return nil }
             state.session?.haltStream()
-            // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
+            // Done here, not on the control thread: packets accepted after this call must not be dropped.
             let position = store.removeAll(next: next)
             return state.session.map { ($0, position) }
         }
         guard let (session, position) = pending else { return }
-        // ignored: a request fails with its session, whose loss is reported by its news.
+        // ignored: a request fails with its session, whose loss is reported by its events.
         session.control.post { core in try? core.flush(until: position) }
     }
 }

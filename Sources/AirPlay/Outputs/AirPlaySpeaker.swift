@@ -4,98 +4,112 @@ internal import MediaCore
 package import PTP
 public import SyncRendering
 
-/// One AirPlay 2 speaker as a place where sound goes.
+/// An AirPlay 2 speaker as an output.
 ///
-/// On the buffered route the film's own AAC goes through untouched where the speaker can decode it; realtime routes
-/// carry lossless sound at 44.1 kHz. Film moment M is heard at host instant
-/// H because the speaker is told so once, as a line on the clock that this computer serves; it compensates its own
-/// delay itself. Requests run on the session's control thread.
+/// On the buffered route AAC is passed through if the speaker can decode it. Realtime routes carry lossless audio at
+/// 44.1 kHz.
+///
+/// Media time M is heard at host instant H because the speaker receives one anchor on the clock that this computer
+/// serves. The speaker compensates its own delay. Requests run on the session's control thread.
 public final class AirPlaySpeaker: AudioOutput {
-    /// How sound is encoded that cannot go through untouched.
+    /// The encoding of audio that cannot be passed through.
     public enum Encoding: Sendable { case lossless, aac }
 
+    /// The display name.
     public let name: String
+    /// The kind of the route: buffered or realtime.
     public var kind: AudioRouteKind { route == .buffered ? .bufferedSpeaker : .realtimeSpeaker }
-    /// What kind of stream, and whose time it runs on.
+    /// The stream type and the timing protocol.
     package var route: Route { configuration.route }
     let configuration: AirPlaySession.Configuration
     let clocks: PTPDirectory
-    /// This computer's clock, which the timebase is on.
+    /// This computer's clock, on which the timebase runs.
     var host: any HostClock { clocks.clock }
     let encoding: Encoding
     let state = Lock(State())
     let loudness = SpeakerLoudness()
-    /// What plays, when somebody has said.
+    /// The title of the current item; nil until set.
     private let shownTitle = Lock<String?>(nil)
 
+    /// The mutable state, guarded by the lock `state`.
     struct State {
+        /// The current session; nil while closed, lost or failed.
         var session: AirPlaySession?
         var stream: StreamFormat?
         var setup: StreamSetup?
+        /// The renderer's context since `prepare`.
         var context: AudioOutputContext?
+        /// Maps media time to RTP timestamps; nil before `prepare`.
         var line: RTPTimestampMapper?
         /// The packets, which outlive a lost session.
         var store: PacketStore?
         var isPassThrough = false
-        /// Packets of another kind come next in the same stream: those that overlap the last are left out.
+        /// Whether packets of another kind follow in the same stream: those that overlap the last one are dropped.
         var isJoining = false
-        /// Film seconds per second of sound.
+        /// Media seconds per second of audio.
         var speed = 1.0
+        /// Media time of the end of the accepted packets.
         var acceptedUntil: MediaTime?
+        /// Whether `finish` was called after the last packet.
         var isFinished = false
-        /// What the present session was told to play by.
+        /// The anchor of the current session; nil while paused.
         var told: SentAnchor?
-        /// Sessions made anew because the clock had stalled.
+        /// The number of sessions renewed because of a stalled clock.
         var renewals = 0
-        /// Counts jumps and new streams: an anchor for an older one is void.
+        /// Incremented at seeks and new streams: an anchor of an older epoch is void.
         var epoch: UInt64 = 0
-        /// Counts `close`: a rejoin for an older use of the speaker gives up.
+        /// Incremented by `close`: a rejoin for an older use ends.
         var use: UInt64 = 0
-        /// dB asked for; nil leaves the speaker as its owner set it.
+        /// The requested volume in dB; nil: the owner's setting is unchanged.
         var volume: Double?
+        /// Reads the events of the session.
         var news: Task<Void, Never>?
-        /// When the present session was made, and how many before it were ended by the speaker at once.
+        /// When the current session was adopted, and how many in a row before it lasted less than 5 s.
         var adopted = HostInstant(nanoseconds: 0)
         var evictions = 0
-        /// What the speaker showed before we played there.
+        /// The status flags before we played.
         var idleFlags: StatusFlags = []
-        /// What it shows when somebody else plays there: not every speaker has a flag for that, but one that some show
-        /// while they play means something else on those that show it always.
+        /// The flags that show another sender.
+        ///
+        /// Some speakers have no flag for that. `playing` is used only if it was clear while idle, since some speakers
+        /// always set it.
         var busyFlags: StatusFlags { idleFlags.contains(.playing) ? .busy : [.busy, .playing] }
-        /// What is done for it on a thread of its own: bringing it back, or ending a session.
+        /// A rejoin, or the end of a session, on its own thread.
         var errand: BackgroundTask?
-        /// Why the last session was lost; nil when it ended as it should.
+        /// Why the last session was lost; nil if none was.
         var interruption: String?
-        /// The first instant for which the speaker took a start that was not taken back before it came.
+        /// The instant of the first start that was accepted and not revoked before it came.
         var firstHeard: HostInstant?
-        /// The instant from which the present session is heard; nil before its first start.
+        /// The instant from which the current session is audible; nil before its first start.
         var audibleFrom: HostInstant?
         func isHeard(at now: HostInstant) -> Bool { firstHeard.map { $0 <= now } ?? false }
 
-        /// The session is lost, or the start taken back: what was promised and has not been heard is none.
+        /// Revokes a future first start, after the session was lost or stopped.
         mutating func takeBackFirstStart(at now: HostInstant) {
             if !isHeard(at: now) { firstHeard = nil }
         }
-        /// The last request to take something back.
+        /// The state of the last flush.
         var recall: Recall?
-        /// When what the speaker was told to leave out would have been heard, for requests that still wait there.
+        /// The due instants of packets to skip, one per request that the speaker still holds.
         var recalls: [HostInstant] = []
-        /// Where it was found last, when that is not where it was named, and who it said that it is.
+        /// The last known address and device identifier; nil until a session has connected.
         var place: SpeakerAddress?
         var deviceID: SpeakerID?
-        /// The title that the session was made with.
+        /// The title that the session was set up with.
         var sentTitle: String?
-        /// What the speaker calls its make.
+        /// The model name reported by the speaker.
         var model: String?
-        /// It is given up: sound is taken and forgotten, so that the film gets to its end.
+        /// The permanent failure: audio is accepted and discarded, so that playback reaches the end.
         var failure: OutputError?
-        /// It refuses the volume that was set last.
+        /// The refusal of the last requested volume.
         var gainFailure: OutputError?
     }
 
+    /// Creates a speaker without connecting.
+    ///
     /// - Parameters:
-    ///   - clocks: this process's PTP instances; speakers that play together are made with the same.
-    ///   - encoding: for buffered sound that cannot go through untouched.
+    ///   - clocks: The PTP instances of this process, shared by speakers that play in sync.
+    ///   - encoding: The encoding of buffered audio that cannot be passed through.
     package init(
         name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, route: Route = .buffered,
         encoding: Encoding = .lossless
@@ -108,7 +122,7 @@ public final class AirPlaySpeaker: AudioOutput {
         self.encoding = encoding
     }
 
-    /// What plays, for speakers that show it: the film's title. Kept for later sessions. Any thread; returns at once.
+    /// Sets the title that speakers display, also for later sessions. Any thread; returns at once.
     public func setTitle(_ title: String) {
         shownTitle.withLock { $0 = title }
         let (session, moment) = state.withLock { state -> (AirPlaySession?, RTPTimestamp?) in
@@ -119,33 +133,36 @@ public final class AirPlaySpeaker: AudioOutput {
             return (state.session, store.onWire(heard ?? line.next))
         }
         guard let session, let moment else { return }
-        // ignored: a title that is refused changes nothing that is heard, and a lost session is told by its news.
+        // ignored: a refused title is inaudible, and a lost session is reported by its events.
         session.control.post { core in try? core.setMetadata(title: title, at: moment) }
     }
 
-    /// Some speakers are silent until they have seen a title, so there is always one.
+    /// The title to send; never empty by default, since some speakers are silent until they receive one.
     var title: String { shownTitle.withLock { $0 } ?? "Talkie" }
 
     // MARK: Control
 
+    /// Schedules an update of the speaker on its control thread. Returns at once.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { requestAttention() }
 
     func requestAttention() {
         state.withLock { $0.session }?.control.post { $0.requestAttention() }
     }
 
-    /// Bounded to what speakers have: −30…0 dB, and silence. Without a call the speaker has the volume its owner chose.
+    /// Sets the gain, limited to −30…0 dB or mute. Until the first call the speaker keeps its owner's volume. Any
+    /// thread.
     public func setGain(_ gain: Float) {
         let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : -144
         setVolume(decibels)
     }
 
+    /// Restores the owner's volume, if it was changed here. Any thread.
     public func restoreGain() {
         guard state.withLock({ $0.volume != nil }) else { return }
         setVolume(loudness.owner ?? SpeakerLoudness.modest)
     }
 
-    /// While the speaker has not said how loud it is, a modest volume.
+    /// The owner's volume, 0…100; `SpeakerLoudness.modest` until the speaker has reported it. Any thread.
     public var ownVolume: Double? { VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) }
 
     private func setVolume(_ decibels: Double) {
@@ -156,6 +173,8 @@ public final class AirPlaySpeaker: AudioOutput {
         session?.control.post { [weak self] core in self?.apply(decibels, in: core) }
     }
 
+    /// Ends the session and stops background work. May block for a few seconds. Volume, speed and address are kept for
+    /// the next use.
     public func close() {
         let (session, news, errand) = state.withLock { state in
             defer {

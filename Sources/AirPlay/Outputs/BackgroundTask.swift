@@ -1,17 +1,19 @@
 internal import MediaCore
 internal import Synchronization
 
-/// Something that takes a while, on a thread of its own, for a speaker that may be closed meanwhile.
+/// Background work on its own thread for a speaker that may be closed meanwhile.
 final class BackgroundTask: Sendable {
-    /// Closing a speaker waits so long for an attempt to reach it; one that is under way then ends by itself.
+    /// How long `stop` waits for a connection attempt; one still in progress then ends on its own timeout.
     private static let patience: Duration = .seconds(1)
 
     private let done = Signal()
     private let stopping = Signal()
     private let isStopped = Atomic<Bool>(false)
 
-    /// - Parameter body: asks the errand whether it is still wanted, and rests with it.
-    /// - Throws: when the system gives no thread; nothing has been done.
+    /// Starts the thread.
+    ///
+    /// - Parameter body: Runs on the thread; calls `rest` for pauses and ends when that returns false.
+    /// - Throws: `ExhaustionError` if the system provides no thread; `body` is not run.
     init(name: String, _ body: @escaping @Sendable (BackgroundTask) -> Void) throws(ExhaustionError) {
         _ = try WorkerThread.start(name: name) {
             body(self)
@@ -19,14 +21,14 @@ final class BackgroundTask: Sendable {
         }
     }
 
-    /// Ends it, and waits for that a short while. Once.
+    /// Requests the end and waits up to `patience`. May be called once.
     func stop() {
         isStopped.store(true, ordering: .releasing)
         stopping.raise()
         done.wait(until: .now.advanced(by: Self.patience))
     }
 
-    /// Rests until the moment comes; false when the errand is over.
+    /// Waits until `moment`. Returns false if `stop` was called.
     func rest(until moment: HostInstant) -> Bool {
         stopping.wait(until: moment)
         return !isStopped.load(ordering: .acquiring)

@@ -1,15 +1,17 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// How sound of a film's format reaches a speaker: as it is when the speaker can decode it, else encoded anew.
+/// The delivery of an audio format to a speaker: pass-through if the speaker can decode it, otherwise re-encoding.
 struct DeliveryChoice {
     let stream: StreamFormat
     let isPassThrough: Bool
 
+    /// Selects the delivery of a format.
+    ///
     /// - Parameters:
-    ///   - mustDecode: the sound is to be changed on the way.
-    ///   - reencoding: what to encode to at 48 kHz, when needed.
-    ///   - route: realtime streams carry one format that every receiver takes.
+    ///   - mustDecode: Whether the audio is processed and cannot be passed through.
+    ///   - reencoding: The coding to use, at 44.1 or 48 kHz.
+    ///   - route: Realtime streams always use one format that every receiver accepts.
     init(
         for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding, route: Route = .buffered
     ) {
@@ -25,19 +27,20 @@ struct DeliveryChoice {
         }
         isPassThrough = false
         switch reencoding {
-        // Films are at 48 kHz; music at 44.1 kHz keeps its rate, one resampling less.
+        // Films have 48 kHz; music at 44.1 kHz keeps its rate, which avoids resampling.
         case .aacLC: stream = format.sampleRate == 44100 ? .aac44100 : .aac48000
         case .appleLossless: stream = format.sampleRate == 44100 ? .lossless44100 : .lossless48000
         }
     }
 
-    /// Encoded anew into a stream that is open already.
+    /// Re-encodes into a stream that is already open.
     init(encodingInto stream: StreamFormat) {
         self.stream = stream
         isPassThrough = false
     }
 
-    /// The stream that carries these packets untouched: AAC-LC, stereo, 1024 frames, no spectral band replication.
+    /// Returns the stream for pass-through: AAC-LC, stereo, 1024 frames, no spectral band replication. Nil for other
+    /// formats.
     static func untouched(_ format: AudioFormat) -> StreamFormat? {
         guard format.parameters.codec == "aac", format.layout.count == 2,
             let configuration = AudioSpecificConfig(format.parameters.configuration),
@@ -49,7 +52,7 @@ struct DeliveryChoice {
         }
     }
 
-    /// The format that an encoder is asked for; a decoder can read what it makes.
+    /// The format requested from an encoder, with a valid decoder configuration.
     var encodedFormat: AudioFormat {
         let isLossless = stream.coding == .appleLossless
         return AudioFormat(
@@ -67,7 +70,7 @@ struct DeliveryChoice {
                 UInt16(AudioSpecificConfig.lowComplexity) << 11 | (stream.sampleRate == 48000 ? 3 : 4) << 7 | 2 << 3
             return [UInt8(bits >> 8), UInt8(bits & 0xFF)]
         }
-        // The box of an MP4: length, name, version and flags, configuration.
+        // The MP4 box: length, name, version and flags, configuration.
         return [0, 0, 0, 36] + Array("alac".utf8) + [0, 0, 0, 0]
             + LosslessEscape.configuration(
                 framesPerPacket: UInt32(stream.framesPerPacket), bitsPerSample: UInt8(stream.bitsPerSample),
@@ -77,10 +80,10 @@ struct DeliveryChoice {
     var pcm: PCMFormat { PCMFormat(sampleRate: stream.sampleRate, layout: .stereo) }
 }
 
-/// What an AAC decoder is told beforehand (ISO/IEC 14496-3, section 1.6.2.1).
+/// The decoder configuration of AAC (ISO/IEC 14496-3, section 1.6.2.1).
 struct AudioSpecificConfig {
     static let lowComplexity = 2
-    /// Table 1.18; the escape value 15 is not used by anything a speaker takes.
+    /// Table 1.18; no format that speakers accept uses the escape value 15.
     private static let rates = [
         96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350,
     ]
@@ -88,11 +91,11 @@ struct AudioSpecificConfig {
     let objectType: Int
     let sampleRate: Int
     let channels: Int
-    /// 960 instead of 1024 frames in each unit.
+    /// 960 instead of 1024 frames per unit.
     let hasShortFrames: Bool
     let hasBandReplication: Bool
 
-    /// nil when the bytes end early or name what has no table entry.
+    /// Parses the configuration. Returns nil for truncated input and for values without a table entry.
     init?(_ bytes: [UInt8]) {
         var position = 0
         func bits(_ count: Int) -> Int? {
@@ -111,7 +114,7 @@ struct AudioSpecificConfig {
         sampleRate = Self.rates[rate]
         self.channels = channels
         hasShortFrames = short == 1
-        // The backward-compatible signal: a mark, object type 5, and whether it is in use (section 1.6.6.1).
+        // The backward-compatible signal: sync word, object type 5, and the flag (section 1.6.6.1).
         let isMarked = bits(11) == 0x2B7
         hasBandReplication = isMarked && bits(5) == 5 && bits(1) == 1
     }

@@ -3,50 +3,52 @@ internal import MediaCore
 internal import PTP
 internal import SyncRendering
 
-/// Brings a speaker to what the timebase says: runs between the requests of its control thread.
+/// Applies the timebase to a speaker. Called on the control thread between requests.
 final class PlaybackSupervisor: Sendable {
     private weak let speaker: AirPlaySpeaker?
     private let told = Lock(Told())
 
-    /// What the speaker was told last.
+    /// The state of the speaker as last sent; used on the control thread.
     private struct Told {
         var epoch: UInt64?
         var line: SentAnchor?
-        /// The speaker has played from this line: what it decoded and did not play it may have forgotten.
+        /// Whether the speaker has played with this anchor: it may have discarded audio that it decoded and did not
+        /// play.
         var hasPlayed = false
-        /// Everything from here on has been sent again for the start that is due.
+        /// Whether all packets from the start position on were sent again for the pending start.
         var isRewound = false
-        /// Since when every start is refused.
+        /// Since when every start has been refused.
         var refusedSince: HostInstant?
-        /// When an anchor that has grown old is given anew after one was refused.
+        /// When to renew an old anchor after a refused renewal.
         var renewal = HostInstant(nanoseconds: .min)
-        /// Bytes of sound that had left when the clock was seen stalled, and when.
+        /// The number of bytes sent when the clock stalled, and when.
         var stalled: (sent: Int64, since: HostInstant)?
     }
 
-    /// A line that differs by less is the same line: giving it anew would be heard.
+    /// A smaller change of the timeline is ignored, because a new anchor is audible.
     private static let sameLine: Duration = .microseconds(200)
-    /// A line that differs by less is reached by the speaker itself, with what it has.
+    /// A smaller change is corrected by the speaker with its buffered audio.
     private static let nearLine: Duration = .milliseconds(250)
-    /// A request that failed for now is made again this much later.
+    /// Delay before a temporarily failed request is repeated.
     private static let retry: Duration = .milliseconds(500)
-    /// An anchor that was refused where the line goes on is given again this much later; there are hours for it.
+    /// Delay after a refused renewal of an anchor; the anchor remains valid for hours.
     private static let renewalPause: Duration = .seconds(10)
-    /// How far ahead a line is given whose own anchor has passed.
+    /// Lead of a start whose own anchor has passed.
     static let lead: Duration = .milliseconds(100)
-    /// What was sent again gets this long to reach the speaker before it is told to start.
+    /// Time for repeated packets to reach the speaker before the start command.
     private static let rewindLead: Duration = .milliseconds(15)
 
-    /// A speaker that refuses our clock's starts for so long may want its own (others saw locks after up to 4 s) …
+    /// A speaker that refuses starts on our clock for this long may require its own (others observed locks after up to
+    /// 4 s).
     private static let yieldPatience: Duration = .seconds(4)
-    /// … and one that has had the time for both will take none.
+    /// A speaker that refuses for this long accepts neither clock.
     private static let refusalPatience: Duration = .seconds(10)
-    /// A speaker whose clock has stalled gets a new session this much later, unless its sound flows on.
+    /// A speaker with a stalled clock gets a new session after this, unless it still reads audio.
     private static let stallPatience: Duration = .seconds(10)
-    /// A speaker that has not even asked for the time after so long does not hear us.
+    /// A speaker that has sent no timing request after this does not receive us.
     private static let silencePatience: Duration = .seconds(8)
 
-    /// How often a clock is looked at that is not there yet.
+    /// Poll interval for a clock that is not ready.
     private static let clockLook: Duration = .milliseconds(50)
 
     private let clockState = Lock<SpeakerClockState?>(nil)
@@ -54,7 +56,7 @@ final class PlaybackSupervisor: Sendable {
 
     init(speaker: AirPlaySpeaker) { self.speaker = speaker }
 
-    /// Notes how far the speaker's clock is, when that has changed.
+    /// Records a change of the speaker's clock state.
     private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
         let state = core.isClockDoubted ? .doubted : SpeakerClockState(core.clock.readiness)
         let isNew = clockState.withLock { last in
@@ -64,7 +66,7 @@ final class PlaybackSupervisor: Sendable {
         if isNew { context.events.note(.clock(state: state, output: context.id)) }
     }
 
-    /// Why no start will ever be possible; nil while there is hope.
+    /// Returns the reason why a start will never be possible; nil if it may be.
     private func obstacle(_ core: SessionCore, _ told: Told, _ name: String) -> OutputError? {
         let now = core.host.now
         if core.isTurnedAway {
@@ -99,7 +101,7 @@ final class PlaybackSupervisor: Sendable {
         return nil
     }
 
-    /// Does what is due; when to be called again, or nil to wait for a reason.
+    /// Performs the due work. Returns when to call it again; nil: when requested.
     func attend(_ core: SessionCore) -> HostInstant? {
         guard let speaker else { return nil }
         let (context, line, epoch, isFinished) = speaker.state.withLock {
@@ -115,14 +117,14 @@ final class PlaybackSupervisor: Sendable {
         let snapshot = context.timebase.snapshot
         let segment = snapshot.upcoming
         do throws(AirPlayError) {
-            // Before the rate is looked at: the player holds it at 0 until the clock is there, which may be never.
+            // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
             if told.line == nil, let obstacle = obstacle(core, told, speaker.name) {
                 speaker.giveUp(obstacle)
                 return nil
             }
             if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }
             if let moment = lookAfterClock(core, &told) { return moment }
-            // `accept` asks again as soon as there is enough.
+            // `accept` requests a call once there is enough.
             guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
             return try start(command, line, core, speaker, context, &told)
@@ -135,7 +137,7 @@ final class PlaybackSupervisor: Sendable {
                 return core.host.now.advanced(by: Self.retry)
             case .timedOut: return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:
-                // It will not play; a lost connection is another matter, and somebody else's.
+                // The speaker will not play. Lost connections are handled by `AirPlaySpeaker.rejoin`.
                 guard segment.rate != 0 else { return nil }
                 speaker.giveUp(speaker.outputError(error))
                 return nil
@@ -144,7 +146,7 @@ final class PlaybackSupervisor: Sendable {
         }
     }
 
-    /// Tells the player when the speaker begins to measure the clock; when to look again while it has not.
+    /// Signals the player when the speaker begins to measure the clock. Returns the next poll until then.
     private func clockNews(_ core: SessionCore, _ context: AudioOutputContext) -> HostInstant? {
         let isKnown = core.clock.ready != nil
         let isNew = isClockKnown.withLock { last in
@@ -172,19 +174,20 @@ final class PlaybackSupervisor: Sendable {
         return nil
     }
 
-    /// A speaker that has known the clock and lost it: its sound goes on as it can. When the clock does not come back
-    /// and no sound leaves either, the session is no longer worth keeping, and a new one finds the way back. So it is with
-    /// one that is to be started and whose clock is gone: it may never have been the speaker's.
+    /// Handles a stalled clock; the speaker keeps playing as long as it can.
     ///
-    /// - Returns: when to look again; nil goes on as always.
+    /// If the clock does not recover and no audio is sent either, the session is replaced. The same applies before a
+    /// start, when the earlier clock may not have been the speaker's.
+    ///
+    /// - Returns: When to check again; nil: continue as usual.
     private func lookAfterClock(_ core: SessionCore, _ told: inout Told) -> HostInstant? {
-        // One that does not answer at all may be behind a network that is away, and plays on: `patience` ends its session.
+        // An unresponsive speaker may be behind a network outage and still play: `patience` limits its session.
         guard core.clock.readiness == .stalled, !core.shared.isUnresponsive else {
             told.stalled = nil
             return nil
         }
         let now = core.host.now
-        // What waits for its start does not play, whatever leaves.
+        // Before the start the speaker does not play, even if bytes are sent.
         let flowing = told.line == nil ? 0 : core.flowingBytes
         guard let stalled = told.stalled, let sent = flowing, stalled.sent == sent else {
             told.stalled = flowing.map { ($0, now) }
@@ -196,7 +199,7 @@ final class PlaybackSupervisor: Sendable {
         return HostInstant(nanoseconds: .max)
     }
 
-    /// What the timebase says now.
+    /// The current state of the timebase.
     private struct Command {
         var segment: TimebaseSegment
         var generation: UInt64
@@ -255,10 +258,11 @@ final class PlaybackSupervisor: Sendable {
         return nil
     }
 
-    /// The line goes on, and its anchor has grown old: the speaker is told the same line by a frame that is near, long
-    /// before it could mistake what is to come for what has been. Realtime streams name a near frame every second.
+    /// Renews an old anchor by a near frame of the same timeline, well before the RTP timestamps become ambiguous.
     ///
-    /// - Returns: when to look again after a speaker would not have it; it plays on meanwhile.
+    /// Realtime streams name a near frame every second instead.
+    ///
+    /// - Returns: When to retry after a refusal; the speaker keeps playing meanwhile.
     private func renew(
         _ known: SentAnchor, on timeline: PTPTimeline, _ line: RTPTimestampMapper, _ core: SessionCore,
         _ speaker: AirPlaySpeaker, _ context: AudioOutputContext, _ told: inout Told
@@ -284,7 +288,7 @@ final class PlaybackSupervisor: Sendable {
         return nil
     }
 
-    /// When to look at the clock again; nil when it is ready.
+    /// Returns when to check the clock again; nil if it is ready.
     private static func clockWait(
         _ clock: (readiness: ClockReadiness, ready: HostInstant?), _ leads: StartLeads, now: HostInstant
     ) -> HostInstant? {

@@ -1,29 +1,28 @@
 internal import MediaCore
 
-/// Places packets on the stream's clock: film moments become RTP timestamps along one straight line.
+/// Maps media time to RTP timestamps linearly.
 ///
-/// Timestamps never go back, not even across a jump of the film. Behind them frames are counted in 64 bits, so that a line
-/// may last for as long as anybody plays.
+/// Timestamps never decrease, even at a seek. Frames are counted in 64 bits, so the duration is unlimited.
 struct RTPTimestampMapper {
     let sampleRate: Int
-    /// Where the count begins on the wire.
+    /// The RTP timestamp of frame 0.
     private let first: RTPTimestamp
-    /// Frames from there to where the next packet begins if it follows on.
+    /// Frame number of the next contiguous packet.
     private var count: Int64 = 0
-    /// Film time of the first packet of the present line, and its place in the count; nil after a jump.
+    /// Media time and frame number of the first packet since the last seek; nil after a seek.
     private var origin: (media: MediaTime, count: Int64)?
-    /// Frames placed on the present line.
+    /// The number of frames since the last seek.
     private(set) var frames: Int64 = 0
 
-    /// Containers round times to milliseconds; less than this from where a packet should begin, it does begin there.
+    /// Containers round times to milliseconds: a packet this close to its expected time is contiguous.
     private static let tolerance: Duration = .milliseconds(3)
-    /// Left unused at each jump, so that a late old packet cannot fall among new ones.
+    /// Frames skipped at each seek, so that late old packets cannot overlap new ones.
     private static let jumpGap: Duration = .milliseconds(100)
-    /// A hole in the sound longer than half the circle of timestamps cannot be told from a step back.
+    /// A longer gap is indistinguishable from a step back, since timestamps are 32-bit.
     private static let longestGap = Int64(Int32.max)
-    /// Packets and moments are compared on that circle: what is further away than a quarter of it counts as so far.
+    /// Before comparisons, frame numbers are clamped to a quarter of the timestamp range around the next packet.
     private static let reach: Int64 = 1 << 30
-    /// Frames that 64 bits can count; no film has them.
+    /// Limit of frame numbers in 64 bits; no media reaches it.
     private static let furthest = 9e18
 
     init(sampleRate: Int, first: RTPTimestamp) {
@@ -33,14 +32,14 @@ struct RTPTimestampMapper {
 
     private func frames(in time: MediaTime) -> Int64 { time.rescaled(to: Int32(clamping: sampleRate)) }
 
-    /// Where the next packet begins if it follows on.
+    /// The timestamp of the next contiguous packet.
     var next: RTPTimestamp { first.advanced(byFrames: count) }
 
-    /// The timestamp of a packet.
+    /// Returns the timestamp of a packet and advances by its length.
     ///
     /// - Parameters:
-    ///   - time: nil follows on.
-    ///   - isContiguous: packets of an encoder follow on whatever rounding their times have been through.
+    ///   - time: Media time; nil: contiguous.
+    ///   - isContiguous: Whether to ignore `time`, for encoder output with rounded times.
     mutating func place(_ time: MediaTime?, frames length: Int, isContiguous: Bool) -> RTPTimestamp {
         guard let origin else {
             self.origin = (time ?? .zero, count)
@@ -48,7 +47,7 @@ struct RTPTimestampMapper {
         }
         guard let time, !isContiguous else { return advance(length) }
         let gap = origin.count.addingClamped(frames(in: time - origin.media)).subtractingClamped(count)
-        // A packet that claims to begin inside the one before is damaged; it follows on.
+        // A packet that overlaps the previous one is damaged and treated as contiguous.
         if gap > frames(in: .zero.advanced(by: Self.tolerance)), gap <= Self.longestGap { count += gap }
         return advance(length)
     }
@@ -60,27 +59,27 @@ struct RTPTimestampMapper {
         return start
     }
 
-    /// Film time at which the next packet begins if it follows on, at natural speed; nil before the first.
+    /// Media time of the next contiguous packet at speed 1; nil before the first.
     var end: MediaTime? { media(at: count) }
 
     private func media(at count: Int64) -> MediaTime? {
         origin.map { $0.media + MediaTime(value: count - $0.count, timescale: Int32(clamping: sampleRate)) }
     }
 
-    /// Whether nothing has been placed since the beginning or the last jump.
+    /// Whether no packet was placed since the start or the last seek.
     var isEmpty: Bool { origin == nil }
 
-    /// Where a packet lies that is to come right before the next one.
+    /// Returns the timestamp of a packet directly before the next one.
     func preceding(frames length: Int) -> RTPTimestamp { next.advanced(byFrames: -Int64(length)) }
 
-    /// The film jumps: the next packet begins a new line, a little further on.
+    /// Starts a new timeline after a seek, with a small gap of timestamps.
     mutating func jump() {
         origin = nil
         frames = 0
         count += frames(in: .zero.advanced(by: Self.jumpGap))
     }
 
-    /// What lay from a timestamp on is gone; the next packet begins there.
+    /// Removes all packets from a timestamp on; the next packet begins there.
     mutating func cut(at timestamp: RTPTimestamp) {
         let dropped = Int64(timestamp.distance(to: next))
         guard dropped > 0 else { return }
@@ -88,17 +87,17 @@ struct RTPTimestampMapper {
         frames = max(0, frames - dropped)
     }
 
-    /// The film time at natural speed of a timestamp that a packet has or had; nil after a jump.
+    /// Returns the media time of a used timestamp at speed 1; nil after a seek.
     func media(of timestamp: RTPTimestamp) -> MediaTime? {
         media(at: count + Int64(next.distance(to: timestamp)))
     }
 
-    /// The timestamp heard at a film moment, when film passes at `rate` film seconds per second of sound.
+    /// Returns the timestamp heard at a media time, at `rate` media seconds per second of audio.
     func timestamp(of time: MediaTime, rate: Double) -> RTPTimestamp? {
         count(of: time, rate: rate).map { first.advanced(byFrames: $0) }
     }
 
-    /// The same to look for among packets: right about what comes before what, however far away the moment is.
+    /// Returns the same timestamp clamped for comparison with packets: the order is correct at any distance.
     func bound(of time: MediaTime, rate: Double) -> RTPTimestamp? {
         count(of: time, rate: rate).map { place in
             first.advanced(byFrames: max(count - Self.reach, min(place, count + Self.reach)))

@@ -2,22 +2,23 @@ internal import MediaCore
 internal import PTP
 public import SyncRendering
 
-/// What a speaker was told: film moment `media`, which is the frame `position`, is heard at `moment` of the clock it plays
-/// by, and from there film passes at `speed`. The line is never rewritten; where it lies on this computer's clock follows
-/// from the timeline as known.
+/// An anchor sent to a speaker: media time `media`, which is frame `position`, is heard at `moment` of its clock. From
+/// there media time advances by `speed`.
+///
+/// It is never modified; its place on this computer's clock follows from the current timeline.
 struct SentAnchor: Hashable, Sendable {
     var media: MediaTime
-    /// Where `media` lies on the stream's line.
+    /// The timestamp of `media`, without rewind shifts.
     var position: RTPTimestamp
     var moment: PTPInstant
     var speed: Double
-    /// The timeline's, when it was told.
+    /// The epoch of the timeline when it was sent.
     var epoch: UInt64
-    /// The timebase's, and the delay asked for, when it was last found to be what the timebase says.
+    /// The generation of the timebase and the requested delay that it was last compared with.
     var generation: UInt64
     var delay: Duration
 
-    /// Where it lies at present; nil when its clock is another by now.
+    /// Returns the segment in host time; nil if the speaker's clock has been replaced since.
     func segment(on timeline: PTPTimeline, at now: HostInstant) -> TimebaseSegment? {
         guard epoch == timeline.epoch else { return nil }
         let elapsed = moment.duration(to: timeline.mapping.target(at: now)).wholeNanoseconds
@@ -27,13 +28,13 @@ struct SentAnchor: Hashable, Sendable {
             rate: speed * (1 + timeline.mapping.rateOffset), speed: speed)
     }
 
-    /// How old an anchor gets, when nobody says otherwise: a quarter of the circle that timestamps go round on, 6.2 h at
-    /// 48 kHz. Receivers reckon from it in frames on that circle, which is good for half of it.
+    /// Returns the default maximum age of an anchor: a quarter of the timestamp range, 6.2 h at 48 kHz. Receivers
+    /// extrapolate up to half of it.
     static func longestReach(sampleRate: Int) -> Duration { .seconds((1 << 30) / max(1, sampleRate)) }
 
-    /// The same line, told by a frame that is heard within the next second; nil while this anchor is not older than `reach`.
+    /// Returns the same timeline with an anchor within the next second; nil unless this one is older than `reach`.
     ///
-    /// Whole seconds are whole frames, so that it is the same line to the nanosecond.
+    /// Whole seconds are whole frames, so the timeline is identical to the nanosecond.
     func renewed(at now: PTPInstant, sampleRate: Int, reach: Duration) -> SentAnchor? {
         let age = moment.duration(to: now)
         guard age > reach else { return nil }
@@ -46,7 +47,7 @@ struct SentAnchor: Hashable, Sendable {
         return anchor
     }
 
-    /// How far a line lies from it; very far when one of them is faster.
+    /// Returns the time difference to another segment; 3600 s if the speeds differ or it cannot be computed.
     func distance(to line: TimebaseSegment, on timeline: PTPTimeline, at now: HostInstant) -> Duration {
         guard speed == line.speed, let own = segment(on: timeline, at: now) else { return .seconds(3600) }
         let instant = max(line.hostAnchor, now)
@@ -57,11 +58,11 @@ struct SentAnchor: Hashable, Sendable {
 }
 
 extension AirPlaySpeaker {
-    /// What the speaker has been told to play by; nil when it is silent.
+    /// Sets the anchor of the speaker; nil when it is paused.
     func holds(_ line: SentAnchor?) { state.withLock { $0.told = line } }
 
-    /// Whether a clock that stalled is reason enough for a new session: a speaker that stalls in each is of that habit,
-    /// and left alone.
+    /// Counts a renewal after a stalled clock. Returns false beyond `mostRenewals`: a speaker that always stalls is
+    /// left as is.
     func mayRenew() -> Bool {
         state.withLock { state in
             state.renewals += 1
@@ -71,8 +72,10 @@ extension AirPlaySpeaker {
 
     private static let mostRenewals = 2
 
-    /// Where the speaker's sound lies, once its clock has run at another rate than this computer's, or where film is led by a clock
-    /// that the speaker knows nothing of.
+    /// The timeline of the speaker in host time.
+    ///
+    /// Nil unless its clock has run at another rate than this computer's, or an external clock leads the timebase. Any
+    /// thread.
     public var remoteTimeline: TimebaseSegment? {
         let (told, session, context) = state.withLock { ($0.told, $0.session, $0.context) }
         guard let told, let timeline = session?.timeline, timeline.isSteered || context?.timebase.isLed ?? false else {

@@ -3,12 +3,13 @@ public import MediaCore
 public import SyncRendering
 
 extension AirPlaySpeaker {
-    /// A sentence about why the sound was interrupted, once it was; kept when the speaker is back. Any thread.
+    /// A sentence about the last interruption; kept after the speaker is back. Any thread.
     public var interruption: String? { state.withLock { $0.interruption } }
 
+    /// The permanent failure; nil while the speaker is usable or rejoining. Any thread.
     public var failure: OutputError? { state.withLock { $0.failure } }
 
-    /// The failure, or that the session was lost and is being made again. Any thread.
+    /// The failure, or the loss of the session while it is being re-established. Any thread.
     public var loss: OutputError? {
         state.withLock { state in
             if let failure = state.failure { return failure }
@@ -17,17 +18,19 @@ extension AirPlaySpeaker {
         }
     }
 
+    /// Whether the speaker shows no sign of life; it may still play its buffered audio. Any thread.
     public var isUnresponsive: Bool { state.withLock { $0.session }?.isUnresponsive ?? false }
 
+    /// Whether the current session is audible, or the speaker has failed. Any thread.
     public var isAudible: Bool {
         let now = host.now
         return state.withLock { $0.audibleFrom.map { $0 <= now } ?? ($0.failure != nil) }
     }
 
-    /// Why the speaker refuses the volume that was set last, or the mute. Any thread.
+    /// The refusal of the last requested volume or mute; nil if it was accepted. Any thread.
     public var gainFailure: OutputError? { state.withLock { $0.gainFailure } }
 
-    /// Sets the volume on the session's own thread, and notes whether the speaker takes it.
+    /// Sets the volume on the control thread and records a refusal.
     func apply(_ decibels: Double, in core: SessionCore) {
         do throws(AirPlayError) {
             try core.setVolume(decibels: decibels)
@@ -37,7 +40,7 @@ extension AirPlaySpeaker {
         }
     }
 
-    /// A session that is lost is told elsewhere; its volume is set again with the next.
+    /// Records the result of a volume request. A lost session is no refusal; the next session sets the volume again.
     func noteVolume(_ error: AirPlayError?, _ decibels: Double) {
         let isRefused = error.map { ![.lost, .ended].contains($0.code) } ?? false
         let what = decibels <= -144 ? "to be muted" : "the volume"
@@ -45,13 +48,13 @@ extension AirPlaySpeaker {
         state.withLock { $0.gainFailure = isRefused ? refusal : nil }
     }
 
-    /// How far the speaker is with the clock, and from when on it is ready as far as that can be said. Any thread.
+    /// The clock state of the speaker, and when it is ready, if known. Any thread.
     public var clock: (state: SpeakerClockState, ready: HostInstant?) {
         guard let clock = state.withLock({ $0.session })?.clock else { return (.cold, nil) }
         return (SpeakerClockState(clock.readiness), clock.ready)
     }
 
-    /// This use of the speaker is over, and no attempt to get it back is made. Any thread; returns at once.
+    /// Ends this use of the speaker without a rejoin. Any thread; returns at once.
     func giveUp(_ error: OutputError, use: UInt64? = nil) {
         let (context, session, news) = state.withLock { state in
             guard use == nil || state.use == use, state.failure == nil else {
@@ -67,20 +70,20 @@ extension AirPlaySpeaker {
         news?.cancel()
         if let session {
             context?.events.note(.outputLost(output: context!.id))
-            // Ending waits for the control thread, which may be the one that gives up.
+            // Ending joins the control thread, which may be the caller.
             do throws(ExhaustionError) {
                 run(try BackgroundTask(name: "airplay ending") { _ in session.end() })
             } catch {
-                // Its last reference lets the session end by itself.
+                // Releasing the last reference ends the session.
             }
         }
         context?.room.raise()
     }
 
-    /// The errand is waited for when the speaker is closed.
+    /// Stores a background task; `close` stops it.
     func run(_ errand: BackgroundTask) { state.withLock { $0.errand = errand } }
 
-    /// The session's error for people who may have several speakers.
+    /// Converts a session's error to one that names the speaker.
     func outputError(_ error: AirPlayError) -> OutputError {
         let code: OutputError.Code
         switch error.code {
@@ -94,7 +97,7 @@ extension AirPlaySpeaker {
             .saying(configuration.phrases.inErrors)
     }
 
-    /// Sessions know their speaker by its address only.
+    /// Replaces "The speaker" by its name, since sessions only know its address.
     static func naming(_ name: String, in message: String) -> String {
         let subject = "The speaker "
         guard message.hasPrefix(subject), !message.hasPrefix(subject + "at ") else { return message }

@@ -1,17 +1,18 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// The volume that a speaker's owner left, as the speaker told it before anybody here changed it.
+/// The volume set by the speaker's owner, as reported before it was changed here. Any thread.
 final class SpeakerLoudness: Sendable {
-    /// What a speaker is set to that was muted here and never said how loud it was: heard, and no shout.
+    /// The volume after unmuting a speaker that never reported its own: audible, not loud.
     static let modest: Double = -20
 
+    /// `hasAsked`: whether the first session has started.
     private let state = Lock<(owner: Double?, hasAsked: Bool)>((nil, false))
 
-    /// In dB; −144 is mute. Nil when the speaker has not said.
+    /// In dB; −144 is mute. Nil if not reported.
     var owner: Double? { state.withLock { $0.owner } }
 
-    /// Takes what a speaker says when a session begins. Only the first time: later it says what we made of it.
+    /// Records the volume of the first session only: later the speaker reports what was set here.
     func note(_ info: ReceiverInfo) {
         state.withLock { state in
             if !state.hasAsked, let volume = info.initialVolume, volume.isFinite {

@@ -3,28 +3,29 @@ internal import MediaCore
 internal import SyncRendering
 
 extension AirPlaySpeaker {
-    /// How long to wait before each attempt. A new connection each time, with timers of our own: the kernel's grow
-    /// past a minute while a network is away.
+    /// Intervals of the attempts. Each uses a new connection and our own timers, since TCP's grow past a minute during
+    /// an outage.
     private static let eager: (pause: Duration, span: Duration) = (.milliseconds(500), .seconds(120))
     private static let patient: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
-    /// A speaker that ended the session by itself is asked after this: by then a sender that took it shows in its flags.
+    /// Delay after the speaker ended the session: by then a new sender shows in its flags.
     private static let courtesy: Duration = .seconds(1)
-    /// A session that lasted less than this, so often in a row, tells that somebody else wants the speaker.
+    /// So many sessions in a row, each shorter than `span`, mean that another sender competes for the speaker.
     private static let evictions: (span: Duration, count: Int) = (.seconds(5), 6)
 
-    /// A speaker that does not take a connection within this is not there; a host on the same network does at once.
+    /// Connection timeout; an available host on the same network accepts at once.
     private static let connectPatience: Duration = .seconds(1)
-    /// Our own old session may still have the speaker, which has only now heard that it is over: so long it is let be.
+    /// How long a busy speaker is not taken over: it may only now be ending our previous session.
     private static let farewell: Duration = .seconds(1)
-    /// How long a speaker is waited for that says it is busy: one whose announcements tell that it is somebody else's, and
-    /// one that does not say whose, which may be our own session until the receiver ends that (60 s after the last word
-    /// from us with shairport-sync and others).
+    /// How long a busy speaker is retried.
+    ///
+    /// `told`: its announcements show that another sender owns it. `untold`: the owner is unknown and may be our own
+    /// session, which shairport-sync and others end 60 s after our last message.
     private static let busyPatience: (told: Duration, untold: Duration) = (.seconds(3), .seconds(130))
 
-    /// The session is lost: brings the sound back in sync as soon as the speaker answers, on a thread of its own.
+    /// Re-establishes a lost session on a background thread and resumes in sync.
     ///
-    /// What the speaker had not yet played is sent again. The thread ends when it succeeds, when somebody else plays
-    /// there, or when the speaker is closed.
+    /// Packets not yet played are sent again. The thread ends on success, when another sender plays there, or at
+    /// `close`.
     func rejoin(after session: AirPlaySession, because error: AirPlayError, use: UInt64) {
         let context = state.withLock { state -> AudioOutputContext? in
             guard state.use == use, state.session === session else { return nil }
@@ -36,7 +37,7 @@ extension AirPlaySpeaker {
         }
         guard let context else { return }
         context.events.note(.outputLost(output: context.id))
-        // A start that lies ahead waits for its return.
+        // A pending start must wait for the rejoin.
         context.room.raise()
         let isUnwelcome = state.withLock { $0.evictions >= Self.evictions.count }
         do throws(ExhaustionError) {
@@ -71,15 +72,15 @@ extension AirPlaySpeaker {
             }
             guard let stream, let store, let line else { return }
             let now = host.now
-            // The speed that the sound was made for: the timeline's is 0 in a pause and before a scheduled start.
+            // Uses the speed of the audio: that of the timeline is 0 in a pause and before a scheduled start.
             if let heard = line.bound(of: context.timebase.snapshot.mediaTime(at: now), rate: speed) {
                 _ = store.rewind(to: heard, gap: Self.gap(line))
             }
             let places = places
             let place = places[tries % places.count]
             tries += 1
-            // A speaker that ended the session by itself belongs to whoever made it do so. One that fell silent and still
-            // announces our group is ours: it has not noticed that the session is over.
+            // A speaker that ended the session belongs to another sender. One that became silent and still announces
+            // our group has not noticed the end of our session.
             let isOurs = cause.code != .ended && sighting?.group == group
             let isLetBe = place == oldPlace && busySince.map { attempt - $0 < Self.farewell } ?? true
             do throws(AirPlayError) {
@@ -99,9 +100,9 @@ extension AirPlaySpeaker {
                 }
                 return
             } catch {
-                // A stranger in its place must not be given attempt after attempt to find the password out.
+                // A spoofed speaker must not get repeated attempts to guess the password.
                 if error.isMistrust { return giveUp(outputError(error), use: use) }
-                // Whoever has taken the speaker shall keep it.
+                // The speaker is left to a sender that took it over.
                 let since = busySince ?? .now
                 let patience: Duration =
                     cause.code == .ended
@@ -116,6 +117,6 @@ extension AirPlaySpeaker {
         }
     }
 
-    /// Left unused on the wire where packets are sent again: a tenth of a second.
+    /// Timestamps skipped on the wire before repeated packets: a tenth of a second.
     static func gap(_ line: RTPTimestampMapper) -> Int64 { Int64(line.sampleRate / 10) }
 }

@@ -3,17 +3,20 @@ internal import MediaCore
 internal import PTP
 package import Storage
 
-/// Who this installation is to every speaker: one number and one signing key, kept for good in `identity`.
+/// The identity of this installation to all speakers: a number and a signing key, stored permanently in `identity`.
 ///
-/// The number is device id, PTP clock, remote-control id and the name in every pairing; see decision 0003.
+/// The number is the device ID, the PTP clock identity, the remote-control ID and the identifier in pairings; see
+/// decision 0003.
 package struct InstallationIdentity: Sendable {
     static let file = "identity"
     static let kind = "identity"
     static let version = 1
 
+    /// The identifier from which all others derive; not 0.
     package let number: UInt64
+    /// The long-term signing key, with the number as identifier.
     package let pairing: PairingIdentity
-    /// False when it could not be kept: pairings made with it will not outlive this run.
+    /// Whether it is stored; otherwise pairings made with it end with this process.
     package let isKept: Bool
 
     private init(number: UInt64, seed: SecretBytes, isKept: Bool) {
@@ -22,15 +25,15 @@ package struct InstallationIdentity: Sendable {
         pairing = PairingIdentity(identifier: Self.digits(number), seed: seed)
     }
 
-    /// As a session wants it.
+    /// Returns the identity for a session.
     ///
-    /// - Parameter name: what speakers show, normally the computer's name.
+    /// - Parameter name: The sender name that speakers display, normally the computer's name.
     package func sender(name: String) -> SenderIdentity { SenderIdentity(rawValue: number, name: name) }
 
-    /// Reads the identity, or makes one the first time. Never fails: where nothing can be kept the identity lasts for
-    /// this run, which is enough for speakers that need no pairing.
+    /// Reads the identity, or creates it on first use. Never fails: without storage the identity lasts for this
+    /// process, which suffices for speakers without pairing.
     ///
-    /// - Returns: the identity, and a sentence for the user when something was wrong.
+    /// - Returns: The identity, and a sentence for the user about a problem.
     package static func load(from folder: StateFolder) -> (identity: InstallationIdentity, note: String?) {
         var note: String?
         do {
@@ -44,7 +47,7 @@ package struct InstallationIdentity: Sendable {
             }
             let made = fresh(isKept: true)
             if try folder.create(file, made.record.encoded()) { return (made, note) }
-            // Another process made one at the same moment; both must be one sender.
+            // Another process has created one concurrently; both must use the same identity.
             if case .record(let record) = try folder.readRecord(file, kind: kind, version: version),
                 let identity = InstallationIdentity(record)
             {

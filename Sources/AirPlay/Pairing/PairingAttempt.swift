@@ -1,13 +1,15 @@
 package import AirPlayWire
 
-/// One message of a pairing, to be sent by POST.
+/// A message of a pairing, to be sent by POST.
 package struct PairingRequest: Hashable, Sendable {
     /// `/pair-setup`, `/pair-verify` or `/pair-pin-start`.
     package let target: String
     package let headers: RTSPHeaders
     package let body: [UInt8]
 
-    /// - Parameter kind: value of `X-Apple-HKP`: 4 for keys that last as long as the connection, 3 for kept ones.
+    /// Creates a message.
+    ///
+    /// - Parameter kind: The value of `X-Apple-HKP`: 4 for transient keys, 3 for permanent ones.
     init(_ target: String, kind: String, body: [UInt8] = []) {
         self.target = target
         self.body = body
@@ -16,7 +18,7 @@ package struct PairingRequest: Hashable, Sendable {
     }
 }
 
-/// What the speaker answered to it.
+/// The speaker's response to a pairing message.
 package struct PairingReply: Hashable, Sendable {
     package var status: Int
     package var body: [UInt8]
@@ -27,22 +29,23 @@ package struct PairingReply: Hashable, Sendable {
     }
 }
 
-/// One way of coming to a secret, on one connection. After a failure that connection is of no use to another attempt.
+/// One attempt with one pairing method on one connection. After a failure the connection cannot be reused.
 struct PairingAttempt: Sendable {
     enum Kind: Sendable {
-        /// Keys for this connection, from a password everybody or somebody knows.
+        /// Keys for this connection, from a well-known or private password.
         case transient(password: String)
-        /// Keys to keep, from a PIN or password: messages M1 to M6.
+        /// Permanent keys, from a PIN or password: messages M1 to M6.
         case persistent(code: String)
-        /// Keys that were kept.
+        /// Stored permanent keys.
         case verify(PairedAccessory)
     }
 
+    /// The result of `receive`.
     enum Progress: Sendable {
         case send(PairingRequest)
-        /// The connection is encrypted from the next byte on, with keys from this.
+        /// The secret from which the keys derive; the connection is encrypted from the next byte on.
         case secret(SecretBytes)
-        /// The speaker knows us for good; the connection stays plain.
+        /// The speaker has stored our permanent key; the connection remains unencrypted.
         case paired(PairedAccessory)
     }
 
@@ -50,7 +53,7 @@ struct PairingAttempt: Sendable {
     private let identity: PairingIdentity
     private var setup: PairSetup
     private var verification: PairVerify?
-    /// Answers that came, each of which has one meaning.
+    /// The number of responses, which determines the meaning of the next one.
     private var answers = 0
     private var secret: SecretBytes?
 
@@ -61,12 +64,15 @@ struct PairingAttempt: Sendable {
         if case .verify(let accessory) = kind { verification = PairVerify(identity: identity, accessory: accessory) }
     }
 
+    /// Returns the first message.
     func start() -> PairingRequest {
         if let verification { return request(verification.start()) }
         return request(setup.start())
     }
 
-    /// Takes the answer to the request before.
+    /// Handles the response to the last message.
+    ///
+    /// - Throws: `PairingFailure`; the attempt has failed.
     mutating func receive(_ reply: PairingReply) throws(PairingFailure) -> Progress {
         guard reply.status == 200 else { throw Self.refusal(reply.status) }
         answers += 1

@@ -1,37 +1,37 @@
 package import AirPlayWire
 package import MediaCore
 
-/// Why a speaker and this computer did not come to trust each other.
+/// An error of pairing a speaker with this computer.
 package struct PairingFailure: Error, Hashable, CustomStringConvertible {
-    /// An open set: later versions may add codes without breaking anyone.
+    /// An error code. The set is open: later versions may add codes.
     package struct Code: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The speaker wants to be paired by PIN first.
+        /// The speaker requires pairing by PIN.
         package static let pinRequired = Code(rawValue: "pin-required")
-        /// The speaker wants its password.
+        /// The speaker requires its password.
         package static let passwordRequired = Code(rawValue: "password-required")
-        /// The PIN or password that was given is wrong.
+        /// The PIN or password is wrong.
         package static let wrongCode = Code(rawValue: "wrong-code")
-        /// The speaker refuses for now or for good; the sentence says which.
+        /// The speaker refuses temporarily or permanently; the message states which.
         package static let refused = Code(rawValue: "refused")
-        /// A proof or signature does not match: this is not the speaker it was, or somebody sits in between.
+        /// A proof or signature is wrong: another speaker, or a man in the middle.
         package static let notAuthentic = Code(rawValue: "not-authentic")
-        /// The speaker's answer cannot be understood.
+        /// The response is malformed.
         package static let malformed = Code(rawValue: "malformed")
     }
 
     package let code: Code
     /// The message without the remedy.
     package let problem: String
-    /// What a person can do, where a program can help with it.
+    /// The action that resolves the error; nil if the application cannot assist.
     package let remedy: Remedy?
-    /// One sentence that says what to do.
+    /// A sentence for the user: the problem and the remedy.
     package var message: String { remedy?.sentence(after: problem) ?? problem }
-    /// What the speaker said, when it answered with a pairing error.
+    /// The pairing error in the speaker's response, if any.
     package let pairingError: PairingError?
-    /// The status of its answer, when that was no success.
+    /// The status of an unsuccessful response.
     package let status: Int?
 
     package init(
@@ -56,8 +56,8 @@ package struct PairingFailure: Error, Hashable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// Whether the speaker itself turned down the keys or code, so that others may be tried. Never true for answers
-    /// that were cut, forged or lost.
+    /// Whether the speaker itself rejected the keys or code, so that other methods may be tried. False for truncated,
+    /// forged or missing responses.
     var isRejection: Bool {
         if let status { return status == 401 || status == 470 }
         return pairingError == .authentication || pairingError == .unknown

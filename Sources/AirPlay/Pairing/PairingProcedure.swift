@@ -1,60 +1,73 @@
 package import AirPlayWire
 
-/// Everything that has to be said to a speaker until there is a secret, whichever way it takes. No I/O: the caller
-/// carries the messages, opens connections and asks the user.
+/// The complete message sequence until a shared secret exists, for all pairing methods.
+///
+/// Performs no I/O: the caller sends the messages, opens connections and asks the user.
 ///
 ///     var step = try procedure.begin()
 ///     loop: switch step { case .send(let request): step = try procedure.receive(reply to request) … }
 package struct PairingProcedure: Sendable {
+    /// The purpose of the procedure.
     package enum Goal: Sendable {
-        /// Keys for a session: those of an earlier pairing, else those of a password, else those everybody gets. What is
-        /// kept must be proved: whatever a stranger answers or says of itself, nothing less follows.
+        /// Keys for a session: by the stored pairing, otherwise by the password, otherwise by the well-known transient
+        /// code.
+        ///
+        /// Stored secrets must be proved: no response or announcement makes it fall back to a weaker method.
         case session(stored: PairedAccessory?, password: String?)
-        /// A person gives a speaker its password: tried first, and where it is refused the keys everybody gets, so that it
-        /// can be said that the speaker plays without one.
+        /// Checks a user-provided password. If it is refused, the well-known code is tried, to report that the speaker
+        /// needs no password.
         case introduction(password: String)
-        /// A pairing by PIN that lasts. Without a PIN the speaker is asked to show one.
+        /// Permanent pairing by PIN. Without a PIN the speaker is asked to display one.
         case registration(pin: String?)
     }
 
+    /// The next action of the caller.
     package enum Step: Sendable {
-        /// Send this on the present connection and give the answer to `receive`.
+        /// Send this on the current connection and pass the response to `receive`.
         case send(PairingRequest)
-        /// Close the connection, open a new one and call `reconnected`: a refused attempt leaves most speakers
-        /// unusable, and a pairing does not encrypt the connection it was made on.
+        /// Close the connection, open a new one and call `reconnected`.
+        ///
+        /// A refused attempt makes most speakers unusable, and permanent pairing does not encrypt its own connection.
         case reconnect
-        /// The speaker shows a PIN; give what the user read to `answer`. Minutes may pass.
+        /// The speaker displays a PIN; pass the user's input to `answer`. The procedure itself has no timeout.
         case askForPIN
+        /// The secret is established on the current connection.
         case finished(Result)
     }
 
+    /// The result of a successful procedure.
     package struct Result: Sendable {
-        /// Every key of this connection derives from it, from the next byte on.
+        /// The secret from which all keys of this connection derive, from the next byte on.
         package let secret: SecretBytes
-        /// Whether the password was of use, so that it is worth keeping.
+        /// Whether the password was used, so that it should be stored.
         package let usedPassword: Bool
     }
 
     private let identity: PairingIdentity
     private let goal: Goal
     private let traits: SpeakerTraits
-    /// What is left to try, first to last.
+    /// The remaining methods, in order.
     private var attempts: [PairingAttempt.Kind] = []
     private var attempt: PairingAttempt?
     private var isStartingPIN = false
 
-    /// New keys to keep, as soon as there are some, whatever happens afterwards: the speaker knows them already.
+    /// New permanent keys, set once the speaker has stored them. Valid even if the procedure fails later.
     package private(set) var learned: PairedAccessory?
 
+    /// Creates a procedure.
+    ///
+    /// - Parameters:
+    ///   - identity: Our identity; only used for permanent keys.
+    ///   - traits: The traits that determine the methods.
     package init(_ goal: Goal, identity: PairingIdentity, traits: SpeakerTraits) {
         self.goal = goal
         self.identity = identity
         self.traits = traits
     }
 
-    /// The first step, on a fresh connection.
+    /// Returns the first step, for a fresh connection.
     ///
-    /// - Throws: `pinRequired` or `passwordRequired` when the speaker says beforehand that it will want one.
+    /// - Throws: `pinRequired` or `passwordRequired` if the speaker announces the requirement.
     package mutating func begin() throws(PairingFailure) -> Step {
         switch goal {
         case .session(let stored?, _): attempts = [.verify(stored)]
@@ -74,12 +87,12 @@ package struct PairingProcedure: Sendable {
         return next()
     }
 
-    /// The speaker's answer to the request that was sent last.
+    /// Handles the response to the last request.
     ///
-    /// - Throws: when nothing is left to try. The connection must be closed.
+    /// - Throws: `PairingFailure` if no method is left. The connection must be closed.
     package mutating func receive(_ reply: PairingReply) throws(PairingFailure) -> Step {
         if isStartingPIN {
-            // Any status will do: speakers whose PIN is printed on them show none.
+            // The status is ignored: speakers with a printed PIN display none.
             isStartingPIN = false
             return .askForPIN
         }
@@ -90,7 +103,7 @@ package struct PairingProcedure: Sendable {
             case .secret(let secret): return .finished(Result(secret: secret, usedPassword: usesPassword))
             case .paired(let accessory):
                 learned = accessory
-                // Only now is it known that the speaker kept them too.
+                // Only verification proves that the speaker has stored the keys.
                 attempts = [.verify(accessory)]
                 return .reconnect
             }
@@ -99,10 +112,10 @@ package struct PairingProcedure: Sendable {
         }
     }
 
-    /// A new connection is open.
+    /// Continues on a new connection.
     package mutating func reconnected() -> Step { next() }
 
-    /// What the user read from the speaker.
+    /// Continues with the PIN entered by the user.
     package mutating func answer(pin: String) -> Step {
         attempts = [.persistent(code: pin)]
         return .reconnect
@@ -114,7 +127,7 @@ package struct PairingProcedure: Sendable {
         return .send(attempt.start())
     }
 
-    /// Whether the attempt that succeeded stands on the password.
+    /// Whether the successful attempt used the password.
     private var usesPassword: Bool {
         let password: String
         switch goal {
@@ -128,22 +141,23 @@ package struct PairingProcedure: Sendable {
         }
     }
 
-    // MARK: Ways
+    // MARK: Methods
 
     private static let everybody = PairingAttempt.Kind.transient(password: PairSetup.transientPassword)
 
-    /// The ways in which a speaker can show that it knows the password; each proves it to both sides. What the speaker
-    /// says about itself decides their order and number, never whether it has to prove anything.
+    /// Returns the methods that prove knowledge of the password to both sides.
+    ///
+    /// The speaker's traits determine their order and number, but a proof is always required.
     private func proofs(of password: String) -> [PairingAttempt.Kind] {
-        // Third parties take the password in place of everybody's. Where only the status flag asks for it, it is a PIN
-        // that never changes.
+        // Third parties use the password in place of the well-known code. If only the status flag requires it, it is a
+        // constant PIN.
         let transient = PairingAttempt.Kind.transient(password: password)
         let lasting = PairingAttempt.Kind.persistent(code: password)
         guard traits.status?.contains(.passwordRequired) == true else { return [transient] }
         return traits.isApple ? [lasting] : [transient, lasting]
     }
 
-    /// What follows a refused attempt.
+    /// Returns the step after a refused attempt.
     private mutating func recover(from failure: PairingFailure) throws(PairingFailure) -> Step {
         let kind = attempt?.kind
         attempt = nil
@@ -152,14 +166,14 @@ package struct PairingProcedure: Sendable {
         throw explained(failure, after: kind)
     }
 
-    /// The last failure in words that say what the user can do.
+    /// Returns the last failure with a message that contains the remedy.
     private func explained(_ failure: PairingFailure, after kind: PairingAttempt.Kind?) -> PairingFailure {
         if learned != nil {
             return PairingFailure(
                 .refused, "The speaker was paired and then did not recognise this computer; pair it again.",
                 pairingError: failure.pairingError, status: failure.status)
         }
-        // Anybody can say so, who wants the sound that is meant for the speaker.
+        // Not trusted: an attacker can claim this to receive the audio meant for the speaker.
         if case .session(_?, _) = goal {
             return PairingFailure(
                 .notAuthentic, "The speaker does not know this computer any more, or is not the one that was paired.",
@@ -176,7 +190,7 @@ package struct PairingProcedure: Sendable {
                 .wrongCode, "The speaker refuses this password.", remedy: .correctPassword,
                 pairingError: failure.pairingError, status: failure.status)
         case .session(_, nil):
-            // Everybody's password is refused: an Apple TV says so for a PIN, others for a password.
+            // The well-known code is refused: an Apple TV requires a PIN, others a password.
             return traits.isApple || failure.status != 401 ? Self.pinRequired : Self.passwordRequired
         }
     }

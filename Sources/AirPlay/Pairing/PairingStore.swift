@@ -2,9 +2,9 @@ package import AirPlayWire
 internal import MediaCore
 package import Storage
 
-/// What opens a speaker.
+/// The stored credentials of a speaker.
 package struct SpeakerCredentials: Hashable, Sendable {
-    /// From a pairing by PIN.
+    /// The key from a pairing by PIN.
     package var accessory: PairedAccessory?
     package var password: String?
 
@@ -14,12 +14,12 @@ package struct SpeakerCredentials: Hashable, Sendable {
     }
 }
 
-/// Where and under which names a speaker was when something was kept for it.
+/// The names and the address of a speaker when its credentials were stored.
 package struct SpeakerContact: Sendable {
-    /// As it names itself.
+    /// The speaker's own name.
     package var name: String
     package var address: SpeakerAddress?
-    /// As a person named it.
+    /// The name given by the user.
     package var query: SpeakerQuery?
 
     package init(name: String, address: SpeakerAddress? = nil, query: SpeakerQuery? = nil) {
@@ -29,10 +29,10 @@ package struct SpeakerContact: Sendable {
     }
 }
 
-/// The speakers that know this installation, one file each in `pairings/`, named by the speaker's id.
+/// The credentials of paired speakers, one file each in `pairings/`, named by the speaker's identifier.
 ///
-/// A file that is damaged is set aside and the speaker counts as not paired; one that a newer Talkie wrote is left
-/// alone. Methods block on the disk.
+/// A damaged file is moved aside and the speaker counts as unpaired. A file of a newer version is left unchanged.
+/// Methods block on the disk.
 package struct PairingStore: Sendable {
     private static let folderName = "pairings"
     private static let kind = "pairing"
@@ -46,9 +46,9 @@ package struct PairingStore: Sendable {
         self.identity = identity
     }
 
-    /// What is kept for a speaker.
+    /// Returns the credentials of a speaker.
     ///
-    /// - Returns: nothing useful when there is nothing, with a sentence for the user when there was something.
+    /// - Returns: Empty credentials if there are none or the file is unusable; then with a sentence for the user.
     package func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
         do {
             switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
@@ -86,9 +86,9 @@ package struct PairingStore: Sendable {
         return (found, nil)
     }
 
-    /// Keeps what a speaker wants to see, in place of what was kept before.
+    /// Stores the credentials of a speaker, replacing earlier ones.
     ///
-    /// - Throws: `StateError` when it cannot be kept; what was there stays.
+    /// - Throws: `StateError`; the earlier file is unchanged.
     package func keep(
         _ credentials: SpeakerCredentials, for speaker: SpeakerID, _ contact: SpeakerContact
     ) throws(StateError) {
@@ -116,28 +116,28 @@ package struct PairingStore: Sendable {
         try folder.replace(Self.name(speaker), with: record)
     }
 
-    /// The same for a speaker of which no more is known than its name.
+    /// Stores the credentials of a speaker of which only the name is known.
     package func keep(
         _ credentials: SpeakerCredentials, for speaker: SpeakerID, name: String
     ) throws(StateError) { try keep(credentials, for: speaker, SpeakerContact(name: name)) }
 
-    /// Forgets a speaker's keys; false when there were none. The speaker itself still knows this installation.
+    /// Removes a speaker's credentials. Returns false if there were none. The speaker still knows this installation.
     @discardableResult
     package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
-    /// Returns when a speaker was last paired or forgotten, by any process; nil before the first.
+    /// When any process last stored or removed credentials, by the folder's modification time; nil before the first.
     var changeTime: Int64? { folder.changeTime(of: Self.folderName) }
 
-    /// Every speaker keys are kept for.
+    /// All speakers with stored credentials.
     package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
-    /// The speaker that a person who names another one has paired under that name or at that address.
+    /// Returns the speaker that was paired under a name or address that another speaker now has.
     ///
     /// - Parameters:
-    ///   - speaker: who was found; nil when it does not say who it is.
-    ///   - query: how the person named it. Whoever is named by its id is meant.
-    ///   - name: how it names itself.
-    /// - Returns: nil as well for a speaker that something is kept for under its own id: it was paired on purpose.
+    ///   - speaker: The speaker that was found; nil without an identifier.
+    ///   - query: The name given by the user. A query by identifier has no predecessor.
+    ///   - name: The speaker's own name.
+    /// - Returns: Nil also if the speaker has stored credentials itself, since it was paired explicitly.
     func predecessor(of speaker: SpeakerID?, _ query: SpeakerQuery?, name: String) -> SpeakerID? {
         if let speaker {
             if query == .id(speaker) { return nil }
@@ -146,18 +146,18 @@ package struct PairingStore: Sendable {
                 return nil
             }
         }
-        // Who is named by an address may call itself what it likes.
+        // A speaker addressed by its address may have any name.
         if case .address? = query { return speakers.first { $0 != speaker && isKnown($0, by: query) } }
         return speakers.first { $0 != speaker && (isKnown($0, by: query) || isKnown($0, by: .name(name))) }
     }
 
-    /// Everybody that something is kept for, as looked for on the network. Reads a file for each.
+    /// All paired speakers, for discovery. Reads one file per speaker.
     package var wishes: SpeakerWishes {
         let all = speakers
         return SpeakerWishes(all.compactMap { name(of: $0).name.map { .name($0) } }, ids: Set(all))
     }
 
-    /// The speakers that were paired under a name or at an address.
+    /// Returns the speakers that were paired under a name or address. Reads one file per speaker.
     func speakers(known query: SpeakerQuery) -> Set<SpeakerID> { Set(speakers.filter { isKnown($0, by: query) }) }
 
     private func isKnown(_ speaker: SpeakerID, by query: SpeakerQuery?) -> Bool {
@@ -176,9 +176,9 @@ package struct PairingStore: Sendable {
         }
     }
 
-    /// What a speaker was called when its keys were kept.
+    /// Returns the name of a speaker when its credentials were stored.
     ///
-    /// - Returns: nil when there are none, with a sentence for the user when there were some.
+    /// - Returns: Nil if there are none or the file is unusable; then with a sentence for the user.
     package func name(of speaker: SpeakerID) -> (name: String?, note: String?) {
         do {
             switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {

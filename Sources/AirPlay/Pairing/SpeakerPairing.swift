@@ -3,20 +3,22 @@ internal import MediaCore
 internal import Sockets
 package import Storage
 
-/// `talkie pair`: gets a speaker and this computer acquainted and keeps what they will need.
+/// Implements `talkie pair`: pairs a speaker with this computer and stores the credentials.
 ///
-/// Methods block on the network, the disk and the user; call them from a thread that may wait.
+/// Methods block on the network, the disk and the user.
 package struct SpeakerPairing: Sendable {
+    /// A pairing method.
     package enum Method: Hashable, Sendable {
-        /// The PIN that the speaker shows; nil asks the speaker to show one and the user to type it.
+        /// The PIN that the speaker displays; nil: the speaker is asked to display one and the user to enter it.
         case pin(String?)
         case password(String)
     }
 
-    /// What came of it, in one sentence.
+    /// The result, for the user.
     package struct Outcome: Hashable, Sendable {
+        /// One sentence about what was done.
         package let message: String
-        /// Sentences about state files that were damaged or newer.
+        /// Sentences about damaged or newer state files.
         package let notes: [String]
     }
 
@@ -25,7 +27,9 @@ package struct SpeakerPairing: Sendable {
     private let senderName: String
     private let notes: [String]
 
-    /// - Parameter senderName: what the speaker lists this computer as.
+    /// Reads the identity of this installation.
+    ///
+    /// - Parameter senderName: The name under which the speaker lists this computer.
     package init(folder: StateFolder = .standard(), senderName: String) {
         let (identity, note) = InstallationIdentity.load(from: folder)
         self.identity = identity
@@ -34,14 +38,14 @@ package struct SpeakerPairing: Sendable {
         notes = note.map { [$0] } ?? []
     }
 
-    /// Pairs with the speaker at an address and keeps its keys or password under the id it states there.
+    /// Pairs with the speaker at an address and stores its keys or password under the identifier it reports.
     ///
     /// - Parameters:
-    ///   - traits: what discovery knows already.
-    ///   - query: how the person named it; that name or address leads to this speaker from now on, and to no other.
-    ///   - askForPIN: called once the speaker shows a PIN; nil gives up.
-    /// - Throws: `AirPlayError`, `PairingFailure` or `StateError`, each with a sentence. Keys the speaker has accepted
-    ///   are kept even when a later step fails.
+    ///   - traits: The traits known from discovery.
+    ///   - query: The name given by the user; from now on it denotes only this speaker.
+    ///   - askForPIN: Called once the speaker displays a PIN; nil cancels.
+    /// - Throws: `AirPlayError`, `PairingFailure` or `StateError`. Keys that the speaker has accepted are stored even
+    ///   if a later step fails.
     package func pair(
         _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), query: SpeakerQuery? = nil,
         method: Method, askForPIN: () -> String?
@@ -62,11 +66,11 @@ package struct SpeakerPairing: Sendable {
         case .password(let password): goal = .introduction(password: password)
         }
         var procedure = PairingProcedure(goal, identity: identity.pairing, traits: traits)
-        // Whatever fails later: the speaker knows these keys already.
+        // Stored even after a later failure, since the speaker has stored these keys.
         defer {
             if let accessory = procedure.learned, known.credentials.accessory != accessory {
                 known.credentials.accessory = accessory
-                // ignored: the key is learned again at the next connection.
+                // ignored: the key is obtained again at the next pairing.
                 try? store.keep(known.credentials, for: id, contact)
             }
         }
@@ -90,7 +94,7 @@ package struct SpeakerPairing: Sendable {
                         + (try welcome(id, contact) ? "what was kept for it is forgotten." : "nothing was kept."),
                     notes: notes)
             }
-            // Old keys were not asked for, and the speaker may know them no more.
+            // Earlier keys were not verified, and the speaker may have removed them.
             known.credentials = SpeakerCredentials(accessory: procedure.learned, password: password)
             try store.keep(known.credentials, for: id, contact)
             message = "\(name) (\(id)) accepts the password, which is kept."
@@ -98,10 +102,10 @@ package struct SpeakerPairing: Sendable {
         return Outcome(message: message, notes: notes + (known.note.map { [$0] } ?? []))
     }
 
-    /// A person wants to play to a speaker that plays for everybody: what was kept for it is in the way, and so is what
-    /// is kept for another that had its name or address before.
+    /// Removes credentials that prevent playing to a speaker without access control, including those of another speaker
+    /// with its name or address.
     ///
-    /// - Returns: whether anything was forgotten.
+    /// - Returns: Whether credentials of this speaker were removed.
     func welcome(_ id: SpeakerID, _ contact: SpeakerContact) throws(StateError) -> Bool {
         let isKnown = store.credentials(for: id).credentials != SpeakerCredentials()
         guard isKnown || store.predecessor(of: id, contact.query, name: contact.name) != nil else { return false }
@@ -109,7 +113,7 @@ package struct SpeakerPairing: Sendable {
         return isKnown
     }
 
-    /// Forgets a speaker's keys and password.
+    /// Removes a speaker's keys and password.
     package func forget(_ id: SpeakerID, name: String) throws(StateError) -> Outcome {
         let existed = try store.forget(id)
         return Outcome(
@@ -125,7 +129,7 @@ package struct SpeakerPairing: Sendable {
         return RTSPConnection(socket: socket, identity: identity.sender(name: senderName))
     }
 
-    /// Carries a procedure's messages until it is finished.
+    /// Runs a procedure until it is finished.
     private func run(
         _ procedure: inout PairingProcedure, on first: RTSPConnection, address: SpeakerAddress,
         askForPIN: () -> String?

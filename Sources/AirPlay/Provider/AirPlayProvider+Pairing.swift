@@ -4,12 +4,19 @@ internal import Storage
 public import SyncRendering
 
 extension AirPlayProvider: PairingProvider {
+    /// Pairs, or removes a pairing, as requested. Blocks on network and user until `interruption`.
+    ///
+    /// - Parameters:
+    ///   - name: The user-provided name, identifier or address.
+    ///   - ask: Asks the user for a PIN; nil: not interactive.
+    /// - Throws: `TalkieError` with a sentence.
     public func pair(
         _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         try pair(name, wish, .live(knowledge, interruption: interruption), ask: ask)
     }
 
+    /// Pairs with speakers of another selection, for tests.
     package func pair(
         _ name: String, _ wish: PairingWish, _ selection: SpeakerSelection, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
@@ -26,7 +33,7 @@ extension AirPlayProvider: PairingProvider {
     }
 }
 
-/// Finds what a person named and pairs with it, receiver by receiver.
+/// Finds the requested speaker and pairs with each of its receivers.
 private struct SpeakerPairingConversation {
     let knowledge: SpeakerKnowledge
     let selection: SpeakerSelection
@@ -37,7 +44,7 @@ private struct SpeakerPairingConversation {
     func introduce(_ query: SpeakerQuery, _ wish: PairingWish) throws(TalkieError) -> PairingOutcome {
         var messages: [String] = []
         var remarks: [String] = []
-        // The halves of a stereo pair are two receivers, and each wants to know us.
+        // The members of a stereo pair are two receivers and are paired separately.
         for speaker in try selection.receivers(query) {
             let outcome = try introduce(speaker, query, wish)
             messages.append(outcome.message)
@@ -50,7 +57,7 @@ private struct SpeakerPairingConversation {
         _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ wish: PairingWish
     ) throws(TalkieError) -> PairingOutcome {
         let name = speaker.name
-        // Ports and routes are of no matter here; what the owner allows is.
+        // Ports and routes are irrelevant for pairing; access restrictions are not.
         let decision = RouteDecision.decide(for: speaker)
         if case .impossible(let obstacle) = decision.verdict, [.needsAirPlay1, .restricted].contains(obstacle) {
             throw TalkieError(
@@ -104,7 +111,7 @@ private struct SpeakerPairingConversation {
         }
     }
 
-    /// Pairing on purpose is what lets a speaker play for less than it was paired for.
+    /// Removes stored credentials of a speaker without access control. Only explicit pairing may do so.
     private func welcome(_ speaker: DiscoveredSpeaker, _ query: SpeakerQuery) throws(TalkieError) -> Bool {
         guard let id = speaker.id else { return false }
         let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
@@ -118,7 +125,7 @@ private struct SpeakerPairingConversation {
 
     // MARK: Forgetting
 
-    /// A speaker that was sold cannot be found on the network, so what is kept is looked through first.
+    /// Removes credentials. The store is searched first, since a sold speaker is no longer on the network.
     func forget(_ query: SpeakerQuery) throws(TalkieError) -> PairingOutcome {
         var ids: [(id: SpeakerID, name: String)] = []
         switch query {

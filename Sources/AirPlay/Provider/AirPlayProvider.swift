@@ -3,40 +3,45 @@ public import MediaCore
 internal import PTP
 public import SyncRendering
 
-/// AirPlay speakers as places for sound: found by their announcements, by id, or asked at their address.
+/// The output provider for AirPlay speakers, found by announcements, by identifier, or at an address.
 ///
-/// All its outputs share one identity and one clock, as speakers of one group must. Any thread.
+/// All its outputs share one identity and one clock, as the speakers of a group must. Callable from any thread.
 public final class AirPlayProvider: OutputProvider {
+    /// The name of the provider.
     public let name = "airplay"
 
+    /// Guarded by the lock `state`.
     private struct State {
         var knowledge: SpeakerKnowledge?
         var clocks: PTPDirectory?
-        /// The receivers behind each place that is announced, and behind each that a person named.
+        /// The receivers of each announced place, and of each place named by the user.
         var announced: [String: [DiscoveredSpeaker]] = [:]
         var named: [String: [ChosenSpeaker]] = [:]
         var driven: [String: DrivenSpeaker] = [:]
         var title: String?
     }
 
-    /// How often pairings of other processes (`talkie pair`) are looked for.
+    /// Poll interval for pairings made by other processes (`talkie pair`).
     private static let pairingInterval = Duration.seconds(1)
     private let state = Lock(State())
-    /// Where speakers are found again that have moved.
+    /// Finds speakers whose address has changed.
     private let network = SpeakerNetwork()
     let phrases: RemedyPhrases
 
-    /// - Parameter phrases: how the application says what can be done about errors and obstacles.
+    /// Creates a provider.
+    ///
+    /// - Parameter phrases: The application's wording of remedies in errors and obstacles.
     public init(saying phrases: RemedyPhrases = RemedyPhrases()) { self.phrases = phrases }
 
-    /// For tests: reads and keeps what it knows elsewhere.
+    /// Creates a provider with another state folder, for tests.
     package init(knowledge: SpeakerKnowledge, saying phrases: RemedyPhrases = RemedyPhrases()) {
         self.phrases = phrases
         state.withLock { $0.knowledge = knowledge }
     }
 
-    // MARK: What there is
+    // MARK: Discovery
 
+    /// Reports the announced speakers at every change. Blocks until `interruption`, or until discovery fails.
     public func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
         let browser: SpeakerBrowser
         do throws(DiscoveryError) { browser = try SpeakerBrowser() } catch {
@@ -47,6 +52,7 @@ public final class AirPlayProvider: OutputProvider {
         watch(browser, until: interruption, report)
     }
 
+    /// Reports the speakers of another source, for tests.
     package func watch(_ source: any SpeakerSource, until interruption: Interruption, _ report: (OutputOffer) -> Void) {
         var (last, pairings) = (SpeakerBrowser.Snapshot(), knowledge.pairings.changeTime)
         while interruption.status == nil {
@@ -57,12 +63,13 @@ public final class AirPlayProvider: OutputProvider {
                 pairings = changed
                 report(offer(last))
             } else if HostInstant.now < deadline {
-                // Only a browser that has ended returns early with nothing new.
+                // Only a browser that has ended returns early without a change.
                 return
             }
         }
     }
 
+    /// Returns the places of a snapshot and stores their receivers for `outputs(at:)`.
     package func offer(_ snapshot: SpeakerBrowser.Snapshot) -> OutputOffer {
         let entries = snapshot.entries
         state.withLock { state in
@@ -83,10 +90,10 @@ public final class AirPlayProvider: OutputProvider {
             kind: entry.kind == .stereoPair ? .stereoPair : .speaker, obstacle: obstacle)
     }
 
-    /// A speaker that does not say who it is, is known by its name.
+    /// Returns the identifier of a place; speakers without one use their name.
     private static func id(_ entry: SpeakerEntry) -> String { entry.leader.id?.description ?? "name:\(entry.name)" }
 
-    /// What the owner of a speaker has to do first.
+    /// Returns what the user must do before playing, or why playing is impossible; nil: nothing.
     private func obstacle(_ entry: SpeakerEntry, _ knowledge: SpeakerKnowledge) -> String? {
         let listing = SpeakerListing.list(
             [entry], knowledge: knowledge, clockPorts: { _ in .available })
@@ -95,11 +102,15 @@ public final class AirPlayProvider: OutputProvider {
         return line.todo.map { $0.saying(phrases.inLists($0)).sentence(after: "wants to be paired first") }
     }
 
-    // MARK: What a person named
+    // MARK: Search by name
 
-    /// Everything but the names of other providers: asked last, it takes what nobody else wants.
+    /// Whether a name may be a speaker: all except those of other providers. It is asked last.
     public func answers(to name: String) -> Bool { name != "local" }
 
+    /// Returns the places of user-provided names. Blocks until they are found, at most `SpeakerSelection.patience`.
+    ///
+    /// - Parameter notice: Receives a sentence if the search takes longer.
+    /// - Throws: `TalkieError` as `SpeakerSelection.choose` does.
     public func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) -> [OutputPlace] {
@@ -108,6 +119,7 @@ public final class AirPlayProvider: OutputProvider {
         return try find(names, selection)
     }
 
+    /// Returns the places of names in another selection, for tests.
     package func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
         let chosen: [[ChosenSpeaker]]
         do { chosen = try selection.choose(names) } catch { throw error.saying(phrases.inErrors) }
@@ -120,6 +132,9 @@ public final class AirPlayProvider: OutputProvider {
 
     // MARK: Outputs
 
+    /// Returns the outputs of a place: one, or both members of a stereo pair.
+    ///
+    /// - Throws: `unavailable` if the place is not announced, or an error of `ChosenSpeaker`.
     public func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
         let (announced, named) = state.withLock { ($0.announced[place.id], $0.named[place.id]) }
         if let named { return named.map { output(of: $0).output } }
@@ -160,16 +175,19 @@ public final class AirPlayProvider: OutputProvider {
         }
     }
 
-    /// An output follows its speaker to another address by the id; one without an id is known by where it is.
+    /// Returns the key of an output. With an identifier the output survives an address change; otherwise the address is
+    /// part of it.
     private static func key(_ speaker: DiscoveredSpeaker) -> String {
         if let id = speaker.id { return "\(id) \(speaker.name)" }
         return "\(speaker.name) \(speaker.endpoint.map { "\($0)" } ?? "")"
     }
 
+    /// Returns the identity of an output for calibrations; nil if it is not of this provider.
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
         state.withLock { state in state.driven.values.first { $0.output === output }?.chosen.identity }
     }
 
+    /// Sets the title that current and later speakers display.
     public func setTitle(_ title: String) {
         let speakers = state.withLock { state in
             state.title = title
@@ -178,9 +196,9 @@ public final class AirPlayProvider: OutputProvider {
         for speaker in speakers { speaker.output.setTitle(title) }
     }
 
-    // MARK: What is kept
+    // MARK: Stored state
 
-    /// What this computer keeps, read when it is needed first.
+    /// The stored state of this computer, read on first use.
     package var knowledge: SpeakerKnowledge {
         state.withLock { state in
             if let knowledge = state.knowledge { return knowledge }
@@ -190,9 +208,10 @@ public final class AirPlayProvider: OutputProvider {
         }
     }
 
-    /// Only once something was read: looking for it would make an identity.
+    /// Sentences about the stored state. Empty until it was read, because reading creates the identity.
     public var notes: [String] { state.withLock { $0.knowledge }?.notes ?? [] }
 
+    /// Stores what the sessions have revealed about their speakers.
     public func remember() {
         let (speakers, knowledge) = state.withLock { (Array($0.driven.values), $0.knowledge) }
         guard let knowledge else { return }
@@ -211,7 +230,7 @@ public final class AirPlayProvider: OutputProvider {
 }
 
 extension ChosenSpeaker {
-    /// What calibrations know it by: its id, or where it does not say who it is, its address.
+    /// The identity for calibrations: the device identifier, otherwise the address.
     var identity: OutputIdentity {
         OutputIdentity(
             key: speaker.id?.digits ?? "host-" + OutputIdentity.key(from: address.description), name: name,

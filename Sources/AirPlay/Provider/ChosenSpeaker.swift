@@ -2,24 +2,28 @@ package import MediaCore
 internal import PTP
 package import Sockets
 
-/// A speaker that a person named, found, and how it will be driven.
+/// A speaker that was found by a user-provided name, and its route.
 package struct ChosenSpeaker: Sendable {
-    /// As the person may name it again.
+    /// A name that the user can use again.
     package let query: String
     package let speaker: DiscoveredSpeaker
     package let address: SpeakerAddress
     package let route: Route
     let role: ClockRole
+    /// Why the route was selected.
     package let reason: String
     let credentials: SpeakerCredentials
-    /// What was known about it before.
+    /// The stored knowledge about the speaker; nil if there is none.
     package let memory: RouteMemory?
 
     package var name: String { speaker.name }
 
-    /// - Parameter query: how a command names it.
-    /// - Throws: 69 when it cannot be played to at all, 77 when it wants a PIN or password first or this computer may
-    ///   not serve it time, or when another speaker was paired under this name or address.
+    /// Selects the route and the credentials.
+    ///
+    /// - Parameter query: The name in commands.
+    /// - Throws: `unavailable` if playing is impossible. `notPermitted` if the speaker restricts access or requires a
+    ///   PIN or password. The same if this computer may not serve time, or if another speaker was paired under this
+    ///   name or address.
     package init(
         _ speaker: DiscoveredSpeaker, query: String, knowledge: SpeakerKnowledge,
         clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
@@ -27,7 +31,7 @@ package struct ChosenSpeaker: Sendable {
         let name = speaker.name
         let stored = speaker.id.map { knowledge.credentials(for: $0) }
         credentials = stored ?? SpeakerCredentials()
-        // Its keys open another speaker; without them anybody could take its place.
+        // The name belongs to another, paired speaker; this check prevents impersonation.
         if let paired = knowledge.pairings.predecessor(of: speaker.id, try? SpeakerQuery(query), name: name) {
             let present = speaker.id.map { "its id is \($0)" } ?? "it does not say who it is"
             throw TalkieError(
@@ -53,7 +57,7 @@ package struct ChosenSpeaker: Sendable {
             throw TalkieError(.notPermitted, "'\(name)' wants its password", remedy: .givePassword(query))
         case .password, .transient, .verify: break
         }
-        // Sessions speak IPv4 only; an announcement heard over IPv6 may lead to the same speaker.
+        // Sessions use IPv4 only; an IPv6 announcement may belong to the same speaker.
         guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {
             throw TalkieError(
                 .unavailable,
@@ -79,7 +83,7 @@ package struct ChosenSpeaker: Sendable {
         }
     }
 
-    /// What a session with it needs to know.
+    /// Returns the configuration of a session.
     package func configuration(_ knowledge: SpeakerKnowledge, sender: SenderIdentity) -> AirPlaySession.Configuration {
         var configuration = AirPlaySession.Configuration(address: address, identity: sender)
         configuration.traits = speaker.traits

@@ -1,15 +1,17 @@
 package import PTP
 
-/// A speaker in use: what was chosen, and the output that drives it.
+/// A speaker in use and its output.
 package struct DrivenSpeaker: Sendable {
     package let chosen: ChosenSpeaker
     package let output: AirPlaySpeaker
     private let lessons: SpeakerLessons
 
+    /// Creates the output.
+    ///
     /// - Parameters:
-    ///   - sender, clocks: the same for all speakers of one run, which share one identity and one clock on each address.
-    ///   - network: where the speaker is found again when it has moved.
-    ///   - phrases: how the application says what can be done about its errors.
+    ///   - sender, clocks: The same for all speakers of a process: one identity, and one clock per address.
+    ///   - network: Finds the speaker again after an address change.
+    ///   - phrases: The application's wording of remedies.
     package init(
         _ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory,
         network: (any SpeakerSource)? = nil, phrases: RemedyPhrases = RemedyPhrases()
@@ -22,14 +24,14 @@ package struct DrivenSpeaker: Sendable {
         lessons = configuration.lessons
     }
 
-    /// Keeps for the next start what this run has taught. Losing it costs that start a second, so failures are silent.
+    /// Stores what this use has revealed. Failures are silent, since they cost the next start only a second.
     package func remember(in knowledge: SpeakerKnowledge) {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
                 lessons.learned, on: chosen.route, role: chosen.role,
                 sourceVersion: chosen.speaker.traits.sourceVersion, before: chosen.memory)
         else { return }
-        // ignored: the route is found again at the next start, at the cost of a second.
+        // ignored: the route is determined again at the next start, which takes a second.
         try? knowledge.routes.remember(memory, of: id)
     }
 }

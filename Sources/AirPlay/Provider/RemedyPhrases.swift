@@ -1,12 +1,13 @@
 public import MediaCore
 
-/// How an application says what a person can do about a speaker: with the words of its own buttons or commands.
+/// The application's wording of remedies, for its own buttons or commands.
 public struct RemedyPhrases: Sendable {
-    /// In errors; nil keeps `Remedy.advice`.
+    /// The wording in errors; nil: `Remedy.advice`.
     public var inErrors: @Sendable (Remedy) -> String?
-    /// Of a place in a list that cannot be chosen before (`OutputPlace.obstacle`); nil keeps `Remedy.advice`.
+    /// The wording in a list, for a place that cannot be selected yet (`OutputPlace.obstacle`); nil: `Remedy.advice`.
     public var inLists: @Sendable (Remedy) -> String?
 
+    /// Creates phrases; the default keeps `Remedy.advice`.
     public init(
         inErrors: @escaping @Sendable (Remedy) -> String? = { _ in nil },
         inLists: @escaping @Sendable (Remedy) -> String? = { _ in nil }
@@ -25,7 +26,7 @@ extension Remedy {
         Remedy(.pairAgain, place: query, advice: "pair with it again")
     }
 
-    /// - Parameter query: how a person may name the speaker.
+    /// - Parameter query: A name of the speaker for the user.
     static func pairByPIN(_ query: String? = nil) -> Remedy {
         Remedy(.pairByPIN, place: query, advice: "pair with it once, by its PIN")
     }

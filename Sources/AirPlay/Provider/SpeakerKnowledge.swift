@@ -2,7 +2,7 @@ internal import Glibc
 internal import MediaCore
 package import Storage
 
-/// What this computer keeps for good: who it is to speakers, their keys, and what playing to them has taught.
+/// The permanent state about speakers: the identity of this computer, pairings, and what sessions have revealed.
 package struct SpeakerKnowledge: Sendable {
     let folder: StateFolder
     let identity: InstallationIdentity
@@ -19,34 +19,34 @@ package struct SpeakerKnowledge: Sendable {
         routes = RouteStore(folder)
     }
 
-    /// Sentences about what could not be kept or read so far.
+    /// Sentences about state that could not be read or stored so far.
     package var notes: [String] { found.all }
 
-    /// What opens a speaker; nothing when nothing is kept. Reads a file.
+    /// Returns the credentials of a speaker; empty if there are none. Reads a file.
     package func credentials(for speaker: SpeakerID) -> SpeakerCredentials {
         let (credentials, note) = pairings.credentials(for: speaker)
         found.add(note)
         return credentials
     }
 
-    /// What playing to a speaker has taught; nil when nothing is kept. Reads a file.
+    /// Returns the stored knowledge about driving a speaker; nil if nothing is stored. Reads a file.
     package func memory(of speaker: SpeakerID) -> RouteMemory? {
         let (memory, note) = routes.memory(of: speaker)
         found.add(note)
         return memory
     }
 
-    /// What a speaker was called when its keys were kept; nil when there are none. Reads a file.
+    /// Returns the name of a speaker when its credentials were stored; nil if there are none. Reads a file.
     package func name(of speaker: SpeakerID) -> String? {
         let (name, note) = pairings.name(of: speaker)
         found.add(note)
         return name
     }
 
-    /// As speakers list this computer.
+    /// The sender identity with the computer's name.
     package var sender: SenderIdentity { identity.sender(name: Self.computerName) }
 
-    /// The computer's own name, without a domain.
+    /// The host name without its domain.
     package static var computerName: String {
         // HOST_NAME_MAX is 64 (gethostname(2)).
         var buffer = [CChar](repeating: 0, count: 65)

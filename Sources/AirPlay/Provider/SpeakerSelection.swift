@@ -2,22 +2,22 @@ internal import Discovery
 package import MediaCore
 internal import Sockets
 
-/// Finds what a person named: on the network by name or id, at an address, or this computer's own card.
+/// Finds user-provided speakers: by name or identifier on the network, or at an address. `local` is the sound card.
 package struct SpeakerSelection {
-    /// Begins to look.
+    /// Starts browsing.
     typealias Browse = () throws(DiscoveryError) -> any SpeakerSource
 
-    /// How long a speaker that was named is waited for: one that is being switched on, or a network that is slow.
+    /// Timeout for a requested speaker, which may be starting, or be on a slow network.
     package static let patience: Duration = .seconds(8)
 
     package var knowledge: SpeakerKnowledge
     package var clock: any HostClock = MonotonicClock()
-    /// Begins to look; called only when something is named that must be looked for.
+    /// Starts browsing; called only for names and identifiers.
     var browse: Browse
-    /// Asks who is at an address.
+    /// Identifies the receiver at an address.
     var inquire: (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker
     var clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) }
-    /// Told what is waited for, when that takes a while.
+    /// Receives a sentence about a wait.
     package var notice: (String) -> Void = { _ in }
 
     init(
@@ -35,7 +35,7 @@ package struct SpeakerSelection {
         self.notice = notice
     }
 
-    /// The real network.
+    /// Returns a selection on the real network. Raising `interruption` ends its waits.
     package static func live(_ knowledge: SpeakerKnowledge, interruption: Interruption) -> SpeakerSelection {
         SpeakerSelection(
             knowledge: knowledge,
@@ -51,10 +51,10 @@ package struct SpeakerSelection {
             })
     }
 
-    /// The speakers in the order they were named, each once: for every name one, or both halves of a stereo pair. None for `local`.
+    /// Returns the speakers of each name in order, each once: one, or both members of a stereo pair. Empty for `local`.
     ///
-    /// - Throws: `invalidArgument` for a name that several have, `unavailable` for what is not there or cannot be played to,
-    ///   `notPermitted` for what wants a PIN, a password or a right first.
+    /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing or unusable speaker,
+    ///   `notPermitted` if a PIN, a password or a permission is required.
     package func choose(_ names: [String]) throws(TalkieError) -> [[ChosenSpeaker]] {
         let deadline = clock.now.advanced(by: Self.patience)
         let found: [[DiscoveredSpeaker]]
@@ -79,9 +79,9 @@ package struct SpeakerSelection {
         return chosen
     }
 
-    /// The receivers behind one name: one, or the halves of a stereo pair.
+    /// Returns the receivers of one name: one, or the members of a stereo pair.
     ///
-    /// - Throws: 2 for a name that several have, 69 for what is not there.
+    /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing speaker.
     package func receivers(_ query: SpeakerQuery) throws(TalkieError) -> [DiscoveredSpeaker] {
         do {
             return try speakers([query], until: clock.now.advanced(by: Self.patience)) { _ in [] }[0]
@@ -90,7 +90,7 @@ package struct SpeakerSelection {
         }
     }
 
-    /// The receivers behind each query, none for the local card.
+    /// Returns the receivers of each query; empty for the local card.
     private func speakers(
         _ queries: [SpeakerQuery], until deadline: HostInstant, paired: @escaping (SpeakerQuery) -> Set<SpeakerID>
     ) throws(DiscoveryError) -> [[DiscoveredSpeaker]] {
@@ -121,7 +121,7 @@ package struct SpeakerSelection {
 }
 
 extension SpeakerQuery {
-    /// Whether it takes a browser to find it.
+    /// Whether it requires browsing.
     var isLookedFor: Bool {
         switch self {
         case .local, .address: false

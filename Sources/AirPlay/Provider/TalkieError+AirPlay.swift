@@ -2,7 +2,7 @@ package import Discovery
 internal import MediaCore
 internal import Storage
 
-// What went wrong with a speaker, in the words of every part of Talkie.
+// Conversion of speaker errors to the common error type.
 
 extension TalkieError {
     package init(_ error: DiscoveryError) {

@@ -3,9 +3,9 @@ package import PTP
 package import Sockets
 
 extension RouteConditions.ClockPorts {
-    /// Whether the ports can be had on the address that packets to a speaker would leave from. Sends nothing.
+    /// Checks whether the PTP ports are available on the local address toward a speaker. Sends nothing.
     ///
-    /// - Parameter clocks: this process's own, which may hold the ports already for another speaker.
+    /// - Parameter clocks: The PTP instances of this process, which may already hold the ports.
     package static func check(
         toward speaker: NetworkAddress?, sharing clocks: PTPDirectory? = nil
     ) -> RouteConditions.ClockPorts {

@@ -1,20 +1,20 @@
-/// One way of driving a speaker: the kind of stream and whose time it runs on.
+/// A way to drive a speaker: the stream type and the timing protocol.
 package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The word used on the command line, in the timeline and in what is remembered.
+    /// The word in commands, recordings and state files.
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Stream type 103 on PTP time: minutes deep, paused at once.
+    /// Stream type 103 with PTP timing: minutes of buffer, and immediate pause.
     package static let buffered = Route(rawValue: "buffered")
-    /// Stream type 96 on PTP time.
+    /// Stream type 96 with PTP timing.
     package static let realtime = Route(rawValue: "realtime")
-    /// Stream type 96 on NTP time, for speakers and computers without PTP.
+    /// Stream type 96 with NTP timing, for speakers and computers without PTP.
     package static let realtimeNTP = Route(rawValue: "realtime-ntp")
 
-    /// In the order of preference.
+    /// All routes in order of preference.
     package static let all = [buffered, realtime, realtimeNTP]
 
-    /// Reads one of the known words; nil for others.
+    /// Returns a known route; nil for other words.
     package init?(word: String) {
         guard let known = Self.all.first(where: { $0.rawValue == word }) else { return nil }
         self = known
@@ -24,10 +24,10 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     package var description: String { rawValue }
 }
 
-/// Which side's clock a speaker's sound runs on.
+/// The side whose clock synchronizes the speaker.
 package enum ClockRole: String, Hashable, Sendable {
     /// We serve time.
     case grandmaster
-    /// The speaker insists on serving time, and we follow.
+    /// The speaker requires its own clock, which we follow.
     case follower
 }

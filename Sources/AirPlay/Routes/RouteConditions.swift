@@ -1,13 +1,14 @@
-/// What a route depends on besides the speaker.
+/// The conditions of a route besides the speaker's traits.
 package struct RouteConditions: Hashable, Sendable {
+    /// Whether UDP 319 and 320 can be used.
     package enum ClockPorts: Hashable, Sendable {
         case available
-        /// A sentence that says why UDP 319 and 320 cannot be used and what to do.
+        /// The ports cannot be used; a sentence with reason and remedy.
         case unavailable(String)
-        /// The same where this program lacks the right to them.
+        /// The process lacks the permission; a sentence with reason and remedy.
         case forbidden(String)
 
-        /// Why they cannot be used; nil when they can.
+        /// Why the ports cannot be used; nil if they can.
         package var objection: String? {
             switch self {
             case .available: nil
@@ -16,12 +17,12 @@ package struct RouteConditions: Hashable, Sendable {
         }
     }
 
-    /// The route a person asked for.
+    /// The route requested by the user.
     package var requested: Route?
-    /// What worked, and what did not, when this speaker was last played to.
+    /// What earlier sessions with this speaker revealed.
     package var memory: RouteMemory?
     package var clockPorts: ClockPorts
-    /// Whether keys of an earlier pairing are kept for it.
+    /// Whether keys of a pairing are stored.
     package var isPaired: Bool
 
     package init(
@@ -35,16 +36,16 @@ package struct RouteConditions: Hashable, Sendable {
     }
 }
 
-/// What playing to a speaker has taught about it.
+/// What sessions with a speaker have revealed.
 package struct RouteMemory: Hashable, Sendable {
-    /// The last route on which it was heard.
+    /// The last route that played.
     package var route: Route?
-    /// Routes that were accepted and gave no sound, or never got a clock.
+    /// Routes that were accepted but remained silent or unsynchronized.
     package var failed: Set<Route>
     package var role: ClockRole?
-    /// Whether it has ever asked for our time; only then does its silence mean anything.
+    /// Whether it has ever sent a timing request; only then is missing requests a fault.
     package var hasProbed: Bool
-    /// `srcvers` at the time: what an update changes must be learned again.
+    /// The `srcvers` at that time; after a software update everything is determined again.
     package var sourceVersion: String?
 
     package init(

@@ -1,32 +1,33 @@
 internal import AirPlayWire
 
-/// How a speaker will be driven, and why. A pure function of what the speaker says and of the conditions.
+/// How a speaker is driven, and why. A pure function of the speaker's traits and the conditions.
 package struct RouteDecision: Hashable, Sendable {
+    /// The decision itself.
     package enum Verdict: Hashable, Sendable {
         case drive(Route)
         case impossible(Obstacle)
     }
 
-    /// Why a speaker cannot be driven.
+    /// A reason why a speaker cannot be driven.
     package struct Obstacle: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
         /// AirPlay 1 (RAOP) only.
         package static let needsAirPlay1 = Obstacle(rawValue: "needs-airplay-1")
-        /// Its owner lets in nobody but members of the home.
+        /// Only members of the owner's home have access.
         package static let restricted = Obstacle(rawValue: "restricted")
-        /// It takes no time but PTP, and this computer cannot serve it.
+        /// It requires PTP, which this computer cannot serve.
         package static let clockPorts = Obstacle(rawValue: "clock-ports")
-        /// It takes no sound at all.
+        /// It does not support audio.
         package static let noAudio = Obstacle(rawValue: "no-audio")
     }
 
-    /// What has to happen before the speaker listens.
+    /// The authentication that a speaker requires.
     package enum Access: String, Hashable, Sendable {
-        /// Nothing: keys for this session alone are agreed on.
+        /// None: keys for one session.
         case transient
-        /// The keys of an earlier pairing.
+        /// The keys of a stored pairing.
         case verify
         /// A PIN, once: `talkie pair`.
         case pin
@@ -37,31 +38,32 @@ package struct RouteDecision: Hashable, Sendable {
     package let verdict: Verdict
     package let access: Access
     package let role: ClockRole
-    /// Routes to try after the first, in this order, when it is accepted and not heard.
+    /// Further routes in order, if the first one is accepted but remains silent.
     package let alternatives: [Route]
-    /// Why, in words that fit behind the route's name.
+    /// The reason, to be printed after the route's name.
     package let reason: String
 
+    /// The selected route; nil if there is none.
     package var route: Route? {
         if case .drive(let route) = verdict { return route }
         return nil
     }
 
-    /// Reads the speaker's traits from top to bottom; the first rule that applies decides.
+    /// Returns the decision for a speaker's traits; the first rule that applies decides.
     ///
-    /// - Parameter hasAirPlay: whether an `_airplay._tcp` service or an `/info` answer stands behind the traits.
+    /// - Parameter hasAirPlay: Whether the traits come from an `_airplay._tcp` service or an `/info` response.
     package static func decide(
         for traits: SpeakerTraits, hasAirPlay: Bool = true, under conditions: RouteConditions = RouteConditions()
     ) -> RouteDecision {
         let deliberation = Deliberation(traits: traits, conditions: conditions)
-        // A person who asks for a route is believed, except where there is nothing to connect to.
+        // A requested route overrides obstacles, except if there is no AirPlay 2 service to connect to.
         if !hasAirPlay || conditions.requested == nil, let obstacle = deliberation.obstacle(hasAirPlay: hasAirPlay) {
             return deliberation.refusal(obstacle.0, obstacle.1)
         }
         return deliberation.choice()
     }
 
-    /// The decision for a speaker that discovery found.
+    /// Returns the decision for a discovered speaker.
     package static func decide(
         for speaker: DiscoveredSpeaker, under conditions: RouteConditions = RouteConditions()
     ) -> RouteDecision {
@@ -69,14 +71,14 @@ package struct RouteDecision: Hashable, Sendable {
     }
 }
 
-/// The rules, each with its own sentence.
+/// The rules, each with its own reason.
 private struct Deliberation {
     let traits: SpeakerTraits
     let conditions: RouteConditions
 
     private var features: FeatureBits { traits.features ?? [] }
     private var version: DottedVersion? { traits.sourceVersion.flatMap { DottedVersion($0) } }
-    /// What was learned, as long as the speaker's software is the same.
+    /// The stored knowledge, if the speaker's software is unchanged.
     private var memory: RouteMemory? {
         conditions.memory.flatMap { $0.sourceVersion == traits.sourceVersion ? $0 : nil }
     }
@@ -137,7 +139,7 @@ private struct Deliberation {
             reason: reason)
     }
 
-    /// The routes this speaker can take under these conditions, best first.
+    /// The possible routes under these conditions, best first.
     private var candidates: [(route: Route, reason: String)] {
         var found: [(route: Route, reason: String)] = []
         var hasPTP = ptpRefusal == nil
@@ -160,7 +162,7 @@ private struct Deliberation {
         return found
     }
 
-    /// Why the speaker takes no buffered stream, or nil.
+    /// Why the speaker does not support a buffered stream; nil if it does.
     private var bufferedRefusal: String? {
         if traits.isApple { return "Apple receivers accept buffered streams and are then often silent" }
         if !features.contains(.bufferedAudio) { return "does not advertise bit 40 (buffered audio)" }
@@ -177,7 +179,7 @@ private struct Deliberation {
         return nil
     }
 
-    /// Receivers that answer NTP timing with an error, a stall or nothing.
+    /// Why NTP timing cannot be used: these receivers respond with an error, stall, or do not respond. Nil for others.
     private var ntpRefusal: String? {
         if traits.isHomePod { return "HomePods take no NTP time" }
         if traits.isShairportSync { return "shairport-sync takes no NTP time" }
@@ -192,7 +194,7 @@ private struct Deliberation {
         return .transient
     }
 
-    /// A lone HomePod of a recent system serves time and follows nobody.
+    /// A single HomePod with a recent system is always grandmaster.
     private var role: ClockRole {
         if let remembered = memory?.role { return remembered }
         let group = traits.group

@@ -1,10 +1,10 @@
 internal import MediaCore
 package import Storage
 
-/// What playing to each speaker has taught, one file each in `routes/`.
+/// What sessions with each speaker have revealed, one file each in `routes/`.
 ///
-/// A file that is damaged is set aside and one that a newer Talkie wrote is left alone; both count as knowing nothing,
-/// which costs a second at the next start. Methods block on the disk.
+/// A damaged file is moved aside, one of a newer version is left unchanged. Both count as missing, which costs the next
+/// start a second. Methods block on the disk.
 package struct RouteStore: Sendable {
     private static let kind = "route"
     private static let version = 1
@@ -13,9 +13,9 @@ package struct RouteStore: Sendable {
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    /// What is known of a speaker.
+    /// Returns the knowledge about a speaker.
     ///
-    /// - Returns: nil when there is nothing, with a sentence for the user when there was something.
+    /// - Returns: Nil if there is none or the file is unusable; then with a sentence for the user.
     package func memory(of speaker: SpeakerID) -> (memory: RouteMemory?, note: String?) {
         do {
             switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
@@ -38,7 +38,9 @@ package struct RouteStore: Sendable {
             hasProbed: record["probes"] == "yes", sourceVersion: record["source-version"])
     }
 
-    /// - Throws: `StateError` when it cannot be kept; nothing depends on it but the next start's speed.
+    /// Stores the knowledge about a speaker.
+    ///
+    /// - Throws: `StateError`; the only effect is a slower next start.
     package func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["heard"] = memory.route?.rawValue
@@ -49,6 +51,7 @@ package struct RouteStore: Sendable {
         try folder.replace(Self.name(speaker), with: record)
     }
 
+    /// Removes the knowledge about a speaker. Returns false if there was none.
     @discardableResult
     package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 

@@ -1,28 +1,28 @@
 internal import MediaCore
 internal import PTP
 
-/// What playing to a speaker has taught about it.
+/// What sessions with a speaker have revealed.
 package struct SpeakerExperience: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// It took a line of sound to play from.
+    /// It accepted an anchor and played.
     package static let played = SpeakerExperience(rawValue: 1)
-    /// It asked for our time.
+    /// It sent timing requests.
     package static let probed = SpeakerExperience(rawValue: 2)
-    /// It took a stream and never came to terms with our clock.
+    /// It accepted a stream but was never synchronized with our clock.
     package static let clockless = SpeakerExperience(rawValue: 4)
-    /// It insisted on serving time itself.
+    /// It required its own clock.
     package static let insisted = SpeakerExperience(rawValue: 8)
-    /// It was left to its own clock and had none.
+    /// It was left to its own clock and did not serve one.
     package static let declinedToServe = SpeakerExperience(rawValue: 16)
 }
 
 extension SpeakerExperience {
-    /// What a session shows about the speaker's way with clocks.
+    /// Returns what a session revealed about a speaker's PTP behaviour.
     ///
-    /// That it insists on its own is learned only when it has refused our starts itself: Syncs are anybody's word, and what
-    /// they say is good for one session.
+    /// `insisted` requires that the speaker refused our starts: Sync messages are unauthenticated, and only count for
+    /// one session.
     init(of peer: PTPPeer) {
         self = []
         if peer.readiness.probes > 0 { insert(.probed) }
@@ -30,31 +30,32 @@ extension SpeakerExperience {
         if peer.declinedToServe, peer.master == nil { insert(.declinedToServe) }
     }
 
-    /// Whose clock it plays by, as far as that was learned.
+    /// The clock role it implies; nil if unknown.
     var clockRole: ClockRole? {
         if contains(.declinedToServe) { return .grandmaster }
         return contains(.insisted) ? .follower : nil
     }
 }
 
-/// Collects what all sessions with one speaker teach. Any thread.
+/// Collects the experience of all sessions with one speaker. Any thread.
 package final class SpeakerLessons: Sendable {
     private let state = Lock(SpeakerExperience())
 
     package init() {}
 
+    /// The union of all experience so far.
     package var learned: SpeakerExperience { state.withLock { $0 } }
 
     func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
 }
 
 extension RouteMemory {
-    /// What is worth remembering after a speaker was driven on a route; nil when nothing was learned.
+    /// Returns the knowledge to store after a use of a route; nil if nothing changed.
     package static func after(
         _ experience: SpeakerExperience, on route: Route, role: ClockRole, sourceVersion: String?,
         before: RouteMemory?
     ) -> RouteMemory? {
-        // An update of the speaker's software makes what was learned void.
+        // A software update invalidates earlier knowledge.
         var memory = before.flatMap { $0.sourceVersion == sourceVersion ? $0 : nil } ?? RouteMemory()
         if experience.contains(.played) {
             memory.route = route
@@ -64,7 +65,8 @@ extension RouteMemory {
         } else if experience.contains(.clockless) {
             if memory.route == route { memory.route = nil }
             memory.failed.insert(route)
-            // One that asked and does not any more is taken for a silent one the next time, not refused for ever.
+            // Without requests in this session, the next one treats the speaker as one that never sends any, instead of
+            // refusing it.
             memory.hasProbed = experience.contains(.probed)
         } else {
             return nil

@@ -2,24 +2,24 @@ internal import AirPlayWire
 package import MediaCore
 package import Sockets
 
-/// One line of `talkie speakers`: an entry, what it can do, and how it would be driven.
+/// One entry of `talkie speakers`: a speaker or pair, its abilities, and its route.
 package struct SpeakerListing: Hashable, Sendable {
     package let entry: SpeakerEntry
     package let decision: RouteDecision
     package let isPaired: Bool
-    /// Whether a password is kept for it.
+    /// Whether a password is stored.
     package let hasPassword: Bool
-    /// What was measured with it, newest last; the owner of the list fills it in.
+    /// The calibrations, newest last; set by the owner of the list.
     package var calibrations: [Calibration] = []
 
-    /// A calibrated number as a list shows it.
+    /// A calibration result for display.
     package struct Calibration: Hashable, Sendable {
         package var route: String
         package var screen: String
         package var mode: String
-        /// Milliseconds, positive when sound is later than picture; nil when only other speakers were compared.
+        /// Milliseconds, positive if audio is late; nil if only speakers were compared with each other.
         package var offset: Double?
-        /// The same in words.
+        /// The result in words.
         package var text: String
 
         package init(route: String, screen: String, mode: String, offset: Double?, text: String) {
@@ -38,11 +38,11 @@ package struct SpeakerListing: Hashable, Sendable {
         self.hasPassword = hasPassword
     }
 
-    /// The entries of a snapshot with their decisions.
+    /// Returns the listings of the entries of a snapshot. Reads state files.
     ///
     /// - Parameters:
-    ///   - knowledge: what is kept; its notes tell of files that could not be read.
-    ///   - clockPorts: asked once for each address that packets would leave from.
+    ///   - knowledge: The stored state; its notes report unreadable files.
+    ///   - clockPorts: Called once per entry with the speaker's address.
     package static func list(
         _ entries: [SpeakerEntry], knowledge: SpeakerKnowledge,
         clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
@@ -60,7 +60,7 @@ package struct SpeakerListing: Hashable, Sendable {
         }
     }
 
-    /// What the speaker says it can do, in words.
+    /// The announced abilities, in words.
     package var abilities: [String] {
         let traits = entry.leader.traits
         let features = traits.features ?? []
@@ -76,7 +76,7 @@ package struct SpeakerListing: Hashable, Sendable {
         return words
     }
 
-    /// What a person has to do first, or nil.
+    /// What the user must do first; nil: nothing.
     package var todo: Remedy? {
         switch decision.access {
         case .pin: .pairByPIN(entry.name)
@@ -86,9 +86,9 @@ package struct SpeakerListing: Hashable, Sendable {
         }
     }
 
-    /// The listing as text: one line of facts for each member, one for the route.
+    /// Returns the listing as text: one line per member, then its abilities, route and stored state.
     ///
-    /// - Parameter first: how what has to be done first is said.
+    /// - Parameter first: The wording of what must be done first.
     package func text(first: (Remedy) -> String = \.advice) -> String {
         var title = entry.name
         if entry.kind == .stereoPair {
@@ -118,7 +118,7 @@ package struct SpeakerListing: Hashable, Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The listing for other programs. Members are only ever added to it.
+    /// The listing as JSON. Members are only ever added.
     package var json: JSONValue {
         let leader = entry.leader
         let obstacle: JSONValue =
@@ -170,18 +170,19 @@ package struct SpeakerListing: Hashable, Sendable {
         ])
     }
 
-    /// What a whole list prints.
+    /// Returns a list as JSON, with a newline.
     package static func json(_ listings: [SpeakerListing], note: String?) -> String {
         JSONValue.object([("speakers", .array(listings.map(\.json))), ("note", .optional(note))]).compact + "\n"
     }
 }
 
-/// The difference between two lists, for `talkie speakers --watch`.
+/// A difference between two lists, for `talkie speakers --watch`.
 package enum ListingChange: Hashable, Sendable {
     case appeared(SpeakerListing)
     case changed(SpeakerListing)
     case vanished(SpeakerListing)
 
+    /// Returns the changes from one list to another; vanished entries first.
     package static func between(_ old: [SpeakerListing], _ new: [SpeakerListing]) -> [ListingChange] {
         func key(_ listing: SpeakerListing) -> [DiscoveredSpeaker.Key] { listing.entry.members.map(\.key) }
         let before = Dictionary(old.map { (key($0), $0) }, uniquingKeysWith: { first, _ in first })
@@ -201,16 +202,16 @@ package enum ListingChange: Hashable, Sendable {
         }
     }
 
-    /// `+`, `~` or `-` before the listing; of a speaker that vanished only the name.
+    /// Returns `+`, `~` or `-` and the listing; for a vanished entry only its name.
     ///
-    /// - Parameter first: as `SpeakerListing.text`.
+    /// - Parameter first: See `SpeakerListing.text`.
     package func text(first: (Remedy) -> String = \.advice) -> String {
         let (sign, _, listing) = parts
         if case .vanished = self { return "\(sign) \(listing.entry.name)\n" }
         return "\(sign) \(listing.text(first: first))"
     }
 
-    /// One JSON object in one line.
+    /// One JSON object on one line.
     package var json: String {
         let (_, word, listing) = parts
         return JSONValue.object([("event", .text(word)), ("speaker", listing.json)]).compact + "\n"

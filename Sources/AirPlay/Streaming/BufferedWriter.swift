@@ -3,27 +3,33 @@ internal import MediaCore
 internal import Sockets
 internal import Synchronization
 
-/// Sends the packets of a buffered stream as fast as the speaker reads them and the link passes them, on a thread of its own.
+/// Sends the packets of a buffered stream as fast as speaker and link accept them, on a separate thread.
 ///
-/// A speaker that stops reading is full or paused, not ill: there is no time limit here. A packet once begun is
-/// finished before anything else, because the stream's framing depends on it.
+/// A speaker that stops reading is full or paused, so there is no timeout. A packet once started is always completed,
+/// because the stream's framing depends on it.
 final class BufferedWriter: StreamWriter {
-    /// Kept short: what the kernel holds is the only sound that a flush cannot recall.
+    /// Small, because data in the kernel's send buffer cannot be flushed.
     private static let sendBuffer: Int32 = 64 << 10
 
     private let socket: TCPSocket
     let store: PacketStore
     private let arrival = Signal()
+    /// Bytes accepted by the kernel; written by the writer thread.
     private let sent = Atomic<Int64>(0)
+    /// The instant of `lastRead` in nanoseconds, 0 before the first; written by the writer thread.
     private let read = Atomic<Int64>(0)
+    /// Set by `close` on any thread, and by the writer thread at its end.
     private let isClosed = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
+    /// Starts the thread.
+    ///
     /// - Parameters:
-    ///   - counters: where its counters begin.
-    ///   - store: where packets come from; its numbering begins anew.
-    ///   - room: called on the writer's thread when packets fit again; must return at once.
-    ///   - ended: called on the writer's thread when the speaker closes the connection.
+    ///   - counters: The initial sequence number and nonce.
+    ///   - store: The source of packets; its sequence numbers are reset.
+    ///   - room: Called on the writer thread once packets can be appended again; must not block.
+    ///   - ended: Called on the writer thread when the speaker closes the connection.
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     init(
         socket: TCPSocket, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(),
         store: PacketStore, room: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void
@@ -35,7 +41,7 @@ final class BufferedWriter: StreamWriter {
             key: key, format: format, firstSequence: counters.sequence, firstNonce: counters.nonce)
         store.beginNumbering(at: packetizer.nextSequence)
         let duration = Duration.seconds(Double(format.framesPerPacket) / Double(format.sampleRate))
-        // The thread keeps the writer until `close`.
+        // The thread retains the writer until `close`.
         let worker = try WorkerThread.start(name: "airplay writer", priority: .elevated) {
             self.run(packetizer, lasting: duration, room)
             if !self.isClosed.exchange(true, ordering: .acquiringAndReleasing) { ended() }
@@ -43,31 +49,32 @@ final class BufferedWriter: StreamWriter {
         thread.withLock { $0 = worker }
     }
 
-    /// Tells the thread that there is something to send, from any thread.
+    /// Wakes the thread for new packets. Any thread.
     func wake() { arrival.raise() }
 
-    /// A receiver that has no line plays nothing, whatever it holds.
+    /// Does nothing: a receiver without an anchor does not play its buffer.
     func halt() {}
 
-    /// True once the connection has ended.
+    /// Whether the connection has ended.
     var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
-    /// Bytes handed to the kernel since the start.
+    /// The number of bytes passed to the kernel since the start.
     var sentBytes: Int64 { sent.load(ordering: .relaxed) }
 
-    /// Only what had to wait tells: the kernels at both ends take the rest from a speaker that has stopped.
+    /// When the speaker last read a packet that had to wait. Other sends prove nothing: the kernel buffers of both ends
+    /// accept them.
     var lastRead: HostInstant? {
         let instant = read.load(ordering: .relaxed)
         return instant == 0 ? nil : HostInstant(nanoseconds: instant)
     }
 
-    /// Bytes that the speaker has not acknowledged.
+    /// The number of bytes that the speaker has not acknowledged.
     var unacknowledgedBytes: Int { socket.unacknowledgedBytes }
 
-    /// The shortest way there and back that the connection has seen.
+    /// The shortest round trip of the connection.
     var shortestRoundTrip: Duration? { socket.shortestRoundTrip }
 
-    /// Ends the connection and waits for the thread. The store keeps what it has.
+    /// Closes the connection and joins the thread. The store is kept.
     func close() {
         isClosed.store(true, ordering: .releasing)
         socket.interrupt()
@@ -96,7 +103,7 @@ final class BufferedWriter: StreamWriter {
         }
     }
 
-    /// Until so many bytes more leave the link free for the speaker's clock, or the connection is closed.
+    /// Blocks until the window admits the packet, `longestWait` has passed, or the connection is closed.
     private func waitForWindow(_ window: inout DeliveryWindow, _ count: Int, lasting duration: Duration) {
         guard let shortest = socket.shortestRoundTrip else { return }
         let began = HostInstant.now
@@ -107,15 +114,15 @@ final class BufferedWriter: StreamWriter {
             {
                 return
             }
-            // Nothing tells of an acknowledgement; the longer it takes, the rarer the looks.
+            // Acknowledgements cause no event; the poll interval grows with the wait.
             let pause = max(.milliseconds(2), (now - began) / 8)
-            // What this takes back was raised for packets that the next round finds anyway.
+            // Consuming the signal is harmless: the next iteration finds the packets it was raised for.
             arrival.wait(until: now.advanced(by: pause))
             now = .now
         }
     }
 
-    /// The whole packet, however long it takes; false when the connection has ended.
+    /// Sends the whole packet without a timeout. Returns false if the connection has ended.
     private func send(_ wire: [UInt8]) -> Bool {
         var offset = 0
         var hasWaited = false

@@ -1,40 +1,43 @@
 internal import MediaCore
 
-/// How much of a stream may be under way at once, so that a speaker's clock is not kept waiting behind its sound.
+/// Limits the bytes in flight of a buffered stream, so that PTP messages are not delayed behind audio.
 ///
-/// What a slow link cannot pass stands in a queue, and the clock's messages behind it. A receiver that does not measure the
-/// way takes them for a clock that is late: on a link of 600 kbit/s, filled as fast as the kernel would, sound was 0.15 s
-/// late for most of a minute. So on a slow link no more is sent than comes through within `patience`. A way that is merely
-/// uneven (jitter, a radio that sleeps) is told from it by what passes, and is still filled many times faster than the film.
+/// On a slow link unsent data forms a queue that also delays the clock's messages. A receiver that does not measure the
+/// path delay interprets that as a late clock. On a link of 600 kbit/s, filled as fast as the kernel allows, audio was
+/// 0.15 s late for most of a minute.
+///
+/// On a slow link only as much is sent as arrives within `patience`. A link with mere jitter, such as a power-saving
+/// radio, is recognized by its throughput. It is still filled many times faster than real time.
 struct DeliveryWindow {
-    /// How long what is sent may stand in a queue: the sound of a film is late by about half of it while a buffer fills.
+    /// Maximum queueing delay; audio is late by about half of it while a buffer fills.
     static let patience: Duration = .milliseconds(15)
-    /// A packet that has waited so long goes anyway, because only a send finds out that a connection has ended.
+    /// A packet is sent after this wait in any case, because only a send detects a closed connection.
     static let longestWait: Duration = .milliseconds(500)
+    /// The initial window in bytes; `widest` is the maximum.
     private static let first = 4 << 10
     private static let widest = 256 << 10
-    /// Times the film's own pace: never less, whatever the way is like …
+    /// In multiples of real time: the minimum rate on any link.
     private static let leastPace = 2.0
-    /// … and what passes so much is no slow link: the buffer is full soon.
+    /// In multiples of real time: a link with this throughput is not slow, since the buffer fills quickly.
     private static let enough = 6.0
 
-    /// Bytes that may be under way.
+    /// The maximum number of bytes in flight.
     private(set) var bytes = Self.first
-    /// The end of a packet, in bytes since the connection's start, and when it was sent.
+    /// The end of a measured packet, in bytes since the start of the connection, and when it was sent.
     private var probe: (end: Int64, sent: HostInstant)?
     private var wasFull = false
-    /// From then on the window grows by packets, and not by doubling.
+    /// Whether the window grows by packets instead of doubling.
     private var hasFoundTheEnd = false
     private var usualTrip: Duration?
 
-    /// Whether a packet may go now.
+    /// Returns true if a packet may be sent now.
     ///
     /// - Parameters:
-    ///   - count: its bytes.
-    ///   - duration: of its sound.
-    ///   - sent: bytes handed to the kernel since the connection's start.
-    ///   - underWay: how many of them the speaker has not acknowledged.
-    ///   - shortest: the connection's shortest way there and back.
+    ///   - count: The bytes of the packet.
+    ///   - duration: The duration of its audio.
+    ///   - sent: Bytes passed to the kernel since the start of the connection.
+    ///   - underWay: Bytes of those that are not acknowledged.
+    ///   - shortest: The shortest round trip of the connection.
     mutating func admits(
         _ count: Int, lasting duration: Duration, sent: Int64, underWay: Int, shortest: Duration, at now: HostInstant
     ) -> Bool {
@@ -52,7 +55,7 @@ struct DeliveryWindow {
         return true
     }
 
-    /// One packet's way there and back says how long the queue is; once for each such way the window changes.
+    /// Adapts the window, once per measured packet: its round trip shows the length of the queue.
     private mutating func learn(from trip: Duration, _ shortest: Duration, pace: Double, packet: Int) {
         usualTrip = usualTrip.map { ($0 * 7 + trip) / 8 } ?? trip
         let passes = Double(bytes) / (trip / .seconds(1))

@@ -1,13 +1,14 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// The encoded packets of one stream: those waiting to be sent, and behind them those sent that may be wanted again.
+/// The encoded packets of one stream: unsent ones, and sent ones that may be needed again.
 ///
-/// A receiver that is paused forgets what it has decoded, and one that was lost has forgotten everything; `rewind`
-/// sends from an earlier packet on. Memory is reserved once and becomes resident as it fills. Any thread; nothing
-/// here waits or, after `init`, allocates.
+/// A paused receiver discards what it has decoded, a lost one everything; `rewind` sends again from an earlier packet.
+///
+/// Memory is reserved once and becomes resident as it fills. Any thread; nothing blocks. After `init` only the methods
+/// that drop packets allocate memory.
 final class PacketStore: Sendable {
-    /// Where the packet that is sent next lies, as requests name it.
+    /// The sequence number and timestamp of the next packet, as used in requests.
     struct Position: Equatable, Sendable {
         var sequence: UInt32
         var timestamp: RTPTimestamp
@@ -15,41 +16,43 @@ final class PacketStore: Sendable {
 
     private let contents: Lock<PacketStoreContents>
 
+    /// Reserves memory.
+    ///
     /// - Parameters:
-    ///   - bytes: memory for packets.
-    ///   - packets: how many at most.
+    ///   - bytes: Capacity in bytes.
+    ///   - packets: Maximum number of packets.
     init(bytes: Int, packets: Int) { contents = Lock(PacketStoreContents(bytes: bytes, packets: packets)) }
 
     deinit { contents.withLock { $0.deallocate() } }
 
-    /// Copies a packet to the end; false when there is no room, which is remembered for `takesRoomNotice`.
+    /// Appends a copy of a packet. Returns false without space, which `takesRoomNotice` reports later.
     func append(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> Bool {
         contents.withLock { $0.append(packet, timestamp: timestamp) }
     }
 
-    /// Moves the next packet to be sent into `out`, replacing what is there; its timestamp on the wire, or nil when
-    /// none waits.
+    /// Replaces the contents of `out` by the next packet to send. Returns its timestamp on the wire, or nil if there is
+    /// none.
     func take(into out: inout [UInt8]) -> RTPTimestamp? { contents.withLock { $0.take(into: &out) } }
 
-    /// The timestamp on the wire of the packet that `take` would give; nil when none waits.
+    /// The timestamp on the wire of the next packet; nil if there is none.
     var nextTimestamp: RTPTimestamp? { contents.withLock { $0.nextTimestamp } }
 
-    /// Whether an appender was turned away and there is room for many packets now; says so once.
+    /// Returns true once after a failed append, when half of the capacity is free.
     func takesRoomNotice() -> Bool { contents.withLock { $0.takesRoomNotice() } }
 
-    /// Packets before this one, once sent, are not wanted again.
+    /// Sets the timestamp before which sent packets may be discarded.
     func setFloor(_ timestamp: RTPTimestamp?) { contents.withLock { $0.floor = timestamp } }
 
-    /// Packets waiting to be sent.
+    /// The number of unsent packets.
     var waiting: Int { contents.withLock { $0.end - $0.cursor } }
 
-    /// The number of the first packet of a new connection.
+    /// Sets the sequence number of the next packet, for a new connection.
     func beginNumbering(at sequence: UInt32) { contents.withLock { $0.nextSequence = sequence } }
 
-    /// The number that the next packet will carry.
+    /// The sequence number of the next packet.
     var nextSequence: UInt32 { contents.withLock { $0.nextSequence } }
 
-    /// Drops every packet; where the next one will lie if it carries `next`.
+    /// Discards all packets. Returns the position of the next one, given its timestamp `next`.
     func removeAll(next: RTPTimestamp) -> Position {
         contents.withLock { contents in
             contents.removeAll()
@@ -57,20 +60,22 @@ final class PacketStore: Sendable {
         }
     }
 
-    /// Sends again from the packet before the one that holds `timestamp`: the one before, because receivers mute a
-    /// first packet. On the wire timestamps still go upward. Nil when nothing is kept.
+    /// Moves the read position to the packet before the one that contains `timestamp`, because receivers mute the first
+    /// packet.
+    ///
+    /// Timestamps on the wire still increase, by at least `gap` frames. Returns nil if the store is empty.
     func rewind(to timestamp: RTPTimestamp, gap: Int64) -> Position? {
         contents.withLock { $0.rewind(to: timestamp, gap: gap) }
     }
 
-    /// What a cut at a timestamp of the line would mean; nothing is changed.
+    /// Returns what a cut at a timestamp would affect, without changes.
     ///
-    /// - Parameter frames: how many each packet holds.
+    /// - Parameter frames: Frames per packet.
     func cut(at timestamp: RTPTimestamp, frames: Int) -> PacketCut {
         contents.withLock { $0.cut(at: timestamp, frames) }
     }
 
-    /// Drops a packet and all behind it when none of them has been taken yet; nil when one has.
+    /// Discards a packet and all later ones if none of them has been sent. Returns nil otherwise.
     func dropUnsent(from timestamp: RTPTimestamp, frames: Int) -> PacketStore.Severed? {
         contents.withLock { contents in
             switch contents.cut(at: timestamp, frames) {
@@ -81,7 +86,7 @@ final class PacketStore: Sendable {
         }
     }
 
-    /// Drops the packet that a cut names, and all behind it.
+    /// Discards the packet of a cut and all later ones.
     func drop(_ cut: PacketCut) -> PacketStore.Severed? {
         contents.withLock { contents in
             switch cut {
@@ -92,47 +97,48 @@ final class PacketStore: Sendable {
         }
     }
 
-    /// While true nothing is given out to be sent.
+    /// Sets whether `take` returns no packets.
     func setHeld(_ isHeld: Bool) { contents.withLock { $0.isHeld = isHeld } }
 
-    /// The timestamp that the wire carries for one of the line.
+    /// Returns the timestamp on the wire of a stream timestamp.
     func onWire(_ timestamp: RTPTimestamp) -> RTPTimestamp { contents.withLock { $0.onWire(timestamp) } }
 }
 
 extension PacketStore {
-    /// A packet that was dropped, and where it lay on the line.
+    /// A discarded packet and its stream timestamp.
     struct Severed: Equatable, Sendable {
         var timestamp: RTPTimestamp
         var packet: [UInt8]
     }
 }
 
-/// Where a stream would be cut.
+/// The effect of a cut.
 enum PacketCut: Equatable, Sendable {
-    /// Behind the last packet.
+    /// No packet is affected.
     case nothing
-    /// At a packet that has not been sent.
+    /// The first affected packet is unsent.
     case unsent(Int)
+    /// The first affected packet was sent.
     case sent(Sent)
 
     struct Sent: Equatable, Sendable {
         var index: Int
-        /// Where the packet lies on the line.
+        /// The stream timestamp of the packet.
         var timestamp: RTPTimestamp
-        /// The packet as the wire knows it, …
+        /// The packet as sent.
         var from: PacketStore.Position
-        /// … and the one that comes next on the wire, which will lie there, too.
+        /// The next packet on the wire, which will have the same timestamp.
         var until: PacketStore.Position
     }
 }
 
-/// What the lock of `PacketStore` guards: two rings addressed by counters that never wrap.
+/// The contents of `PacketStore`, guarded by its lock: two ring buffers with counters that never wrap.
 private struct PacketStoreContents {
     struct Entry {
         var offset: Int
         var count: Int
         var timestamp: RTPTimestamp
-        /// The number it was sent with last.
+        /// The sequence number with which it was last sent.
         var sequence: UInt32 = 0
     }
 
@@ -140,19 +146,19 @@ private struct PacketStoreContents {
     private let entryCapacity: Int
     private let bytes: UnsafeMutablePointer<UInt8>
     private let entries: UnsafeMutablePointer<Entry>
-    /// Oldest packet kept, next packet to be sent, and just behind the newest.
+    /// Indices of the oldest packet, of the next packet to send, and after the newest packet.
     private(set) var first = 0
     private(set) var cursor = 0
     private(set) var end = 0
     private var writeOffset = 0
     private var wasFull = false
-    /// Nothing is given out.
+    /// Whether `take` returns nothing.
     var isHeld = false
     var floor: RTPTimestamp?
     var nextSequence: UInt32 = 0
-    /// Frames added on the wire, grown by each rewind.
+    /// Frames added to timestamps on the wire; grows with each rewind.
     private var shift: Int64 = 0
-    /// The furthest timestamp that was on the wire.
+    /// The highest timestamp sent.
     private var furthest: RTPTimestamp?
 
     init(bytes: Int, packets: Int) {
@@ -219,7 +225,7 @@ private struct PacketStoreContents {
     var nextTimestamp: RTPTimestamp? { cursor < end && !isHeld ? onWire(entry(cursor).timestamp) : nil }
 
     mutating func takesRoomNotice() -> Bool {
-        // Well below full, so that the appender comes back seldom and with much.
+        // Half empty, so that the appender is woken rarely and for many packets.
         guard wasFull, end - cursor <= entryCapacity / 2, waitingBytes <= byteCapacity / 2 else { return false }
         wasFull = false
         return true
@@ -234,7 +240,7 @@ private struct PacketStoreContents {
     }
 
     func cut(at timestamp: RTPTimestamp, _ frames: Int) -> PacketCut {
-        // Timestamps only grow: the first packet that ends behind the cut.
+        // Binary search, since timestamps only grow: the first packet that ends after the cut.
         var (low, high) = (first, end)
         while low < high {
             let middle = (low + high) / 2
@@ -251,7 +257,7 @@ private struct PacketStoreContents {
                 until: .init(sequence: nextSequence, timestamp: onWire)))
     }
 
-    /// Drops a packet and all behind it; where it lay and what it held.
+    /// Discards a packet and all later ones. Returns the first discarded packet.
     mutating func drop(from index: Int) -> PacketStore.Severed? {
         guard index >= first, index < end else { return nil }
         let entry = entry(index)

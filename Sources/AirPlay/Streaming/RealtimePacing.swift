@@ -2,46 +2,46 @@ internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 
-/// When a realtime stream's packets leave: each one the queue's depth before it is heard, along one straight line
-/// from frames to moments of the clock that the speaker plays by. No clock and no socket inside.
+/// Schedules the packets of a realtime stream: each is sent the queue depth before it is heard.
+///
+/// A linear anchor maps frames to the speaker's clock. A value without clock or socket.
 struct RealtimePacing {
-    /// Where sound lies in time.
+    /// An anchor of the stream.
     struct Line: Sendable {
-        /// This frame, as the wire names it, …
+        /// A frame, by its timestamp on the wire.
         var position: RTPTimestamp
-        /// … is heard at this moment of the speaker's clock.
+        /// When that frame is heard, on the speaker's clock.
         var moment: PTPInstant
-        /// Whose clock that is, as sync packets name it; nil with NTP timing.
+        /// The identity of that clock in sync packets; nil with NTP timing.
         var grandmaster: ClockIdentity?
     }
 
-    /// Receivers overrun when packets come closer together (measured by others at 1 ms).
+    /// Receivers overrun if packets follow each other faster (others measured 1 ms).
     static let spacing: Duration = .milliseconds(1)
-    /// A packet that would arrive this short before its moment is left out: late ones are noise on some receivers.
+    /// A packet that would arrive this short before its time is dropped: some receivers turn late packets into noise.
     static let lateness: Duration = .milliseconds(40)
-    /// Receivers drop the line after 7 s without; others send every 0.8 to 1 s.
+    /// Receivers drop the anchor after 7 s without sync packets; other senders use 0.8 to 1 s.
     static let syncInterval: Duration = .seconds(1)
-    /// Sync packets name frames a whole number of these from the line's own, so that each says exactly the same line:
-    /// 441 frames are 10 ms at 44.1 kHz.
+    /// Sync packets name frames at whole multiples of this step, so that all state exactly the same anchor. 441 frames
+    /// are 10 ms at 44.1 kHz.
     private static let syncStep: (frames: Int64, duration: Duration) = (441, .milliseconds(10))
 
-    /// The line's own frame follows what is heard when it lies so far behind. Timestamps tell distances up to half their
-    /// circle, 13.5 h at 44.1 kHz.
+    /// An older anchor is moved forward. RTP timestamps are unambiguous up to half their range, 13.5 h at 44.1 kHz.
     private static let reach: Duration = .seconds(3600)
-    /// It stays so far behind.
+    /// Seconds between a moved anchor and the present.
     private static let behind: Int64 = 60
-    /// No line lies further away: the clock is another one since, and the line void.
+    /// An anchor farther away is void: the clock has been replaced.
     private static let furthest: Duration = .seconds(30 * 86_400)
 
     private let sampleRate: Int64
     private let depth: Duration
     private(set) var line: Line?
-    /// The speaker's clock as known now. What was told stays; when that is here may move by a few ppm.
+    /// The speaker's clock as currently known. It may change by a few ppm; sent anchors do not.
     var mapping: ClockMapping<HostInstant, PTPInstant>
     private var earliest = HostInstant(nanoseconds: 0)
     /// When the next sync packet is due.
     private(set) var nextSync = HostInstant(nanoseconds: 0)
-    /// No packet, and no sync packet, has left on this line yet.
+    /// Whether no packet has been sent since the anchor was set.
     private(set) var isFresh = true
     private var isFirstSync = true
 
@@ -55,7 +55,7 @@ struct RealtimePacing {
         self.mapping = mapping
     }
 
-    /// From now on sound lies on this line; nil stops.
+    /// Sets the anchor; nil stops.
     mutating func begin(_ line: Line?, at now: HostInstant) {
         self.line = line
         isFresh = true
@@ -63,20 +63,21 @@ struct RealtimePacing {
         nextSync = now
     }
 
-    /// When a frame is heard; nil without a line.
+    /// Returns when a frame is heard; nil without an anchor.
     func heard(_ timestamp: RTPTimestamp) -> HostInstant? {
         guard let line else { return nil }
         let frames = Int64(line.position.distance(to: timestamp))
         return mapping.source(at: line.moment.advanced(by: .nanoseconds(frames * 1_000_000_000 / sampleRate)))
     }
 
-    /// What to do with the packet that is next.
+    /// The action for the next packet.
     enum Verdict: Equatable {
         case send
         case leaveOut
         case wait(until: HostInstant)
     }
 
+    /// Returns what to do with a packet.
     func verdict(on timestamp: RTPTimestamp, at now: HostInstant) -> Verdict {
         guard let heard = heard(timestamp) else { return .wait(until: HostInstant(nanoseconds: .max)) }
         if heard < now.advanced(by: Self.lateness) { return .leaveOut }
@@ -84,15 +85,14 @@ struct RealtimePacing {
         return departure <= now ? .send : .wait(until: departure)
     }
 
-    /// A packet leaves; true when it is the line's first.
+    /// Records that a packet is sent. Returns true for the first one of an anchor.
     mutating func noteSent(at now: HostInstant) -> Bool {
         defer { isFresh = false }
         earliest = now.advanced(by: Self.spacing)
         return isFresh
     }
 
-    /// Names the line by a later frame of it, so that it lasts for as long as anybody plays: whole seconds are whole frames,
-    /// and it stays the same line to the nanosecond.
+    /// Moves the anchor forward by whole seconds, which are whole frames: the timeline is identical to the nanosecond.
     private mutating func follow(_ since: Duration) {
         let seconds = since.components.seconds - Self.behind
         line = line.map { line in
@@ -102,7 +102,7 @@ struct RealtimePacing {
         }
     }
 
-    /// The sync packet that is due, or nil. Asked for every second, also while no packet leaves.
+    /// Returns the sync packet that is due, or nil. Also needed while no packet is sent.
     mutating func sync(at now: HostInstant) -> [UInt8]? {
         guard let line, now >= nextSync else { return nil }
         defer { isFirstSync = false }

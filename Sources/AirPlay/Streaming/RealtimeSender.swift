@@ -4,19 +4,18 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// Sends a realtime stream (type 96): packets a short while before they are heard, sync packets, and once more what
-/// the receiver has missed.
+/// Sends a realtime stream (type 96): packets shortly before they are heard, sync packets, and retransmissions.
 ///
-/// Sync packets, requests and answers share one socket, because receivers ask where sync packets come from. The
-/// thread keeps this object until `close`.
+/// Sync packets, requests and responses share one socket, because receivers send requests to the source of sync
+/// packets. The thread retains this object until `close`.
 final class RealtimeSender: StreamWriter {
-    /// How much sound the receiver holds; what bounds a pause and a jump, and what a network may delay.
+    /// The nominal queue depth. It bounds the latency of pause and seek, and the tolerated network delay.
     static let depth: Duration = .milliseconds(600)
-    /// The queue holds at least this much more than the receiver needs from arrival to sound.
+    /// Minimum margin beyond the receiver's own processing time.
     private static let jitter: Duration = .milliseconds(150)
-    /// Deeper than that a pause could not be called one.
+    /// A greater depth would delay a pause noticeably.
     private static let deepest: Duration = .milliseconds(700)
-    /// How far before it is heard each packet leaves.
+    /// Returns how long before it is heard each packet is sent.
     static func depth(arrivalToRender: Duration?) -> Duration {
         min(deepest, max(depth, (arrivalToRender ?? .zero) + jitter))
     }
@@ -25,14 +24,14 @@ final class RealtimeSender: StreamWriter {
         .nanoseconds(Int64(format.framesPerPacket) * 1_000_000_000 / Int64(format.sampleRate))
     }
 
-    /// The least that a datagram with a request has.
+    /// Buffer size for a request datagram.
     private static let largestRequest = 64
-    /// Requests read before the next packet's departure is looked at again.
+    /// Maximum number of requests handled between two packets.
     private static let requestShare = 16
-    /// A request names at most what is kept; more would be somebody's joke.
+    /// The number of packets kept for retransmission, and the maximum per request.
     private static let packetsKept = 512
 
-    /// Both ends of the stream.
+    /// The sockets and the addresses of the stream.
     struct Ends: Sendable {
         var control: DatagramSocket
         var data: DatagramSocket
@@ -41,9 +40,10 @@ final class RealtimeSender: StreamWriter {
         var controlPort: UInt16
     }
 
+    /// State shared between threads, guarded by the lock `shared`.
     private struct Shared {
         var line: RealtimePacing.Line?
-        /// Counts lines, stops included.
+        /// Incremented with each new anchor and each stop.
         var serial = 0
         var nextSequence: UInt16
         var nextTimestamp: RTPTimestamp?
@@ -58,17 +58,22 @@ final class RealtimeSender: StreamWriter {
     private let format: StreamFormat
     private let shared: Lock<Shared>
     private let news: PollableSignal
+    /// Bytes sent; written by the sender thread.
     private let sent = Atomic<Int64>(0)
+    /// Set by `close` on any thread.
     private let isClosing = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
+    /// Starts the thread.
+    ///
     /// - Parameters:
-    ///   - counters: where its counters begin.
-    ///   - source: what RTP headers name: 0 with PTP timing.
-    ///   - arrivalToRender: the shortest time that the receiver says it needs.
-    ///   - host: this computer's clock.
-    ///   - clock: the clock that the speaker plays by, as known now; takes no longer than a lock is held.
-    ///   - room: called on the sender's thread when packets fit again; must return at once.
+    ///   - counters: The initial sequence number and nonce.
+    ///   - source: The SSRC of RTP headers: 0 with PTP timing.
+    ///   - arrivalToRender: The receiver's minimum processing time, as it reports it.
+    ///   - host: This computer's clock.
+    ///   - clock: Returns the speaker's clock as currently known; takes no longer than a lock is held.
+    ///   - room: Called on the sender thread once packets can be appended again; must not block.
+    /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     init(
         ends: Ends, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(), source: UInt32,
         arrivalToRender: Duration?,
@@ -95,7 +100,7 @@ final class RealtimeSender: StreamWriter {
         thread.withLock { $0 = worker }
     }
 
-    /// What the thread alone owns.
+    /// State used only by the sender thread.
     private struct Round {
         var pacing: RealtimePacing
         var packetizer: RealtimePacketizer
@@ -111,15 +116,16 @@ final class RealtimeSender: StreamWriter {
 
     func wake() { news.raise() }
 
-    /// UDP has no other end that could hang up; the request channel says when the session is over.
+    /// Whether `close` was called: UDP has no connection that could end. The request channel detects the end of the
+    /// session.
     var isOver: Bool { isClosing.load(ordering: .acquiring) }
 
     var sentBytes: Int64 { sent.load(ordering: .relaxed) }
 
-    /// Packets sent once more since the start.
+    /// The number of retransmitted packets since the start.
     var resentPackets: Int { shared.withLock { $0.resent } }
 
-    /// Sound lies on this line from now on.
+    /// Sets the anchor. Any thread.
     func play(_ line: RealtimePacing.Line) { change { $0 = line } }
 
     func halt() { change { $0 = nil } }
@@ -132,7 +138,7 @@ final class RealtimeSender: StreamWriter {
         news.raise()
     }
 
-    /// The number and the timestamp of the packet that would come next; no timestamp before the first.
+    /// The sequence number and timestamp of the next packet; no timestamp before the first.
     var next: (sequence: UInt16, timestamp: RTPTimestamp?) {
         shared.withLock { ($0.nextSequence, $0.nextTimestamp) }
     }
@@ -173,7 +179,7 @@ final class RealtimeSender: StreamWriter {
     }
 
     private func sendNext(_ round: inout Round, at now: HostInstant) {
-        // A flush may have emptied the store meanwhile; then a new line is on its way, too.
+        // A flush may have emptied the store concurrently; a new anchor follows then.
         guard let timestamp = store.take(into: &round.sound) else { return }
         let sequence = round.packetizer.nextSequence
         let isMarked = round.pacing.noteSent(at: now)
@@ -195,7 +201,7 @@ final class RealtimeSender: StreamWriter {
         sent.add(Int64(bytes.count), ordering: .relaxed)
     }
 
-    /// Answers requests that come from where sync packets go to, as the speaker named it, and nobody else's.
+    /// Answers retransmit requests that come from the control port in the speaker's SETUP response; others are ignored.
     private func answerRequests(_ round: inout Round) {
         for _ in 0..<Self.requestShare {
             guard !isOver, let datagram = ends.control.receive(into: &round.request) else { return }

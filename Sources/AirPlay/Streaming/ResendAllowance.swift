@@ -1,19 +1,21 @@
 internal import MediaCore
 
-/// How many packets may be sent once more at a moment: a token bucket.
+/// Limits retransmissions by a token bucket.
 ///
-/// A request of eight bytes can ask for 512 packets, and nobody signs it. A receiver that lost what it needs can use no
-/// more at once than its queue holds, and no more in the long run than the stream has: so much it gets.
+/// An unauthenticated request of eight bytes can ask for 512 packets. A receiver cannot use more at once than its queue
+/// holds, nor more on average than the stream's rate; both are the limits.
 struct ResendAllowance: Sendable {
-    /// Tokens in nanoseconds of sound.
+    /// Tokens, in nanoseconds of audio.
     private var saved: Int64
     private var counted: HostInstant
     private let most: Int64
     private let price: Int64
 
+    /// Creates a full bucket.
+    ///
     /// - Parameters:
-    ///   - packet: how much sound a packet holds.
-    ///   - queue: how much the receiver holds.
+    ///   - packet: The duration of a packet.
+    ///   - queue: The duration of the receiver's queue.
     init(packet: Duration, queue: Duration, at now: HostInstant) {
         price = max(1, packet.wholeNanoseconds)
         most = max(price, queue.wholeNanoseconds)
@@ -21,7 +23,7 @@ struct ResendAllowance: Sendable {
         counted = now
     }
 
-    /// Takes one packet's share; false when there is none left for now.
+    /// Consumes the tokens of one packet. Returns false if there are too few.
     mutating func take(at now: HostInstant) -> Bool {
         let passed = max(0, (now - counted).wholeNanoseconds)
         counted = max(counted, now)

@@ -1,14 +1,15 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// Where the counters of a stream begin.
+/// The initial counters of a stream.
 struct StreamCounters: Equatable, Sendable {
     var timestamp: RTPTimestamp
-    /// Of the first packet, as far as the stream's circle goes.
+    /// The sequence number of the first packet, truncated to the width of the stream's counter.
     var sequence: UInt32
-    /// Of the first packet; under a key of its own for each stream.
+    /// The nonce of the first packet; each stream has its own key.
     var nonce: UInt64 = 0
 
+    /// Returns random timestamp and sequence number.
     static func random() -> StreamCounters {
         StreamCounters(timestamp: RTPTimestamp(rawValue: .random(in: 0 ... .max)), sequence: .random(in: 0 ... .max))
     }

@@ -1,23 +1,23 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// Sends the packets of one stream from its store, on a thread of its own.
+/// Sends the packets of one stream from its store, on a separate thread. Methods are callable from any thread.
 protocol StreamWriter: AnyObject, Sendable {
     var store: PacketStore { get }
-    /// True once nothing can be sent any more.
+    /// Whether the stream has ended.
     var isOver: Bool { get }
-    /// Bytes handed to the kernel since the start.
+    /// The number of bytes passed to the kernel since the start.
     var sentBytes: Int64 { get }
-    /// When the speaker last read sound that had to wait for it; nil where nothing tells.
+    /// When the speaker last read audio that had to wait; nil if that is unknown.
     var lastRead: HostInstant? { get }
-    /// The shortest way there and back that its connection has seen; nil where it has none.
+    /// The shortest round trip of the connection; nil without one.
     var shortestRoundTrip: Duration? { get }
 
-    /// Tells the thread that there is something to send, from any thread.
+    /// Wakes the thread for new packets.
     func wake()
-    /// Nothing more leaves until the next line is given; for streams that are not paced, no more than that no
-    /// packet is lost.
+    /// Stops sending until the next anchor. Streams without pacing continue, since a receiver without an anchor does
+    /// not play.
     func halt()
-    /// Ends sending and waits for the thread. The store keeps what it has.
+    /// Stops sending and joins the thread. The store is kept.
     func close()
 }

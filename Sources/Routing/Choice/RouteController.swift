@@ -2,14 +2,16 @@ package import MediaCore
 package import Playback
 package import SyncRendering
 
-/// Where the sound of a session goes: carries out what a person chooses, knows what there is to choose from, and keeps
-/// the picker true. The session's thread only.
+/// Selects the outputs of a session: executes the user's choice, maintains the list of places and updates the picker.
+/// Used only on the session's thread.
 package final class RouteController {
-    /// What the desk tells the session, from any thread.
+    /// An event for the session, posted from any thread.
     package enum News: Sendable {
+        /// The available places have changed.
         case offered(OutputOffer)
-        /// What became of a choice: these routes, by id.
+        /// The result of a choice, with the identifiers of its places.
         case changed(RouteChange, [String])
+        /// The outputs of a choice could not be created.
         case failed(TalkieError, [String])
     }
 
@@ -21,22 +23,25 @@ package final class RouteController {
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
     private var offered: [OutputPlace]
-    /// Those that play, or are to: what was chosen last and not refused.
+    /// The current places: the last choice that was not refused.
     package private(set) var chosen: [OutputPlace]
-    /// Before the choice that is under way.
+    /// The places before the pending choice; nil if none is pending.
     private var before: [OutputPlace]?
-    /// Where the sound likely goes by its history, until somebody chooses or it was offered.
+    /// The likely places by the history, until the user chooses or they have been offered.
     private var remembered: [String]?
-    /// The outputs of places that were made, by the place's id. The thread that makes them adds them.
+    /// The created outputs by place identifier. The `route choice` thread adds to it.
     private let outputs = Lock<[String: [any AudioOutput]]>([:])
+    /// The open picker; nil if it is closed.
     package private(set) var picker: RoutePicker?
-    /// What was told of files that could not be read; the session has told those of the start.
+    /// The notes that were already reported; the session has reported those of the start.
     private var toldNotes: [String]
 
+    /// Creates a controller.
+    ///
     /// - Parameters:
-    ///   - routes: the ones that play at the start.
-    ///   - home: what plays when everything else is lost.
-    ///   - post: called on any thread; must return at once.
+    ///   - routes: The places that play at the start.
+    ///   - home: The place to use when everything else is lost.
+    ///   - post: Called on any thread; must not block.
     package init(
         player: Player, group: OutputGroup, registry: OutputRegistry, routes: [OutputPlace], home: OutputPlace,
         post: @escaping @Sendable (News) -> Void
@@ -50,44 +55,45 @@ package final class RouteController {
         offered = routes
         toldNotes = registry.notes
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
-        // The registry has made them.
+        // These outputs exist already: the registry returns the same ones.
         for route in routes {
             if let made = try? registry.outputs(at: route) { outputs.withLock { $0[route.id] = made } }
         }
     }
 
-    /// Looks no longer.
+    /// Stops looking for places. Blocks until the providers have ended.
     package func close() {
         reading?.cancel()
         detector?.stop()
     }
 
     package var isOpen: Bool { picker != nil }
-    /// For people: `Kitchen`, `This computer, Kitchen`.
+    /// The names of the current places: `Kitchen`, `This computer, Kitchen`.
     package var name: String { chosen.map(\.name).joined(separator: ", ") }
     package var ids: [String] { chosen.map(\.id) }
 
-    // MARK: The picker
+    // MARK: Picker
 
+    /// Opens the picker and starts looking for places.
     package func openPicker() {
         look()
         var picker = RoutePicker()
         picker.update(rows)
-        // The likely place is one key away.
+        // The likely place is selected in advance.
         if let likely = remembered?.first(where: { id in !chosen.contains { $0.id == id } }) { picker.go(to: likely) }
         self.picker = picker
     }
 
     package func closePicker() { picker = nil }
 
-    /// Begins to look for speakers; it goes on, so that the next look is quick.
+    /// Starts looking for places; continues until `close`, so that later openings are fast.
     package func look() {
         guard detector == nil else { return }
         let detector = RouteDetector(registry, known: offered)
         self.detector = detector
         let offers = detector.offers
         do throws(ExhaustionError) { try WorkerThread.checkForTask() } catch {
-            // The task would keep this thread waiting; the next look tries again.
+            // Without a thread for the task, this thread would block. The next call tries again.
             self.detector = nil
             return post(
                 .offered(OutputOffer(places: offered, note: "Speakers cannot be looked for: \(error.message).")))
@@ -95,7 +101,7 @@ package final class RouteController {
         reading = Task.detached { [post] in for await offer in offers { post(.offered(offer)) } }
     }
 
-    /// Keeps the picker true; true when it looks different now.
+    /// Updates the picker. Returns true if its contents changed.
     package func refresh() -> Bool {
         guard var picker else { return false }
         let old = picker
@@ -115,13 +121,14 @@ package final class RouteController {
         }
     }
 
-    /// False for a key that means nothing to the picker.
+    /// Handles a key. Returns false if the picker does not use it.
     package func press(_ key: String) -> Bool {
         guard let wish = picker?.press(key) else { return false }
         if let wish { carryOut(wish) }
         return true
     }
 
+    /// Handles the pointer on a part of a row; `turned` is the number of wheel steps.
     package func point(at row: Int, _ part: RoutePicker.Part, turned: Int) {
         if let wish = picker?.point(at: row, part, turned: turned) { carryOut(wish) }
     }
@@ -138,28 +145,28 @@ package final class RouteController {
         }
     }
 
-    // MARK: What is remembered
+    // MARK: History
 
-    /// Where the sound likely goes by its history: looked for, and known when it is there.
+    /// Sets the likely places by the history and starts looking for them.
     package func expect(_ ids: [String]) {
         guard ids != self.ids else { return }
         remembered = ids
         look()
     }
 
-    /// The remembered places, once all of them are there and none is in the way; nil before that, and after a choice.
+    /// The likely places, once all are available without obstacle; nil before that and during a choice.
     package var likely: [OutputPlace]? {
         guard let remembered, before == nil else { return nil }
         let routes = remembered.compactMap { id in offered.first { $0.id == id && $0.obstacle == nil } }
         return routes.count == remembered.count ? routes : nil
     }
 
-    /// It was offered or taken.
+    /// Clears the likely places, once they were offered or used.
     package func forgetLikely() { remembered = nil }
 
-    // MARK: What is chosen
+    // MARK: Choice
 
-    /// Sends the sound to these routes, by id.
+    /// Switches the audio to these places, by identifier. Returns at once; the result is posted.
     package func choose(_ ids: [String]) {
         let routes = ids.compactMap { id in offered.first { $0.id == id } }
         guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
@@ -168,7 +175,7 @@ package final class RouteController {
         picker?.notice = nil
         let (registry, player, post, outputs) = (registry, player, post, outputs)
         let wanted = routes.map(\.id)
-        // Making a speaker's output reads files and asks for ports.
+        // Creating a speaker's output reads files and checks ports.
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "route choice") {
                 do throws(TalkieError) {
@@ -188,12 +195,12 @@ package final class RouteController {
         }
     }
 
-    /// Goes on with this computer, when what played is lost.
+    /// Switches to this computer after the current outputs were lost.
     package func fallBack() { choose([home.id]) }
 
-    // MARK: Volumes
+    // MARK: Volume
 
-    /// That of the loudest of its outputs; nil before they are made.
+    /// The volume of the loudest output of a place; nil before its outputs exist.
     private func volume(of route: OutputPlace) -> Double? {
         outputs.withLock { $0[route.id] }?.map { group.volume(of: $0) }.max()
     }
@@ -207,13 +214,13 @@ package final class RouteController {
         for output in made ?? [] { player.setVolume(volume, of: output) }
     }
 
-    // MARK: News
+    // MARK: Events
 
-    /// What the news mean to a person; nil for nothing.
+    /// Handles an event. Returns a message for the user, or nil.
     package func hear(_ news: News) -> String? {
         switch news {
         case .offered(let offer):
-            // What plays stays listed, though nobody announces it: a speaker that was named by its address.
+            // Current places stay listed without announcement, such as a speaker selected by its address.
             offered = offer.places + chosen.filter { route in !offer.places.contains { $0.id == route.id } }
             if let note = offer.note, isOpen { picker?.notice = note }
             return takeNotes()
@@ -244,9 +251,9 @@ package final class RouteController {
         return told("The sound stays on \(name).\n\(reason)")
     }
 
-    // MARK: Files that could not be read
+    // MARK: Notes about files
 
-    /// What was found out about files since the last time; nil for nothing.
+    /// Returns the notes about files added since the last call; nil if there are none.
     private func takeNotes() -> String? {
         let notes = registry.notes
         let fresh = notes.filter { !toldNotes.contains($0) }

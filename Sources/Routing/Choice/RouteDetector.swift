@@ -1,25 +1,25 @@
 internal import MediaCore
 public import SyncRendering
 
-/// Knows where sound can go, and tells when that changes.
+/// Maintains the list of available places.
 ///
-/// Every provider looks on a thread of its own; looking begins with the detector and ends with `stop`, or with its last reference. What a
-/// provider misses, `OutputOffer.note` says. Any thread.
+/// Each provider runs on a separate thread, from the creation of the detector until `stop` or its release. Obstacles to
+/// discovery are in `OutputOffer.note`. Callable from any thread.
 public final class RouteDetector: Sendable {
     private let board: BroadcastBoard<OutputOffer>
     private let interruption = Interruption()
     private let threads: Lock<[WorkerThread]>
 
-    /// Begins to look.
+    /// Starts one thread per provider.
     ///
-    /// - Parameter known: what is there before anybody has looked.
+    /// - Parameter known: Places that are listed until all providers have reported.
     public init(_ registry: OutputRegistry, known: [OutputPlace] = []) {
         let board = BroadcastBoard(OutputOffer(places: known))
         let offers = Lock<[OutputOffer?]>(registry.providers.map { _ in nil })
         let interruption = interruption
         self.board = board
         let tell: @Sendable (Int, OutputOffer) -> Void = { number, offer in
-            // Together, so that an older list never follows a newer one.
+            // Merged and published under the lock, so that an older list never replaces a newer one.
             offers.withLock { offers in
                 offers[number] = offer
                 let whole = Self.merge(offers, known)
@@ -45,7 +45,7 @@ public final class RouteDetector: Sendable {
         board.finish()
     }
 
-    /// Before all providers have looked, what is known stays listed.
+    /// Merges the offers; known places stay listed until all providers have reported.
     private static func merge(_ offers: [OutputOffer?], _ known: [OutputPlace]) -> OutputOffer {
         var places = offers.compactMap { $0 }.flatMap(\.places)
         if offers.contains(where: { $0 == nil }) {
@@ -54,13 +54,14 @@ public final class RouteDetector: Sendable {
         return OutputOffer(places: places, note: offers.compactMap { $0?.note }.first)
     }
 
-    /// What there is now.
+    /// The current offer.
     public var offer: OutputOffer { board.value }
 
-    /// The present offer and every later one. Whoever reads slowly misses some, never the last. Ends with `stop`.
+    /// The current offer and all later ones. A slow consumer skips offers but always receives the last one. Ends with
+    /// `stop`.
     public var offers: AsyncStream<OutputOffer> { board.values }
 
-    /// Looks no longer. Returns as soon as a look that is under way has ended.
+    /// Ends all providers and joins their threads.
     public func stop() {
         interruption.raise(status: 0)
         for thread in threads.withLock({ $0 }) { thread.join() }

@@ -2,21 +2,20 @@ internal import Glibc
 internal import MediaCore
 package import Storage
 
-/// Where sound went lately, so that the likely place can be offered: a small file, the newest 64 entries. Folders of films
-/// are kept as a number that tells only whether two are the same.
+/// The recent places of audio, used to suggest one: a small file with the newest 64 entries.
 ///
-/// A file that is damaged is set aside and one that a newer Talkie wrote is left alone; both count as no history. Methods
-/// block on the disk.
+/// Folders are stored as hashes, which only allow comparison. A damaged file is moved aside, one of a newer version is
+/// left unchanged; both count as empty. Methods block on the disk.
 public struct RouteHistory: Sendable {
-    /// One film, and where its sound went.
+    /// One film and its places.
     public struct Entry: Hashable, Sendable {
-        /// Of the film's folder or address.
+        /// The hash of the film's folder or host; see `folder(of:)`.
         public var folder: UInt64
-        /// 0…23 by the clock on the wall.
+        /// The local hour, 0…23.
         public var hour: Int
-        /// The film's length; nil for live streams.
+        /// The film's duration in minutes; nil for live streams.
         public var minutes: Int?
-        /// As `OutputPlace.id` calls them.
+        /// The place identifiers (`OutputPlace.id`).
         public var routes: [String]
 
         package init(folder: UInt64, hour: Int, minutes: Int?, routes: [String]) {
@@ -27,21 +26,22 @@ public struct RouteHistory: Sendable {
         }
     }
 
-    // The file and its lines keep the names that version 1 gave them.
+    // The file and its keys keep the names of version 1.
     private static let file = "route-habits"
     private static let kind = "route-habits"
     private static let version = 1
+    /// The maximum number of entries.
     package static let mostEntries = 64
-    /// A stereo pair and three rooms; more would be a mistake in the file.
+    /// A stereo pair and three rooms are plausible; more indicates a damaged file.
     private static let mostRoutes = 16
 
     private let folder: StateFolder
 
     package init(_ folder: StateFolder = .standard()) { self.folder = folder }
 
-    /// What is kept, oldest first.
+    /// Returns the entries, oldest first.
     ///
-    /// - Returns: nothing when there is none, with a sentence for the user when there was some that cannot be read.
+    /// - Returns: Empty if there are none or the file is unusable; then with a sentence for the user.
     public func read() -> (entries: [Entry], note: String?) {
         do {
             switch try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
@@ -55,10 +55,10 @@ public struct RouteHistory: Sendable {
         }
     }
 
-    /// Adds one, in place of the oldest when there are many.
+    /// Appends an entry; the oldest one is dropped beyond the limit.
     ///
-    /// - Returns: a sentence for the user when what was kept before is damaged.
-    /// - Throws: `StateError` when it cannot be kept; nothing depends on it.
+    /// - Returns: A sentence for the user if the file was damaged.
+    /// - Throws: `StateError` if it cannot be stored; playback is unaffected.
     @discardableResult
     package func append(_ entry: Entry) throws(StateError) -> String? {
         try folder.exclusively { () throws(StateError) in
@@ -68,7 +68,7 @@ public struct RouteHistory: Sendable {
             }
             var kept = (entries + [entry]).suffix(Self.mostEntries)
             var bytes = Self.record(kept).encoded()
-            // Films that were heard in many places have long lines, and a file has a limit.
+            // Entries with many places are long, and the file size is limited.
             while bytes.count > StateFolder.fileLimit, kept.count > 1 {
                 kept = kept.dropFirst()
                 bytes = Self.record(kept).encoded()
@@ -86,11 +86,11 @@ public struct RouteHistory: Sendable {
 
     private static func key(_ number: Int) -> String { "evening-\(number)" }
 
-    /// Where the sound of a film most likely goes; nil when too little is known.
+    /// Returns the most likely places for a film; nil if too little is known.
     ///
-    /// The same folder speaks loudest, then the hour, then the length; what is longer ago speaks more softly.
+    /// Entries are weighted by folder, then hour, then duration, and less with age.
     ///
-    /// - Returns: with a sentence for the user when what is kept cannot be read.
+    /// - Returns: Also a sentence for the user if the file is unusable.
     public func likely(folder: UInt64, hour: Int, minutes: Int?) -> (routes: [String]?, note: String?) {
         let (entries, note) = read()
         var votes: [[String]: Double] = [:]
@@ -103,11 +103,11 @@ public struct RouteHistory: Sendable {
             guard likeness >= 3 else { continue }
             votes[entry.routes.sorted(), default: 0] += likeness / (1 + 0.15 * Double(age))
         }
-        // Ties are broken by name, so that the answer does not change from one look to the next.
+        // Ties are resolved by name, so that the result is stable.
         return (votes.max { ($0.value, $1.key.joined()) < ($1.value, $0.key.joined()) }?.key, note)
     }
 
-    /// A number for a film's folder, or for the machine an address leads to (FNV-1a, RFC 9923).
+    /// Returns a hash (FNV-1a, RFC 9923) of a film's folder, or of the host of an address.
     public static func folder(of address: String) -> UInt64 {
         var parts = address.split(separator: "/", omittingEmptySubsequences: false)
         if parts.count > 1 { parts.removeLast() } else { parts = ["."] }
@@ -116,7 +116,7 @@ public struct RouteHistory: Sendable {
         return hash
     }
 
-    /// The hour by the clock on the wall.
+    /// The current local hour, 0…23.
     public static var hour: Int {
         var now = time(nil)
         var parts = tm()
@@ -124,7 +124,7 @@ public struct RouteHistory: Sendable {
         return Int(parts.tm_hour)
     }
 
-    /// A short, an episode, a film, something without an end.
+    /// The class of a duration: short, episode, film, or live.
     private static func length(_ minutes: Int?) -> Int {
         guard let minutes else { return 3 }
         return minutes < 15 ? 0 : minutes < 70 ? 1 : 2

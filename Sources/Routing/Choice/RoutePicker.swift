@@ -1,70 +1,76 @@
 internal import MediaCore
 
-/// The list from which a person chooses where the sound goes: what it shows, and what keys and pointer mean in it. A
-/// value; nothing happens in it by itself.
+/// The list of places from which the user chooses: its contents, and the meaning of keys and pointer events. A value
+/// without side effects.
 package struct RoutePicker: Equatable {
+    /// A row of the list.
     package struct Row: Hashable {
-        /// As `OutputPlace.id`.
+        /// The identifier of the place (`OutputPlace.id`).
         package var id: String
         package var name: String
-        /// It plays, or is to play.
+        /// Whether it plays or is about to.
         package var isTicked: Bool
-        /// It is on its way: why it is not heard yet.
+        /// Why it is not audible yet, during a change; otherwise nil.
         package var pending: String?
-        /// Why it cannot be chosen.
+        /// Why it cannot be chosen; nil if it can.
         package var obstacle: String?
-        /// 0…130; nil while it is not known.
+        /// The volume, 0…130; nil if unknown.
         package var volume: Double?
     }
 
-    /// The part of a row that a pointer is on.
+    /// The part of a row under the pointer.
     package enum Part: Hashable, Sendable {
+        /// The check mark; the text.
         case mark, text
-        /// The bar, at a share of its length, 0…1.
+        /// The volume bar, at a position of 0…1.
         case level(Double)
     }
 
-    /// What a person wants.
+    /// An action requested by the user.
     package enum Wish: Hashable {
+        /// Close the list.
         case close
-        /// Only these, by id; never none.
+        /// Play on these places, by identifier; never empty.
         case play([String])
-        /// Only this one, and the list is closed.
+        /// Play only on this place and close the list.
         case playAndClose(String)
+        /// Set the volume of a place.
         case setVolume(String, Double)
-        /// To be told why nothing happens.
+        /// Display why nothing happens.
         case explain(String)
     }
 
-    /// As far as a key goes; as everywhere in Talkie.
+    /// The volume change per key, as everywhere in Talkie.
     static let volumeStep = 5.0
 
     package private(set) var rows: [Row] = []
-    /// The id of the row that keys speak of, which stays when others come and go.
+    /// The identifier of the selected row, which stays selected when other rows change.
     package private(set) var current: String?
-    /// What is to be said under the list; nil says which keys there are.
+    /// The text below the list; nil: the list of keys.
     package var notice: String?
 
-    /// Shows what there is now.
+    /// Replaces the rows and keeps the selection.
     mutating func update(_ rows: [Row]) {
         let place = index
         self.rows = rows
         if current == nil || !rows.contains(where: { $0.id == current }) {
-            // The row that took its place, or what plays.
+            // The next row, or the one that plays.
             current =
                 place.flatMap { rows.isEmpty ? nil : rows[min($0, rows.count - 1)].id }
                 ?? (rows.first { $0.isTicked } ?? rows.first)?.id
         }
     }
 
-    /// Puts a person on a row.
+    /// Selects a row.
     package mutating func go(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
 
+    /// The index of the selected row.
     package var index: Int? { rows.firstIndex { $0.id == current } }
 
-    // MARK: What a person does
+    // MARK: Input
 
-    /// Nil for a key that means nothing here; those of the film are then heard as ever.
+    /// Handles a key. Returns nil for an unused key, which then has its usual function; `.some(nil)` if there is
+    /// nothing to do.
     package mutating func press(_ key: String) -> Wish?? {
         switch key {
         case "UP", "k": move(by: -1)
@@ -81,6 +87,7 @@ package struct RoutePicker: Equatable {
         return .some(nil)
     }
 
+    /// Handles the pointer on a part of a row; `turned` is the number of wheel steps, 0 for a click.
     package mutating func point(at row: Int, _ part: Part, turned: Int) -> Wish? {
         guard rows.indices.contains(row) else { return nil }
         current = rows[row].id
@@ -124,17 +131,18 @@ package struct RoutePicker: Equatable {
     }
 
     private mutating func setVolume(_ place: Int, to volume: Double) -> Wish? {
-        // Up to 100, and not beyond what the master has lifted it to.
+        // Limited to 100, or to the current value if the master volume has raised it above.
         let volume = min(max(100, rows[place].volume ?? 100), max(0, volume))
         rows[place].volume = volume
         return .setVolume(rows[place].id, volume)
     }
 
-    // MARK: What is seen
+    // MARK: Display
 
+    /// The keys, for display below the list.
     package static let keys = "↑↓ choose   Enter play here   Space add or leave out   ← → volume   Esc close"
 
-    /// For a terminal: one line.
+    /// The list as one line, for a terminal.
     package var line: String {
         rows.map { row in
             let mark = row.pending != nil ? "…" : row.isTicked ? "x" : " "

@@ -2,9 +2,10 @@ public import MediaCore
 public import SyncRendering
 
 extension OutputRegistry {
-    /// Gets a place and this computer acquainted; asks the provider that answers to the name. See `PairingProvider.pair`.
+    /// Pairs this computer with a place through the provider of its name. See `PairingProvider.pair`.
     ///
-    /// - Throws: as `PairingProvider.pair`; `invalidArgument` for a name that no provider answers to, or whose provider pairs with nobody.
+    /// - Throws: As `PairingProvider.pair`; `invalidArgument` for a name without provider, or whose provider does not
+    ///   pair.
     public func pair(
         _ name: String, _ wish: PairingWish, until interruption: Interruption = Interruption(), ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {

@@ -1,19 +1,22 @@
 public import MediaCore
 public import SyncRendering
 
-/// The kinds of places that sound can go to in this program. A new kind is one more provider in its list.
+/// The output providers of a program. A new kind of output needs only another provider here.
 ///
-/// Any thread. Calls go to the provider whose place it is; they may block where the provider's may.
+/// Callable from any thread. Calls are forwarded to the place's provider and may block as it does.
 public final class OutputRegistry: Sendable {
     let providers: [any OutputProvider]
 
-    /// - Parameter providers: in the order in which their places are listed, and asked for names: who answers to every name comes last.
+    /// Creates a registry.
+    ///
+    /// - Parameter providers: In listing order. They are asked for names in this order, so one that accepts every name
+    ///   is last.
     public init(_ providers: [any OutputProvider]) { self.providers = providers }
 
-    /// The places that a person named, each once: provider by provider, as they were named first.
+    /// Returns the places of user-provided names, each once: by provider, in order of first appearance.
     ///
-    /// - Parameter notice: told what is waited for.
-    /// - Throws: as `OutputProvider.find`; `invalidArgument` for a name that no provider answers to.
+    /// - Parameter notice: Receives a sentence about a wait.
+    /// - Throws: As `OutputProvider.find`; `invalidArgument` for a name without provider.
     public func places(
         named names: [String], until interruption: Interruption = Interruption(),
         notice: @escaping (String) -> Void = { _ in }
@@ -43,7 +46,9 @@ public final class OutputRegistry: Sendable {
         return provider
     }
 
-    /// See `OutputProvider.outputs(at:)`.
+    /// Returns the outputs of a place. See `OutputProvider.outputs(at:)`.
+    ///
+    /// - Throws: `unavailable` also for a place of an unknown provider.
     public func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
         guard let provider = providers.first(where: { $0.name == place.provider }) else {
             throw TalkieError(
@@ -52,7 +57,7 @@ public final class OutputRegistry: Sendable {
         return try provider.outputs(at: place)
     }
 
-    /// The outputs at several places, each once.
+    /// Returns the outputs of several places, each once.
     public func outputs(at places: [OutputPlace]) throws(TalkieError) -> [any AudioOutput] {
         var outputs: [any AudioOutput] = []
         for place in places {
@@ -63,23 +68,23 @@ public final class OutputRegistry: Sendable {
         return outputs
     }
 
-    /// How calibrations know an output; nil for one that was made elsewhere.
+    /// Returns the identity of an output for calibrations; nil if no provider created it.
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
         for provider in providers { if let identity = provider.identity(of: output) { return identity } }
         return nil
     }
 
-    /// See `OutputProvider.onIdentityChange`.
+    /// Sets the handler for identity changes. See `OutputProvider.onIdentityChange`.
     public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {
         for provider in providers { provider.onIdentityChange(handler) }
     }
 
-    /// See `OutputProvider.setTitle`.
+    /// Sets the displayed title. See `OutputProvider.setTitle`.
     public func setTitle(_ title: String) { for provider in providers { provider.setTitle(title) } }
 
-    /// What the providers could not keep or read so far, provider by provider. See `OutputProvider.notes`.
+    /// Sentences about unreadable or unwritable state, by provider. See `OutputProvider.notes`.
     public var notes: [String] { providers.flatMap(\.notes) }
 
-    /// Keeps what was learned about the places. After their outputs have been closed.
+    /// Stores what was learned about the places. Call it after their outputs have been closed.
     public func remember() { for provider in providers { provider.remember() } }
 }

@@ -2,42 +2,42 @@ internal import Calibration
 package import MediaCore
 internal import Routing
 
-/// Everything `talkie calibrate` was told, understood and checked for sense; nothing has been opened yet.
+/// The checked arguments of `talkie calibrate`; nothing is open yet.
 package struct CalibrateArguments: Sendable {
-    /// How the run is observed.
+    /// The method of observation.
     package enum Way: Sendable, Hashable {
-        /// By a device that ALSA records from.
+        /// A microphone, by its ALSA device.
         case microphone(String)
-        /// By somebody else: what was played is written here.
+        /// None: the played events are written to this file for an external recording.
         case emit(String)
-        /// It was played before: a recording, and what was written then.
+        /// An earlier run: a recording and its events file.
         case analyse(recording: String, events: String)
-        /// By a person.
+        /// The user's judgement.
         case eyeAndEar
     }
 
     package var speakers: [SpeakerChoice]
     package var way: Way = .microphone("default")
-    /// Nil is the screen the window system chooses.
+    /// Nil: the screen selected by the window system.
     package var screen: ScreenChoice?
-    /// In a window instead of full screen; profiles are kept for each.
+    /// Whether to use a window instead of full screen; each has its own profiles.
     package var isWindow = false
-    /// Insist on a light sensor on the second channel.
+    /// Whether a light sensor on the second channel is required.
     package var expectsLight = false
-    /// Events for each speaker.
+    /// The number of events per speaker.
     package var events = 12
     package var isJSON = false
     package var plotPath: String?
-    /// Nil leaves every speaker as loud as its owner left it.
+    /// The volume, 0…100; nil: the owner's setting of each speaker.
     package var volume: Double?
-    /// ALSA's name of the card that `local` stands for.
+    /// The ALSA device of `local`.
     package var audioDevice: String?
-    /// Where to keep what the microphone heard, with its times.
+    /// The file for the recording and its times; nil: not kept.
     package var recordingPath: String?
 
     package init(speakers: [SpeakerChoice]) { self.speakers = speakers }
 
-    /// 10 to 40.
+    /// Parses a number of events per speaker, 10 to 40.
     package static func events(parsing text: String) throws(ValueError) -> Int {
         guard let count = DecimalNumber.whole(text), StimulusPlan.eventRange.contains(count) else {
             throw ValueError(
@@ -47,6 +47,6 @@ package struct CalibrateArguments: Sendable {
         return count
     }
 
-    /// As many as have sounds of their own.
+    /// The maximum number of speakers: each has a distinct stimulus.
     package static let mostSpeakers = StimulusPlan.mostSpeakers
 }

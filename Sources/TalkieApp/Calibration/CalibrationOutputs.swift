@@ -6,16 +6,18 @@ internal import Profiles
 internal import Routing
 internal import SyncRendering
 
-/// The speakers of a run: found, and each with an output of its own.
+/// The speakers of a run and their outputs.
 struct CalibrationOutputs {
     let outputs: [any AudioOutput]
-    /// As found before anything played.
+    /// The identities before the run.
     let speakers: [OutputIdentity]
     let warnings: [String]
     private let registry: OutputRegistry
 
-    /// - Throws: as for films: 2 for a name that several have, 69 for what is not there, 77 for what wants to be paired. 69
-    ///   for a card of which nobody says where it is heard, too: what would be measured could not be kept.
+    /// Finds the speakers, creates their outputs and opens sound cards. May block for seconds.
+    ///
+    /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing speaker, `notPermitted` for one
+    ///   that requires pairing. `unavailable` also for a card with unknown sink, since its result could not be stored.
     init(
         _ arguments: CalibrateArguments, interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) {
@@ -31,7 +33,7 @@ struct CalibrationOutputs {
         var speakers: [OutputIdentity] = []
         for output in outputs {
             if let card = output as? SoundCard {
-                // A card that does not open says so when it is played on.
+                // A card that cannot be opened is reported by `open`.
                 let sink = try? SoundCardProbe.sink(of: device)
                 if case .unknown(let reason)? = sink { throw Self.unknown(device, reason) }
                 card.open()
@@ -48,13 +50,13 @@ struct CalibrationOutputs {
         }
     }
 
-    /// Keeps what was learned about the speakers. After they have been released.
+    /// Stores what was learned about the speakers. Call it after their release.
     func remember() { registry.remember() }
 
-    /// What a run measured belongs to the sinks that were found before it.
+    /// Checks that the sound cards still play to the sinks found before the run.
     ///
-    /// - Parameter sinks: where the cards were heard at the end of the run, in the order of the outputs.
-    /// - Throws: 69 when a card was heard elsewhere than before the run.
+    /// - Parameter sinks: The sinks at the end of the run, in the order of the outputs; nil for other outputs.
+    /// - Throws: `unavailable` if a sink has changed.
     func check(stillHeardAt sinks: [SinkKnowledge?]) throws(TalkieError) {
         for (sink, speaker) in zip(sinks, speakers) {
             guard let sink else { continue }

@@ -4,15 +4,15 @@ internal import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// Without any hardware: flash and sound drift along each other until a person presses a key at the best match, from both
-/// sides in turn.
+/// Calibration without hardware: flash and sound drift against each other until the user presses a key when they
+/// coincide, from both directions alternately.
 extension CalibrationSession {
-    /// Keys that say "now".
+    /// The keys for "now".
     private static let presses: Set<String> = ["SPACE", "ENTER", "KP_ENTER"]
 
-    /// Runs the passages and takes the person's word.
+    /// Runs the passages and evaluates the key presses. Called on the main thread.
     ///
-    /// - Returns: nil when it was interrupted.
+    /// - Returns: Nil if it was interrupted.
     func performByEye() throws(TalkieError) -> (record: CalibrationRecord, answer: CalibrationAnswer)? {
         let terminal = terminal
         let outputs = try CalibrationOutputs(arguments, interruption: interruption) { terminal.show(status: "\($0) …") }
@@ -79,10 +79,10 @@ extension CalibrationSession {
         return try judged(passages, outputs.speakers)
     }
 
-    /// A message that another one takes the place of.
+    /// The duration of a message that is replaced explicitly.
     private static let untilReplaced = Duration.seconds(3600)
 
-    /// Says what is coming and waits for a press; false when the person had enough.
+    /// Displays the warning and waits for a key press. Returns false if interrupted.
     private static func warn(
         _ screen: ScreenControl, _ terminal: Terminal, _ press: PressedKey, _ interruption: Interruption
     ) -> Bool {
@@ -125,7 +125,7 @@ extension CalibrationSession {
         )
     }
 
-    /// How far the passages are.
+    /// The results of the passages so far.
     private struct Passages: Sendable {
         static let count = 2 + EyeAndEarTrial.fineTrials
         var coarse: [Double] = []
@@ -154,7 +154,7 @@ extension CalibrationSession {
         }
     }
 
-    /// The moment of the last press. Any thread.
+    /// The instant of the first key press since `clear`. Any thread.
     private final class PressedKey: Sendable {
         private let state = Lock<HostInstant?>(nil)
         var moment: HostInstant? { state.withLock { $0 } }

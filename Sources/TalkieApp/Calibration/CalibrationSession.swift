@@ -8,7 +8,7 @@ internal import Routing
 internal import Storage
 internal import SyncRendering
 
-/// Everything between the words of `talkie calibrate` and its exit status. Runs on the main thread, which SDL wants.
+/// Runs `talkie calibrate`. Uses the main thread, as SDL requires.
 package struct CalibrationSession {
     let arguments: CalibrateArguments
     let store: ProfileStore
@@ -23,11 +23,13 @@ package struct CalibrationSession {
         self.terminal = terminal
     }
 
-    /// - Parameter write: takes the answer for standard output.
-    /// - Returns: the exit status.
-    /// - Throws: why there is no answer; nothing has been stored then.
+    /// Runs the calibration. Blocks until it is done.
+    ///
+    /// - Parameter write: Receives the result for standard output.
+    /// - Returns: The exit status.
+    /// - Throws: `TalkieError` without a result; nothing is stored then.
     package func run(write: (String) -> Void) throws(TalkieError) -> Int32 {
-        // Before any other thread: all inherit the blocked signals.
+        // Called before any other thread is started: all threads inherit the blocked signals.
         let interruption = interruption
         let signals = try SignalWatch.begin { if case .end(let status) = $0 { interruption.raise(status: status) } }
         defer { signals.stop() }
@@ -50,14 +52,14 @@ package struct CalibrationSession {
                 try conclude(outcome, write)
             }
         } catch {
-            // A lost window interrupts the run too, and has something to say.
+            // A lost window also interrupts the run; its error is reported.
             if let status = interruption.status, status != ExitStatus.unavailable { return status }
             throw error
         }
         return ExitStatus.done
     }
 
-    // MARK: The answer
+    // MARK: Result
 
     private func conclude(
         _ outcome: (record: CalibrationRecord, answer: CalibrationAnswer), _ write: (String) -> Void
@@ -96,7 +98,7 @@ package struct CalibrationSession {
         return (record, try analysis(of: record, Self.recording(path)).answer())
     }
 
-    /// A recording and the times beside it.
+    /// Reads a recording and the file with its times.
     static func recording(_ path: String) throws(TalkieError) -> Recording {
         let bytes = try InputBytes.read(path, most: WaveFile.largestFile, what: "the recording")
         var recording: Recording
@@ -128,7 +130,7 @@ package struct CalibrationSession {
         return TalkieError(.cannotOpen, "\(what) \(why); nothing was stored")
     }
 
-    /// The events must be those of the speakers that were named.
+    /// Checks that the events file covers the requested speakers.
     private func checkNames(_ record: CalibrationRecord, _ path: String) throws(TalkieError) {
         for choice in arguments.speakers {
             let wanted =
@@ -146,7 +148,7 @@ package struct CalibrationSession {
         }
     }
 
-    // MARK: The run
+    // MARK: Run
 
     func open(_ device: String) throws(TalkieError) -> Microphone {
         do {
@@ -158,7 +160,7 @@ package struct CalibrationSession {
         }
     }
 
-    /// Plays a run; nil when it was interrupted.
+    /// Plays a run. Returns nil if it was interrupted.
     private func perform(microphone: Microphone?) throws(TalkieError) -> CalibrationRecord? {
         let terminal = terminal
         let outputs = try CalibrationOutputs(arguments, interruption: interruption) { terminal.show(status: "\($0) …") }
@@ -169,7 +171,7 @@ package struct CalibrationSession {
                 throw TalkieError(.unavailable, error.message)
             }
         }
-        // Differences between rooms need no picture.
+        // Comparing speakers with each other needs no screen.
         let needsScreen = outputs.speakers.count == 1 || arguments.screen != nil || Self.hasDisplay
         let stage = CalibrationStage(arguments, showsPicture: needsScreen, interruption: interruption)
         let interruption = interruption
@@ -204,7 +206,7 @@ package struct CalibrationSession {
 
     private static var hasDisplay: Bool { getenv("DISPLAY") != nil || getenv("WAYLAND_DISPLAY") != nil }
 
-    /// What was played, as it is written down.
+    /// Returns the record of a played run.
     static func record(
         _ plan: StimulusPlan, _ played: StimulusRun.Played, _ speakers: [OutputIdentity],
         _ shares: [[LatencyLedger.Share]], _ screen: ScreenControl?
@@ -226,7 +228,7 @@ package struct CalibrationSession {
             statedDelay: DisplayIdentification.statedLatency(of: status.display))
     }
 
-    /// What the microphone heard of a run.
+    /// Ends the recording of a run and analyses it.
     private func hear(
         _ microphone: Microphone, _ record: CalibrationRecord
     ) throws(TalkieError) -> CalibrationAnswer {

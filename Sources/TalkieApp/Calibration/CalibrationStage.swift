@@ -4,7 +4,7 @@ internal import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// Gives a run its screen: the main thread serves the window while the run works on a thread of its own.
+/// Runs a window on the main thread while the calibration runs on a separate thread.
 struct CalibrationStage {
     private let arguments: CalibrateArguments
     private let showsPicture: Bool
@@ -16,11 +16,11 @@ struct CalibrationStage {
         self.interruption = interruption
     }
 
-    /// Does the work; on the main thread. Returns when it is done and the window has closed.
+    /// Runs `work` and blocks until it is done and the window is closed. Must be called on the main thread.
     ///
     /// - Parameters:
-    ///   - keys: told what a person presses, on a thread of its own.
-    ///   - work: gets the screen, or nil without a picture; on a thread of its own.
+    ///   - keys: Receives other keys, on a separate thread.
+    ///   - work: Receives the screen, or nil without one; runs on the thread `calibration`, or here without a screen.
     func perform<Value: Sendable>(
         keys: @escaping @Sendable (String) -> Void = { _ in },
         _ work: @escaping (ScreenControl?) throws(TalkieError) -> Value?
@@ -77,10 +77,10 @@ struct CalibrationStage {
         do throws(TalkieError) { return .success(try work(screen)) } catch { return .failure(error) }
     }
 
-    /// The work on its way to its thread and back.
+    /// Transfers the work to its thread and the result back.
     ///
-    /// `@unchecked Sendable`: made by the main thread, run by the one worker, read by the main thread after that was
-    /// joined.
+    /// `@unchecked Sendable`: created by the main thread, run by the worker, and read by the main thread after joining
+    /// it.
     private final class Errand<Value: Sendable>: @unchecked Sendable {
         private let work: (ScreenControl?) throws(TalkieError) -> Value?
         private(set) var result: Result<Value?, TalkieError> = .success(nil)
@@ -92,7 +92,7 @@ struct CalibrationStage {
 }
 
 extension LatencyProfile.Key {
-    /// How pictures reach this screen, as profiles count it.
+    /// The display mode of the screen, as in profile keys.
     static func mode(_ status: ScreenControl.Status) -> String {
         mode(refresh: status.displayRate, isFullScreen: status.isFullScreen)
     }

@@ -5,17 +5,18 @@ package import Profiles
 internal import Routing
 internal import SyncRendering
 
-/// `talkie latency`: the ledger of a speaker, from what is kept and what it says about itself.
+/// Implements `talkie latency`: the latency ledger of a speaker, from stored profiles and its own figures.
 package struct LatencyInquiry {
     private let store: ProfileStore
 
     package init() { self.init(store: ProfileStore()) }
     init(store: ProfileStore) { self.store = store }
 
-    /// Finds the speaker, or where it is switched off what is kept under its name.
+    /// Returns the ledgers of a speaker. If it is switched off, the stored profiles under its name are used.
     ///
-    /// - Parameter audioDevice: ALSA's name of the card that `local` stands for.
-    /// - Throws: 2 for a name that several have, 69 for a speaker that is not there and was never calibrated.
+    /// - Parameter audioDevice: The ALSA device of `local`.
+    /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing speaker that was never
+    ///   calibrated.
     package func ledgers(_ choice: SpeakerChoice, audioDevice: String? = nil) throws(TalkieError) -> [LatencyLedger] {
         let profiles = store.all().profiles
         let members: [OutputIdentity]
@@ -52,14 +53,14 @@ package struct LatencyInquiry {
         }
     }
 
-    /// Where the card is heard at present.
+    /// Returns the current identity of the card, by its sink.
     private static func card(_ device: String) -> OutputIdentity {
         let sink: SinkKnowledge
         do throws(OutputError) { sink = try SoundCardProbe.sink(of: device) } catch { sink = .unknown(error.message) }
         return SoundCardProvider.identity(at: sink, device: device)
     }
 
-    /// Speakers that profiles are kept of under this name or id.
+    /// Returns the speakers with stored profiles under this name or identifier.
     private static func kept(
         _ choice: SpeakerChoice, _ profiles: [LatencyProfile]
     ) -> [OutputIdentity] {
@@ -75,7 +76,7 @@ package struct LatencyInquiry {
 }
 
 extension LatencyProfile {
-    /// Whether a person means it by a name, an id or a key.
+    /// Whether the text is the profile's name, identifier or key.
     func isOf(_ text: String) -> Bool {
         speakerName.lowercased() == text.lowercased() || key.speaker.lowercased() == text.lowercased()
             || SpeakerID(text)?.digits == key.speaker || (text == "local" && key.route == OutputIdentity.cardRoute)

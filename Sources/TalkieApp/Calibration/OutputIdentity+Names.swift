@@ -2,7 +2,7 @@ internal import AirPlay
 internal import SyncRendering
 
 extension OutputIdentity {
-    /// Whether a person means it by a name, an id, an address or `local`.
+    /// Whether the text is the name, identifier or address of the output, or `local`.
     package func isMeant(by text: String) -> Bool {
         if [query, name, key].contains(where: { $0.lowercased() == text.lowercased() }) { return true }
         switch try? SpeakerQuery(text) {

@@ -2,17 +2,17 @@ package import MediaCore
 internal import Profiles
 internal import Storage
 
-/// `talkie profile`: lists, forgets, exports and imports what calibrations found out.
+/// Implements `talkie profile`: lists, removes, exports and imports calibration profiles.
 package struct ProfileCommands {
     private let store: ProfileStore
 
     package init() { self.init(store: ProfileStore()) }
     init(store: ProfileStore) { self.store = store }
 
-    /// Sentences about files that could not be read.
+    /// Sentences about unreadable files.
     package var notes: [String] { store.all().notes }
 
-    /// - Returns: one paragraph for each profile, or a sentence that there are none.
+    /// Returns the profiles as text, one paragraph each, or a sentence if there are none; or as JSON.
     package func list(json isJSON: Bool) -> String {
         let profiles = store.all().profiles
         if isJSON { return ProfileExchange.json(profiles).formatted }
@@ -22,8 +22,10 @@ package struct ProfileCommands {
         return profiles.map(\.text).joined()
     }
 
-    /// - Parameter speaker: by name, id or key.
-    /// - Throws: status 1 when nothing is kept for it.
+    /// Removes the profiles of a speaker. Returns a sentence for the user.
+    ///
+    /// - Parameter speaker: A name, identifier or key.
+    /// - Throws: `failed` if there are none.
     package func forget(_ speaker: String, screen: String? = nil) throws(TalkieError) -> String {
         let meant = store.all().profiles.filter { $0.isOf(speaker) && (screen == nil || $0.key.screen == screen) }
         guard !meant.isEmpty else {
@@ -36,8 +38,10 @@ package struct ProfileCommands {
         return "Forgot \(meant.count) profile\(meant.count == 1 ? "" : "s") of \(names).\n"
     }
 
-    /// - Parameter path: nil gives the text back for standard output.
-    /// - Throws: status 1 when the file cannot be written.
+    /// Exports all profiles.
+    ///
+    /// - Parameter path: The file; nil: the text is returned for standard output.
+    /// - Throws: `failed` if the file cannot be written.
     package func export(to path: String?) throws(TalkieError) -> String {
         let profiles = store.all().profiles
         let text = ProfileExchange.json(profiles).formatted
@@ -46,9 +50,10 @@ package struct ProfileCommands {
         return "Wrote \(profiles.count) profile\(profiles.count == 1 ? "" : "s") to '\(path)'.\n"
     }
 
-    /// Takes in what another computer exported; profiles with equal keys are replaced. All or none are understood.
+    /// Imports profiles exported by another computer, replacing those with equal keys. An invalid file changes nothing.
     ///
-    /// - Throws: 66 for what is no export, 77 or 1 when it cannot be kept.
+    /// - Throws: `cannotOpen` for a file that is no export; `notPermitted` or `failed` if the profiles cannot be
+    ///   stored.
     package func importProfiles(from path: String) throws(TalkieError) -> String {
         let bytes = try InputBytes.read(path, most: ProfileExchange.largestFile, what: "the export")
         let profiles: [LatencyProfile]

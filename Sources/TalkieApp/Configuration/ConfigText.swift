@@ -1,18 +1,19 @@
 package import MediaCore
 
-/// The text of `talkie.conf`, in the syntax of mpv's own (its manual, section "CONFIGURATION FILES"): a setting a line,
-/// `#` begins a comment, `[name]` begins a profile. What the settings mean is not known here.
+/// The parsed text of `talkie.conf`, in mpv's syntax (its manual, section "CONFIGURATION FILES").
 ///
-/// Bytes from a file: what makes no sense is a mistake with its line, and everything else counts.
+/// Each line contains one setting; `#` starts a comment, `[name]` starts a profile. Settings are not interpreted.
+///
+/// Malformed lines are recorded as mistakes and skipped.
 package struct ConfigText: Sendable {
-    /// `name`, or `name=value`.
+    /// A setting, `name` or `name=value`, with its line number.
     package struct Setting: Hashable, Sendable {
         package var line: Int
         package var name: String
         package var value: String?
     }
 
-    /// Settings under a name, in force when they are asked for.
+    /// A named group of settings, applied on request.
     package struct Profile: Hashable, Sendable {
         package var name: String
         /// `profile-desc`.
@@ -20,19 +21,23 @@ package struct ConfigText: Sendable {
         package var settings: [Setting] = []
     }
 
-    /// More than anybody writes by hand.
+    /// Maximum number of settings, far beyond a hand-written file.
     package static let mostSettings = 1000
 
-    /// In force always.
+    /// The settings outside profiles.
     package private(set) var settings: [Setting] = []
-    /// In the order of the file.
+    /// In file order.
     package private(set) var profiles: [Profile] = []
+    /// The errors of the file.
     package private(set) var mistakes: [ConfigMistake] = []
     private let file: String
-    /// The profile that lines belong to; nil is none.
+    /// The index of the current profile; nil outside profiles.
     private var current: Int?
     private var count = 0
 
+    /// Parses the bytes of a file.
+    ///
+    /// - Parameter file: The file name for error messages.
     package init(_ bytes: [UInt8], file: String) {
         self.file = file
         var number = 0
@@ -50,6 +55,7 @@ package struct ConfigText: Sendable {
         }
     }
 
+    /// Returns the profile with this name.
     package subscript(profile name: String) -> Profile? { profiles.first { $0.name == name } }
 
     private func mistake(_ line: Int, _ sentence: String) -> ConfigMistake {
@@ -60,7 +66,7 @@ package struct ConfigText: Sendable {
         var rest = text.drop { $0.isWhitespace }
         guard let first = rest.first, first != "#" else { return }
         if first == "[" { return begin(rest.dropFirst(), line) }
-        // As it would be typed.
+        // Accepts the form of the command line.
         if rest.hasPrefix("--") { rest = rest.dropFirst(2) }
         let name = rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
         rest = rest.dropFirst(name.count).drop { $0.isWhitespace }
@@ -85,7 +91,10 @@ package struct ConfigText: Sendable {
         add(Setting(line: line, name: String(name), value: value))
     }
 
-    /// Quoted by `"` or `'`, counted as `%5%value`, or plain to a comment or the line's end.
+    /// Parses a value. Returns it and the rest of the line.
+    ///
+    /// It is quoted by `"` or `'`, or has a length as in `%5%value`. A plain value ends at a comment or the end of the
+    /// line.
     private static func value(of text: Substring) throws(ValueError) -> (String, Substring) {
         switch text.first {
         case "\"", "'":
@@ -97,7 +106,7 @@ package struct ConfigText: Sendable {
         case "%":
             let digits = text.dropFirst().prefix { $0 != "%" }
             let inside = text.dropFirst(digits.count + 2)
-            // Bytes are counted; half a character is a wrong count.
+            // The length is in bytes; it must not split a character.
             guard text.dropFirst(digits.count + 1).first == "%", let count = DecimalNumber.whole(digits),
                 count <= inside.utf8.count,
                 let value = String(validating: inside.utf8.prefix(count), as: UTF8.self)
@@ -123,7 +132,7 @@ package struct ConfigText: Sendable {
             mistakes.append(mistake(line, "a profile is written [name], on a line of its own"))
             return
         }
-        // mpv's name for what stands above the first profile.
+        // mpv's name for the settings before the first profile.
         if name == "default" { return current = nil }
         if let index = profiles.firstIndex(where: { $0.name == name }) { return current = index }
         count += 1
@@ -144,13 +153,13 @@ package struct ConfigText: Sendable {
         }
     }
 
-    /// What is quoted in a sentence.
+    /// Returns text for quoting in an error message.
     private static func shown(_ text: Substring) -> String {
         PrintableText.truncated(PrintableText.of(String(text)), to: 40)
     }
 }
 
-/// The lines of a file that a person wrote, without their ends (LF or CR LF) and a byte order mark.
+/// The lines of a user-written file, without line ends (LF or CR LF) and byte order mark.
 struct ConfigLines: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
     private var isOver = false

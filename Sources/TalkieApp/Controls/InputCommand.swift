@@ -1,13 +1,15 @@
 internal import MediaCore
 internal import Playback
 
-/// mpv's commands (its manual, section "List of Input Commands"), as far as Talkie does what they do.
+/// mpv's commands (its manual, section "List of Input Commands"), as far as Talkie implements them.
 enum InputCommand {
-    /// - Parameter words: at least one.
-    /// - Returns: nil for `ignore`.
-    /// - Throws: for a command, or a word of one, that Talkie does not have.
+    /// Returns the action of a command.
+    ///
+    /// - Parameter words: At least one word.
+    /// - Returns: Nil for `ignore`.
+    /// - Throws: `ValueError` for a command or argument that Talkie does not implement.
     static func action(for words: [String]) throws(ValueError) -> PlayerAction? {
-        // How loudly a command tells what it did is Talkie's own affair.
+        // Talkie decides itself what it displays for a command; these prefixes are ignored.
         let words = words.drop { prefixes.contains($0) }
         guard let name = words.first else { throw ValueError("a key is followed by a command; ignore does nothing") }
         let arguments = Array(words.dropFirst())
@@ -50,7 +52,7 @@ enum InputCommand {
             guard let action = plain[name] else {
                 throw ValueError("there is no command '\(shown(name))' in Talkie")
             }
-            // "playlist-next weak" and "force" differ at the ends of the list, where Talkie has one way.
+            // "playlist-next weak" and "force" differ at the ends of the playlist; Talkie has one behaviour.
             let isStep = action == .next || action == .previous
             if !(isStep && arguments.count == 1) { try expect(arguments, atMost: 0, name) }
             return action
@@ -63,12 +65,12 @@ enum InputCommand {
         "sync",
     ]
 
-    /// Commands of one word.
+    /// Commands without arguments.
     private static let plain: [String: PlayerAction] = [
         "frame-step": .stepForward, "frame-back-step": .stepBackward, "playlist-next": .next,
         "playlist-prev": .previous, "stop": .quit, "ab-loop": .markSection, "quit-watch-later": .quitKeepingPlace,
         "show-progress": .showProgress,
-        // Talkie's own.
+        // Talkie's own commands.
         "choose-route": .chooseRoute, "show-statistics": .showStatistics, "show-keys": .showKeys,
     ]
 
@@ -79,7 +81,7 @@ enum InputCommand {
 
     private static func shown(_ text: String) -> String { PrintableText.truncated(PrintableText.of(text), to: 40) }
 
-    // MARK: Commands with words
+    // MARK: Commands with arguments
 
     private static func seek(_ arguments: [String]) throws(ValueError) -> PlayerAction {
         let manners = arguments.dropFirst().flatMap { $0.split(separator: "+").map(String.init) }

@@ -1,15 +1,21 @@
 package import MediaCore
 
-/// A person's own keys: the text of `input.conf`, in mpv's syntax (its manual, section "input.conf syntax"):
-/// `KEY command arguments; another command`, `#` begins a comment.
+/// The user's key bindings: the text of `input.conf`, in mpv's syntax (its manual, section "input.conf syntax").
 ///
-/// Bytes from a file: a line that makes no sense is a mistake, and its key does what it did.
+/// A line is `KEY command arguments; another command`; `#` starts a comment.
+///
+/// Malformed lines are recorded as mistakes; their keys keep their default.
 package struct InputConfiguration: Sendable {
+    /// The bindings of the file.
     package private(set) var keys = KeyMap()
+    /// The errors of the file.
     package private(set) var mistakes: [ConfigMistake] = []
-    /// More than keyboards have.
+    /// Maximum number of bindings; no keyboard has more keys.
     static let mostBindings = 1000
 
+    /// Parses the bytes of a file.
+    ///
+    /// - Parameter file: The file name for error messages.
     package init(_ bytes: [UInt8], file: String) {
         var number = 0
         var count = 0
@@ -37,7 +43,7 @@ package struct InputConfiguration: Sendable {
         }
     }
 
-    /// The commands of one line.
+    /// Returns the actions of one line.
     private static func actions(_ text: Substring) throws(ValueError) -> [PlayerAction] {
         let commands = try CommandText.commands(in: text)
         guard !commands.isEmpty else { throw ValueError("a key is followed by a command; ignore does nothing") }
@@ -47,12 +53,14 @@ package struct InputConfiguration: Sendable {
     }
 }
 
-/// Words of commands, as they are written behind a key.
+/// The syntax of commands in a key binding.
 enum CommandText {
-    /// More than make sense behind one key.
+    /// Maximum number of commands per key.
     private static let mostCommands = 32
 
-    /// Words are parted by blanks, quoted by `"` (with `\"`, `\\` and `\n` in it) or `'`; commands by `;`.
+    /// Splits text into commands, separated by `;`, and words, separated by blanks.
+    ///
+    /// Words are quoted by `'`, or by `"` with the escapes `\"`, `\\` and `\n`.
     static func commands(in text: Substring) throws(ValueError) -> [[String]] {
         var commands: [[String]] = []
         var words: [String] = []
@@ -70,7 +78,7 @@ enum CommandText {
                 words.append(word)
                 rest = end
             default:
-                // A ";" is part of a word, but for one that ends it.
+                // A ";" is part of a word unless it is the last character.
                 var word = rest.prefix { !$0.isWhitespace }
                 if word.count > 1, word.last == ";" { word = word.dropLast() }
                 words.append(String(word))

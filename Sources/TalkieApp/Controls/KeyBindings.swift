@@ -1,13 +1,17 @@
 internal import MediaCore
 
-/// Which key asks for what: mpv's defaults (0.35, etc/input.conf), as far as Talkie has what they do, but for `s`, which
-/// says where the sound goes; a screenshot with subtitles is `Alt+s`. `n` and `C`, which mpv leaves free, are night mode and voices. The window and the terminal share them.
+/// The default key bindings of window and terminal: mpv's defaults (0.35, etc/input.conf), as far as implemented.
+///
+/// Differences: `s` opens the list of outputs; a screenshot with subtitles is `Alt+s`. `n` and `C`, unused by mpv, are
+/// night mode and dialogue level.
 package enum KeyBindings {
+    /// Returns the action of a key.
+    ///
     /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
-    /// - Returns: nil for a key that does nothing.
+    /// - Returns: Nil for an unused key.
     package static func action(for key: String) -> PlayerAction? { table[key] }
 
-    /// Every binding, for help.
+    /// All bindings, for help texts.
     package static var all: [(key: String, action: PlayerAction)] {
         table.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
@@ -32,7 +36,7 @@ package enum KeyBindings {
         "0": .addVolume(2), "*": .addVolume(2), "VOLUME_UP": .addVolume(2), "WHEEL_RIGHT": .addVolume(2),
         "n": .toggleNightMode, "C": .cycleDialogueLift,
         "m": .toggleMute, "MUTE": .toggleMute,
-        // "=" is the key of "+" on many keyboards; with Shift it is named the same.
+        // On many keyboards "+" is Shift and "="; with Shift the key has the same name.
         "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+=": .addAudioDelay(.milliseconds(100)),
         "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
         "j": .cycleSubtitles(1), "J": .cycleSubtitles(-1), "v": .toggleSubtitles,

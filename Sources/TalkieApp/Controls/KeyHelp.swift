@@ -1,4 +1,4 @@
-/// The keys of a session and what they do, as the page of keys shows them and as README.md lists them.
+/// The keys and their functions, for the help page and README.md.
 enum KeyHelp {
     /// A test compares the names with `KeyBindings`.
     static let rows: [(keys: String, words: String, names: [String])] = [

@@ -1,14 +1,17 @@
-/// Which key asks for what: the keys that Talkie has by itself (`KeyBindings`), changed by a person's own `input.conf`.
+/// The key bindings of a session: the defaults (`KeyBindings`), changed by the user's `input.conf`.
 package struct KeyMap: Sendable {
-    /// A key without actions does nothing.
+    /// The changed bindings. A key without actions does nothing.
     private var changes: [String: [PlayerAction]] = [:]
 
     package init() {}
 
-    /// - Parameter key: as windows and terminals name it.
+    /// Returns the actions of a key.
+    ///
+    /// - Parameter key: The name of the key as reported by window and terminal.
     package func actions(for key: String) -> [PlayerAction] {
         changes[key] ?? KeyBindings.action(for: key).map { [$0] } ?? []
     }
 
+    /// Replaces the binding of a key; an empty list disables it.
     package mutating func bind(_ key: String, to actions: [PlayerAction]) { changes[key] = actions }
 }

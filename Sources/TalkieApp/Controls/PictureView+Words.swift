@@ -2,7 +2,7 @@ package import MediaCore
 package import SyncRendering
 
 extension PictureView.Aspect {
-    /// mpv's words: `16:9`, `2.35`, `-1` for the film's own shape, `0` or `no` for square pixels.
+    /// Parses mpv's values: `16:9`, `2.35`, `-1` for the film's own aspect ratio, `0` or `no` for square pixels.
     package init(parsing text: String) throws(ValueError) {
         switch text {
         case "-1": self = .film
@@ -18,7 +18,7 @@ extension PictureView.Aspect {
         }
     }
 
-    /// For people.
+    /// A description for the user.
     var words: String {
         switch self {
         case .film: "the film's own"
@@ -27,12 +27,12 @@ extension PictureView.Aspect {
         }
     }
 
-    /// What mpv's key goes through.
+    /// The aspect ratios that mpv's key cycles through.
     private static let steps: [(name: String, aspect: PictureView.Aspect)] = [
         ("16:9", .ratio(16.0 / 9)), ("4:3", .ratio(4.0 / 3)), ("2.35:1", .ratio(2.35)), ("", .film),
     ]
 
-    /// The one behind this one; the first behind one that is not among them.
+    /// The next aspect ratio in the cycle; the first one if this one is not part of it.
     var next: PictureView.Aspect {
         guard let index = Self.steps.firstIndex(where: { $0.aspect == self }) else { return Self.steps[0].aspect }
         return Self.steps[(index + 1) % Self.steps.count].aspect
@@ -40,19 +40,22 @@ extension PictureView.Aspect {
 }
 
 extension PictureView {
+    /// Parses a zoom, −20 to 20, in powers of two.
     package static func zoom(parsing text: String) throws(ValueError) -> Double {
         try number(text, in: zoomRange, "a zoom is a number from -20 to 20, 1 twice as large")
     }
 
+    /// Parses a pan, −3 to 3, in picture sizes.
     package static func pan(parsing text: String) throws(ValueError) -> Double {
         try number(text, in: panRange, "a pan is a number from -3 to 3, 1 a whole picture")
     }
 
+    /// Parses a panscan value, 0 to 1.
     package static func panscan(parsing text: String) throws(ValueError) -> Double {
         try number(text, in: panscanRange, "panscan is a number from 0 to 1")
     }
 
-    /// Degrees clockwise, or `no`; -1 stands for `no` in options, which have no nil beside their default.
+    /// Parses degrees clockwise, or `no`. Returns -1 for `no`, since an option cannot be nil with another default.
     package static func rotation(parsing text: String) throws(ValueError) -> Int {
         if text == "no" { return -1 }
         guard let turn = DecimalNumber.whole(text), [0, 90, 180, 270].contains(turn) else {
@@ -71,21 +74,21 @@ extension PictureView {
     }
 }
 
-/// What keys change of a `PictureView`.
+/// A change of a `PictureView` by a key.
 package enum PictureViewChange: Sendable, Hashable {
     case zoom(Double)
     case panX(Double)
     case panY(Double)
     case panscan(Double)
     case nextAspect
-    /// Zoom and pan to nothing.
+    /// Resets zoom and pan.
     case reset
 }
 
 extension PictureView {
-    /// Carries a change out.
+    /// Applies a change.
     ///
-    /// - Returns: what has become of it, for people.
+    /// - Returns: The new value, for the user.
     mutating func apply(_ change: PictureViewChange) -> String {
         switch change {
         case .zoom(let step):
@@ -109,7 +112,7 @@ extension PictureView {
         }
     }
 
-    /// Ten steps up and ten down lead back to exactly where they began.
+    /// Rounds to thousandths, so that ten steps up and ten down restore the exact value.
     private static func step(_ value: Double, by step: Double, in range: ClosedRange<Double>) -> Double {
         let next = ((value + step) * 1000).rounded() / 1000
         return min(range.upperBound, max(range.lowerBound, next == 0 ? 0 : next))

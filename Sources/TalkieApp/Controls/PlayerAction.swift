@@ -1,38 +1,38 @@
 package import MediaCore
 package import Playback
 
-/// What a person can ask of a film that plays, whatever they asked it with.
+/// An action that the user can request during playback, by key, pointer or command.
 package enum PlayerAction: Sendable, Hashable {
     case togglePause
     case setPaused(Bool)
-    /// By film time, from where the film is; exact to the picture, otherwise to a sync picture near there.
+    /// Seeks by media time from the current position; exact to the frame, otherwise to a nearby sync frame.
     case seek(by: MediaTime, exact: Bool)
     case seekChapters(Int)
     case stepForward
     case stepBackward
     case multiplySpeed(Double)
     case resetSpeed
-    /// Steps of the 0…130 scale.
+    /// In units of the volume scale 0…130.
     case addVolume(Double)
     case toggleMute
     case toggleNightMode
-    /// One step more, and none after the last.
+    /// The next level; after the last one: off.
     case cycleDialogueLift
-    /// Positive: sound later than picture.
+    /// Positive: audio later than video.
     case addAudioDelay(Duration)
     case cycleAudioTrack
-    /// The next (1) or the one before (-1).
+    /// The next (1) or previous (-1) track.
     case cycleSubtitles(Int)
     case toggleSubtitles
-    /// Those at the top: the next (1) or the one before (-1).
+    /// The next (1) or previous (-1) track of the secondary subtitles.
     case cycleSecondarySubtitles(Int)
     case toggleSecondarySubtitles
-    /// Positive: subtitles later than the film says.
+    /// Positive: subtitles later.
     case addSubtitleDelay(Duration)
     case cycleDeinterlacing
-    /// Shape, size and place of the picture in the window.
+    /// The aspect ratio, zoom or position of the video in the window.
     case changeView(PictureViewChange)
-    /// Opens and closes the list of places that sound can go to.
+    /// Opens or closes the list of outputs.
     case chooseRoute
     case toggleFullScreen
     case leaveFullScreen
@@ -40,26 +40,26 @@ package enum PlayerAction: Sendable, Hashable {
     case next
     case previous
     case toggleLoop
-    /// The beginning, the end, or neither of a part that is repeated.
+    /// Sets the start, sets the end, or clears the A-B loop.
     case markSection
     case showProgress
-    /// Opens and closes the page of statistics.
+    /// Opens or closes the statistics page.
     case showStatistics
-    /// Opens and closes the page of keys.
+    /// Opens or closes the key help page.
     case showKeys
     case quit
-    /// The film goes on from here the next time.
+    /// Quits and saves the position for the next playback.
     case quitKeepingPlace
-    // What a person's own `input.conf` can ask for beside these.
+    // Actions that only `input.conf` can request.
     case seekTo(FilmPosition, exact: Bool)
     case setSpeed(Double)
-    /// On the 0…100 scale.
+    /// The volume, 0…130.
     case setVolume(Double)
     case setMuted(Bool)
     case enterFullScreen
     case showText(String)
 
-    /// Whether holding a key down repeats it: winding does, switches do not.
+    /// Whether a held key repeats the action: true for steps, false for toggles.
     package var repeats: Bool {
         switch self {
         case .seek, .stepForward, .stepBackward, .multiplySpeed, .addVolume, .addAudioDelay, .addSubtitleDelay: true
@@ -69,12 +69,12 @@ package enum PlayerAction: Sendable, Hashable {
     }
 }
 
-/// What a screenshot shows, as mpv's command `screenshot` has it.
+/// The contents of a screenshot, as in mpv's command `screenshot`.
 package enum ScreenshotKind: String, Sendable, Hashable {
-    /// The film's picture, in its own size, with the words that lie over it.
+    /// The video frame in its own size, with subtitles.
     case subtitles
-    /// The film's picture alone.
+    /// The video frame alone.
     case video
-    /// What the window shows of it, with words, and without messages.
+    /// The video as scaled in the window, with subtitles, without messages.
     case window
 }

@@ -3,40 +3,43 @@ internal import Glibc
 package import MediaCore
 internal import Synchronization
 
-/// Takes the signals that ask the program to end or to halt, on a thread of its own, as ordinary news.
+/// Receives termination and stop signals on a separate thread and reports them as events.
 ///
-/// The second SIGINT, SIGTERM or SIGHUP that asks for the end ends the program at once, whatever it waits for.
+/// The second SIGINT, SIGTERM or SIGHUP that requests the end terminates the process at once.
 package final class SignalWatch: Sendable {
+    /// A request by a signal.
     package enum Request: Sendable, Hashable {
-        /// End, and say so with this status.
+        /// End with this exit status.
         case end(status: Int32)
-        /// Ctrl+Z: halt when ready.
+        /// Ctrl+Z: stop the process when ready.
         case halt
-        /// Read again what was read at the start.
+        /// SIGHUP: read the configuration again.
         case reload
     }
 
     private static let numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGTSTP]
-    /// SIGHUP asks for something else than the end.
+    /// Whether SIGHUP requests a reload.
     private let reloads: Bool
     private let descriptor: Int32
     private let watched: [Int32]
     private let wake: PollableSignal
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// Begins to watch. Call before other threads are started: they inherit the blocked signals.
+    /// Starts the thread and blocks the signals. Call it before other threads are started: they inherit the signal
+    /// mask.
     ///
     /// - Parameters:
-    ///   - reloads: SIGHUP is `reload`, and not an end.
-    ///   - handler: called on the watch's thread; must return at once.
-    /// - Throws: when the system gives no further thread or descriptor; signals do what they did before.
+    ///   - reloads: Whether SIGHUP is `reload` instead of an end.
+    ///   - handler: Called on the thread; must not block.
+    /// - Throws: `ExhaustionError` without a thread or descriptor; the signals keep their default effect.
     package init(
         reloads: Bool = false, handler: @escaping @Sendable (Request) -> Void
     ) throws(ExhaustionError) {
         self.reloads = reloads
         wake = try PollableSignal()
-        // nohup(1) and shells without job control have these ignored, and mean it.
+        // nohup(1) and shells without job control ignore these signals on purpose.
         watched = Self.numbers.filter { number in
             var action = sigaction()
             guard number == SIGHUP && !reloads || number == SIGTSTP, sigaction(number, nil, &action) == 0 else {
@@ -61,14 +64,14 @@ package final class SignalWatch: Sendable {
         }
     }
 
-    /// The same as `init`, for whoever ends with what it throws.
+    /// Creates a watch as `init` does, but throws a `TalkieError`.
     package static func begin(
         reloads: Bool = false, handler: @escaping @Sendable (Request) -> Void
     ) throws(TalkieError) -> SignalWatch {
         do { return try SignalWatch(reloads: reloads, handler: handler) } catch { throw TalkieError(error) }
     }
 
-    /// Ends the thread; signals do again what they did before.
+    /// Ends the thread and restores the default effect of the signals.
     package func stop() {
         stopping.store(true, ordering: .relaxed)
         wake.raise()

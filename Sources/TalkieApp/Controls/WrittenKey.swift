@@ -1,10 +1,11 @@
 internal import MediaCore
 
-/// A key as a person writes it in `input.conf`, as windows and terminals name it.
+/// Converts keys from the syntax of `input.conf` to the names of window and terminal.
 enum WrittenKey {
-    /// mpv's rules: modifiers and names in any case, modifiers in any order; Shift is part of a character.
+    /// Returns the name of a key by mpv's rules: modifiers and names in any case, modifiers in any order. Shift is part
+    /// of a character.
     ///
-    /// - Throws: for a key that neither window nor terminal has a name for.
+    /// - Throws: `ValueError` for an unknown key.
     static func name(of written: String) throws(ValueError) -> String {
         var rest = written[...]
         var held: Set<String> = []
@@ -33,10 +34,10 @@ enum WrittenKey {
 
     private static func shown(_ text: String) -> String { PrintableText.truncated(PrintableText.of(text), to: 40) }
 
-    /// In the order in which they are named.
+    /// In naming order.
     private static let modifiers = ["Shift", "Ctrl", "Alt", "Meta"]
 
-    /// mpv's, those of which a window or a terminal tells.
+    /// mpv's names that a window or a terminal can report.
     private static let names: Set<String> = Set(
         """
         SPACE SHARP ENTER TAB BS DEL INS HOME END PGUP PGDWN ESC PRINT RIGHT LEFT DOWN UP MENU KP_ENTER
@@ -46,7 +47,7 @@ enum WrittenKey {
         WHEEL_UP WHEEL_DOWN WHEEL_LEFT WHEEL_RIGHT
         """.split(whereSeparator: \.isWhitespace).map(String.init) + Array(olderNames.keys))
 
-    /// mpv's of before 0.28.
+    /// mpv's names before version 0.28.
     private static let olderNames = [
         "MOUSE_BTN0": "MBTN_LEFT", "MOUSE_BTN1": "MBTN_MID", "MOUSE_BTN2": "MBTN_RIGHT",
         "MOUSE_BTN0_DBL": "MBTN_LEFT_DBL", "AXIS_UP": "WHEEL_UP", "AXIS_DOWN": "WHEEL_DOWN", "AXIS_LEFT": "WHEEL_LEFT",

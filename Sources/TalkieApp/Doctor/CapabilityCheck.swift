@@ -1,7 +1,7 @@
 internal import Glibc
 internal import MediaCore
 
-/// Does the player hold anything that the libraries it loads should not have?
+/// Checks whether the process has capabilities that loaded libraries must not have.
 enum CapabilityCheck {
     static func findings() -> [Finding] {
         [
@@ -11,7 +11,9 @@ enum CapabilityCheck {
         ]
     }
 
-    /// - Parameter givenUp: one bit for each capability that the process was started with.
+    /// Returns the finding.
+    ///
+    /// - Parameter givenUp: One bit per capability that the process was started with.
     static func finding(isRoot: Bool, givenUp: UInt64, fileHasSome: Bool, file: String) -> Finding {
         if fileHasSome || givenUp != 0 {
             let held = givenUp == 0 ? "the program's file has some" : "started with \(Privileges.names(of: givenUp))"

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import MediaCore
 
-/// What stands behind the monotonic clock, and is reading it cheap?
+/// Checks the clock source and the cost of reading it.
 enum ClockCheck {
-    /// A reading that needs the kernel takes longer than this; one through the vDSO a tenth of it (vdso(7)).
+    /// A system call takes longer than this; a reading through the vDSO takes a tenth of it (vdso(7)).
     private static let cheapReading = Duration.nanoseconds(500)
 
     static func findings() -> [Finding] {
@@ -21,7 +21,7 @@ enum ClockCheck {
         )
     }
 
-    /// The fastest of a few rounds: the machine may be busy with something else.
+    /// Returns the fastest of several runs, since the machine may be busy.
     private static func readingTime() -> Duration {
         var best = Duration.seconds(1)
         for _ in 0..<8 {

@@ -1,8 +1,8 @@
 internal import MediaCodecs
 
-/// Can the films that people have be decoded?
+/// Checks whether common films can be decoded.
 enum DecoderCheck {
-    /// FFmpeg's names of the codecs that films are made of.
+    /// FFmpeg's names of common codecs.
     private static let pictures = [
         "h264", "hevc", "vp8", "vp9", "av1", "mpeg2video", "mpeg4", "prores",
     ]

@@ -2,15 +2,15 @@ internal import AirPlay
 internal import MediaCore
 internal import Sockets
 
-/// Can speakers be found in the network? Avahi does that, and is spoken to over D-Bus.
+/// Checks discovery of speakers: avahi-daemon, accessed over D-Bus.
 enum DiscoveryCheck {
-    /// Where both listen on every distribution that follows the file system standard.
+    /// The standard socket paths.
     private static let bus = "/run/dbus/system_bus_socket"
     private static let avahi = "/run/avahi-daemon/socket"
-    /// As long as a daemon takes to tell what it knows.
+    /// A daemon reports what it knows within this time.
     private static let patience: Duration = .seconds(2)
 
-    /// Looks around for real.
+    /// Browses the real network.
     static func findings() -> [Finding] {
         guard let browser = try? SpeakerBrowser() else { return findings(bus: bus, avahi: avahi) }
         return findings(browser, until: .now.advanced(by: patience))
@@ -32,7 +32,7 @@ enum DiscoveryCheck {
         return [Finding("discovery", .good, "avahi-daemon answers; announced: \(some)")]
     }
 
-    /// Who of the two does not answer.
+    /// Returns which of the two does not respond.
     static func findings(bus: String, avahi: String) -> [Finding] {
         if !UnixSocket.answers(at: bus) {
             return [

@@ -3,7 +3,7 @@ internal import MediaCodecs
 internal import MediaCore
 internal import SyncRendering
 
-/// Is there a display, and how would pictures get there?
+/// Checks displays and the video output.
 enum DisplayCheck {
     static func findings() -> [Finding] {
         do {
@@ -23,7 +23,7 @@ enum DisplayCheck {
         return Finding("display", .good, "\(name), \(rate) Hz as the window system says")
     }
 
-    /// Which way pictures would take (`--vo=auto`).
+    /// Returns the video output that `--vo=auto` selects.
     private static func drawing(_ probe: ScreenProbe) -> Finding {
         guard probe.hasGraphicsProcessor else {
             return Finding(

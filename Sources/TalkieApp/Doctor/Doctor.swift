@@ -1,15 +1,16 @@
 package import MediaCore
 
-/// Looks at what this machine can do for a film, and says how to mend what it cannot. On the main thread, which the
-/// display wants; makes no sound and opens no window.
+/// Checks what this machine supports, with remedies. Must run on the main thread, as displays require. Plays no sound
+/// and opens no window.
 package enum Doctor {
+    /// Runs all checks. Blocks for several seconds.
     package static func examine() -> [Finding] {
         DisplayCheck.findings() + SoundCardCheck.findings() + SoundServerCheck.findings() + DecoderCheck.findings()
             + PriorityCheck.findings() + ClockCheck.findings() + CapabilityCheck.findings() + PortCheck.findings()
             + FirewallCheck.findings() + DiscoveryCheck.findings()
     }
 
-    /// For a terminal.
+    /// Returns the findings as text for a terminal.
     package static func text(_ findings: [Finding]) -> String {
         let width = findings.map(\.topic.count).max() ?? 0
         var lines: [String] = []
@@ -29,7 +30,7 @@ package enum Doctor {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// For other programs.
+    /// Returns the findings as JSON.
     package static func json(_ findings: [Finding]) -> JSONValue {
         .object([
             ("version", .text(Release.version)),

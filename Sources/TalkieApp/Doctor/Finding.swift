@@ -1,20 +1,21 @@
-/// One thing that was looked at on this machine.
+/// The result of one check.
 package struct Finding: Sendable, Hashable {
+    /// The assessment.
     package enum Verdict: String, Sendable {
-        /// As good as it can be.
+        /// No restriction.
         case good
-        /// Films play, but not as well as they could.
+        /// Films play with restrictions.
         case limited
-        /// Something that Talkie can do does not work here.
+        /// A function of Talkie does not work.
         case missing
     }
 
-    /// What it is about: "display", "sound card".
+    /// The topic: "display", "sound card".
     package var topic: String
     package var verdict: Verdict
-    /// What was found.
+    /// The result in words.
     package var text: String
-    /// What to do about it; nil when there is nothing to mend.
+    /// The remedy; nil if nothing is wrong.
     package var remedy: String?
 
     package init(_ topic: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {
@@ -24,7 +25,7 @@ package struct Finding: Sendable, Hashable {
         self.remedy = remedy
     }
 
-    /// From a sentence that ends in what to do: "no display can be reached; set DISPLAY".
+    /// Creates a finding from a sentence with a remedy: "no display can be reached; set DISPLAY".
     init(_ topic: String, _ verdict: Verdict, problem sentence: String) {
         let parts = sentence.split(separator: ";", maxSplits: 1)
         let remedy = parts.dropFirst().first.map { String($0.drop { $0 == " " }) }

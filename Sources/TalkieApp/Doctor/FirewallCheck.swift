@@ -1,10 +1,10 @@
 internal import AirPlay
 internal import MediaCore
 
-/// Do speakers get through to this computer? They ask for time on UDP 319 and 320, and for lost sound and NTP time on
-/// a pinned range.
+/// Checks whether speakers can reach this computer: PTP on UDP 319 and 320, retransmit and NTP requests on a fixed
+/// range.
 ///
-/// The rules themselves may be read by root only, so this looks for the two programs that Linux users keep rules with.
+/// Firewall rules are readable by root only, so this checks for the two common firewall programs.
 enum FirewallCheck {
     struct Files {
         var ufw = "/etc/ufw/ufw.conf"

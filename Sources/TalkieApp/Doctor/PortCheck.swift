@@ -4,7 +4,7 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// May this program keep time with speakers? PTP lives on two privileged ports (IEEE 1588-2008, Annex D.2).
+/// Checks whether the PTP ports can be bound, which are privileged (IEEE 1588-2008, Annex D.2).
 enum PortCheck {
     static func findings() -> [Finding] {
         findings(
@@ -13,9 +13,11 @@ enum PortCheck {
             holder: { PortHolder.name(ofUDP: 319) ?? PortHolder.name(ofUDP: 320) })
     }
 
+    /// Returns the finding for local addresses.
+    ///
     /// - Parameters:
-    ///   - check: binds the ports on an address and lets them go.
-    ///   - holder: who has them, when somebody has.
+    ///   - check: Binds the ports on an address and releases them.
+    ///   - holder: Returns the program that holds them, if known.
     static func findings(
         on addresses: [IPv4Address], check: (IPv4Address) throws(PTPError) -> Void, holder: () -> String?
     ) -> [Finding] {

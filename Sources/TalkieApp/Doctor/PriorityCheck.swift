@@ -1,10 +1,11 @@
 internal import Glibc
 internal import MediaCore
 
-/// Is the sound card's thread let in before others? A limit (RLIMIT_RTPRIO, getrlimit(2)) grants that without a capability.
+/// Checks real-time priority for the sound card's thread. A limit (RLIMIT_RTPRIO, getrlimit(2)) grants it without a
+/// capability.
 enum PriorityCheck {
     static func findings() -> [Finding] {
-        // Any level is granted or refused alike (sched(7), RLIMIT_RTPRIO counts from 1).
+        // Any level up to the limit is granted (sched(7), RLIMIT_RTPRIO counts from 1), so 1 is representative.
         let thread: WorkerThread
         do throws(ExhaustionError) {
             thread = try WorkerThread.start(name: "doctor", priority: .realtime(1)) {}

@@ -2,7 +2,7 @@ internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
 
-/// Which sound devices are there, and does the default one open?
+/// Checks the sound devices and whether the default one opens.
 enum SoundCardCheck {
     static func findings() -> [Finding] { [defaultDevice(), sink(), list()].compactMap { $0 } }
 
@@ -17,7 +17,7 @@ enum SoundCardCheck {
         }
     }
 
-    /// Where the default device is heard, which is what calibrations are kept for; nil when it does not open.
+    /// Returns the sink of the default device, to which calibrations apply; nil if it does not open.
     private static func sink() -> Finding? { (try? SoundCardProbe.sink(of: "default")).map { finding(of: $0) } }
 
     static func finding(of knowledge: SinkKnowledge) -> Finding {
@@ -35,7 +35,7 @@ enum SoundCardCheck {
     }
 
     private static func list() -> Finding? {
-        // Converters and other programs' plugins have names, too, but no loudspeaker.
+        // Converter and plugin devices are not listed: they have names, but no loudspeaker.
         let devices = SoundCardProbe.devices.filter {
             $0.name.contains("CARD=") || ["default", "sysdefault", "pulse", "pipewire"].contains($0.name)
         }

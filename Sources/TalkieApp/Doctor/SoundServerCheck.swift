@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Sockets
 
-/// Does a sound server answer, so that other programs can be heard beside the film?
+/// Checks for a sound server, so that other programs can play during a film.
 enum SoundServerCheck {
     static func findings() -> [Finding] {
         var servers: [String] = []

@@ -8,15 +8,16 @@ internal import Routing
 internal import Storage
 internal import SyncRendering
 
-/// Everything between the words of `talkie kiosk` and its exit status. Runs on the main thread.
+/// Runs `talkie kiosk`. Uses the main thread.
 package enum KioskProgram {
-    /// EX_TEMPFAIL of sysexits.h(3head): whoever supervises the program starts it anew.
+    /// EX_TEMPFAIL of sysexits.h(3head): requests a restart by the supervisor.
     package static let startMeAgain: Int32 = 75
     private static let mostBytes = 1 << 20
 
-    /// Prints the mistakes of a configuration, all at once; where there are none, what it names and this computer lacks at present.
+    /// Prints all mistakes of a configuration. Without mistakes, prints warnings about missing resources of this
+    /// computer.
     ///
-    /// - Returns: the exit status: 2 for mistakes, 0 with or without warnings.
+    /// - Returns: The exit status: 2 for mistakes, otherwise 0.
     package static func check(_ path: String) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
@@ -33,14 +34,16 @@ package enum KioskProgram {
         return ExitStatus.done
     }
 
-    /// - Returns: the exit status; what failed has been told on the terminal.
-    /// - Throws: what kept the kiosk from beginning.
+    /// Runs the kiosk until it ends.
+    ///
+    /// - Returns: The exit status; errors have been printed.
+    /// - Throws: `TalkieError` if it cannot start.
     package static func run(_ path: String, isVerbose: Bool) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
         let manager = ServiceManager.take()
         let kiosk = Lock<Kiosk?>(nil)
-        // Before any other thread: all inherit the blocked signals.
+        // Called before any other thread is started: all threads inherit the blocked signals.
         let signals = try SignalWatch.begin(reloads: true) { request in
             let kiosk = kiosk.withLock { $0 }
             switch request {
@@ -77,9 +80,9 @@ package enum KioskProgram {
         }
     }
 
-    /// Nil where it has mistakes, which have been told.
+    /// Returns the configuration; nil after printing its mistakes.
     private static func configuration(_ path: String, _ terminal: Terminal) throws(TalkieError) -> KioskConfiguration? {
-        // A file that cannot be read has no lines.
+        // An unreadable file has no line numbers and is reported as one error.
         let bytes = try InputBytes.read(path, most: mostBytes, what: "the configuration")
         do throws(KioskConfigurationError) { return try understanding(bytes, path) } catch {
             for sentence in ConfigMistake.told(error.mistakes) { terminal.say("talkie: " + sentence) }

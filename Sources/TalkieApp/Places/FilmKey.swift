@@ -2,14 +2,13 @@ internal import Glibc
 internal import MediaCore
 internal import Storage
 
-/// Names a film for what is remembered of it: a number made of its path, its size and the time of its last change, or of an address
-/// on a network. Tells whether two are the same, and neither a name nor a folder (FNV-1a, RFC 9923).
+/// Identifies a film for stored state: a hash (FNV-1a, RFC 9923) of path, size and modification time, or of a network
+/// address. It does not reveal name or folder.
 struct FilmKey: Hashable, Sendable {
     /// Sixteen hexadecimal digits.
     let text: String
 
-    /// Nil for what has no name of its own: standard input, a pipe, a file that is gone; and for an address with a name or a
-    /// password in it.
+    /// Computes the key. Nil for standard input, pipes and missing files, and for addresses with credentials.
     init?(_ address: String) {
         if address == "-" { return nil }
         if InputCheck.isAddress(address) {
@@ -28,7 +27,7 @@ struct FilmKey: Hashable, Sendable {
                 + Array(parts.utf8))
     }
 
-    /// As it was kept.
+    /// Parses a stored key.
     init?(kept text: String) {
         guard text.utf8.count == 16, Hexadecimal.bytes(text) != nil else { return nil }
         self.text = text

@@ -1,33 +1,33 @@
 internal import MediaCore
 internal import Storage
 
-/// Where films were stopped, so that they can go on there: a small file, the last 1000 films. A film that was changed, or that lies
-/// elsewhere, is another film.
+/// Stored playback positions, for resuming: a small file with the last 1000 films. A modified or moved file counts as
+/// another film.
 ///
-/// A file that is damaged is set aside and one that a newer Talkie wrote is left alone; both count as nothing kept. Methods block on
-/// the disk.
+/// A damaged file is moved aside, one of a newer version is left unchanged; both count as empty. Methods block on the
+/// disk.
 struct FilmPlaces: Sendable {
     private static let file = "film-places"
     private static let kind = "film-places"
     private static let version = 1
     static let mostFilms = 1000
-    /// A week.
+    /// Maximum position in milliseconds: a week.
     private static let latest = 7 * 24 * 3600 * 1000
 
     private let folder: StateFolder
 
     init(_ folder: StateFolder) { self.folder = folder }
 
-    /// One film and its place, in the order in which they were kept.
+    /// A film and its position.
     struct Entry: Hashable, Sendable {
         var film: FilmKey
-        /// From the film's first moment.
+        /// Relative to the start of the film.
         var place: MediaTime
     }
 
-    /// What is kept, oldest first.
+    /// Returns the entries, oldest first.
     ///
-    /// - Returns: nothing when there is none, with a sentence for the user when there was some that cannot be read.
+    /// - Returns: Empty if there are none or the file is unusable; then with a sentence for the user.
     func read() -> (entries: [Entry], note: String?) {
         do throws(StateError) {
             switch try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
@@ -40,9 +40,9 @@ struct FilmPlaces: Sendable {
         }
     }
 
-    /// Keeps a film's place, in place of the oldest when there are many.
+    /// Stores the position of a film; the oldest entry is dropped beyond the limit.
     ///
-    /// - Throws: `StateError` when it cannot be kept.
+    /// - Throws: `StateError` if it cannot be stored.
     func keep(_ place: MediaTime, of film: FilmKey) throws(StateError) {
         try change { entries in
             entries.removeAll { $0.film == film }
@@ -50,7 +50,7 @@ struct FilmPlaces: Sendable {
         }
     }
 
-    /// The film begins at its start again.
+    /// Removes the position of a film.
     func forget(_ film: FilmKey) throws(StateError) {
         guard read().entries.contains(where: { $0.film == film }) else { return }
         try change { $0.removeAll { $0.film == film } }

@@ -3,12 +3,12 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// What this process may do that others may not. A player holds nothing of the kind: it loads what the environment and the
-/// home folder name (docs/decisions/0015-privileges.md).
+/// The capabilities of this process and the sockets passed to it. A player holds no capabilities, because it loads
+/// libraries named by the environment and the home folder (docs/decisions/0015-privileges.md).
 package enum Privileges {
-    /// Takes the service manager's sockets over. Once, at the beginning, while there is one thread.
+    /// Takes over sockets from the service manager. Must be called once at the start, while there is one thread.
     ///
-    /// - Returns: what a person should know, as sentences without their full stops.
+    /// - Returns: Messages for the user, without final full stops.
     package static func settle() -> [String] {
         let handed = ServiceDescriptors.take()
         let objections = (handed.objection.map { [$0] } ?? []) + HandedPorts.ofProcess.take(handed.items)
@@ -17,11 +17,11 @@ package enum Privileges {
         return [notice].compactMap { $0 } + refused
     }
 
-    /// What was given up before `main`, and what takes its place; nil when there was nothing.
+    /// Returns a message about the capabilities dropped before `main`, with the remedy; nil if there were none.
     ///
     /// - Parameters:
-    ///   - capabilities: one bit each, as the kernel numbers them.
-    ///   - hasSome: they are its file's.
+    ///   - capabilities: One bit each, in the kernel's numbering.
+    ///   - hasSome: Whether they come from the program's file.
     static func notice(ofGivenUp capabilities: UInt64, file: String, hasSome: Bool) -> String? {
         guard capabilities != 0 else { return nil }
         return
@@ -29,14 +29,14 @@ package enum Privileges {
             + "loads would have them; \(remedy(of: file, hasSome: hasSome)), and `talkie doctor` says what takes their place"
     }
 
-    /// How to start it without.
+    /// Returns how to start the program without capabilities.
     static func remedy(of file: String, hasSome: Bool) -> String {
         hasSome
             ? "`sudo setcap -r \(ShellWord.quoted(file))` takes them off its file"
             : "leave AmbientCapabilities= out of its service"
     }
 
-    /// Those that were usual for Talkie by name, others by number (linux/capability.h).
+    /// Returns the names of the capabilities Talkie used to need; others by number (linux/capability.h).
     static func names(of capabilities: UInt64) -> String {
         let usual = [10: "cap_net_bind_service", 23: "cap_sys_nice"]
         let held = (0..<64).filter { capabilities >> UInt64($0) & 1 == 1 }
@@ -44,11 +44,11 @@ package enum Privileges {
         return held.map { usual[$0] ?? "number \($0)" }.joined(separator: ", ")
     }
 
-    /// Bits of those that this process gave up.
+    /// The capabilities that this process dropped, one bit each.
     static var givenUp: UInt64 { cpriv_given_up() }
 
     static var file: String { ProgramFile.path ?? "talkie" }
 
-    /// Whether the program's file has capabilities, for whoever starts it (capabilities(7), "File capabilities").
+    /// Whether the program's file has capabilities (capabilities(7), "File capabilities").
     static var fileHasSome: Bool { cpriv_file_has_capabilities(file) != 0 }
 }

@@ -2,9 +2,9 @@ internal import LocalOutput
 internal import MediaCore
 internal import Playback
 
-/// What there is to choose of a film.
+/// The rows of the lists about a film.
 extension ChoiceList {
-    /// What the list of speeds holds.
+    /// The selectable speeds.
     static let speeds = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4]
 
     static func button(_ subject: Subject) -> ScreenBar.Button {
@@ -32,7 +32,7 @@ extension ChoiceList {
                 Row(text: track.name, detail: track.particulars, isChosen: track == state.audioTrack)
             }
         case .subtitles:
-            // The first row is the track with the number nought.
+            // The first row is "None".
             [Row(text: "None", isChosen: state.subtitleTrack == nil)]
                 + state.subtitleTracks.map { track in
                     Row(text: track.name, detail: track.particulars, isChosen: track == state.subtitleTrack)
@@ -50,13 +50,13 @@ extension ChoiceList {
 }
 
 extension Track {
-    /// For a list: `English, commentary`.
+    /// The name in a list: `English, commentary`.
     var name: String {
         let words = [languageName, title == languageName ? nil : title].compactMap { $0 }.filter { !$0.isEmpty }
         return words.isEmpty ? "Track \(number)" : PrintableText.of(words.joined(separator: ", "))
     }
 
-    /// What a person may want to know of it: `5.1, ac3`, `forced`.
+    /// The properties in a list: `5.1, ac3`, `forced`.
     var particulars: String {
         var words: [String] = []
         if let sound = audioFormat { words += [sound.layout.words, sound.parameters.codec] }

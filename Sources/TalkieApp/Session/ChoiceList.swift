@@ -1,42 +1,43 @@
 internal import LocalOutput
 
-/// A list over the film from which a person chooses one: a track, a chapter, a speed. A value; nothing happens in it by itself.
+/// A list over the video for choosing a track, a chapter or a speed. A value without side effects.
 struct ChoiceList: Equatable {
     enum Subject: Hashable { case sound, subtitles, chapters, speed }
 
     struct Row: Hashable {
         var text: String
-        /// A few words after it.
+        /// Additional text after it.
         var detail = ""
         var isChosen = false
     }
 
-    /// What a person wants.
+    /// An action requested by the user.
     enum Wish: Hashable {
         case close
-        /// The row with this number, from 0.
+        /// The index of the row.
         case choose(Int)
     }
 
     let subject: Subject
     let title: String
     private(set) var rows: [Row]
-    /// The row that keys speak of; nil in an empty list.
+    /// The index of the selected row; nil in an empty list.
     private(set) var current: Int?
 
-    /// Begins on the row that is chosen.
+    /// Creates a list; the chosen row is selected.
     init(_ subject: Subject, title: String, rows: [Row]) {
         (self.subject, self.title, self.rows) = (subject, title, rows)
         current = rows.isEmpty ? nil : rows.firstIndex(where: \.isChosen) ?? 0
     }
 
-    /// Shows what there is now; a person stays on the row with the same number.
+    /// Replaces the rows and keeps the selected index.
     mutating func update(_ rows: [Row]) {
         self.rows = rows
         current = rows.isEmpty ? nil : min(current ?? 0, rows.count - 1)
     }
 
-    /// Nil for a key that means nothing here; those of the film are then heard as ever.
+    /// Handles a key. Returns nil for an unused key, which then has its usual function; `.some(nil)` if there is
+    /// nothing to do.
     mutating func press(_ key: String) -> Wish?? {
         switch key {
         case "UP", "k": move(by: -1)
@@ -50,7 +51,7 @@ struct ChoiceList: Equatable {
         return .some(nil)
     }
 
-    /// The pointer: a press chooses, the wheel moves.
+    /// Handles the pointer: a click chooses a row, the wheel moves the selection.
     mutating func point(at row: Int, turned: Int) -> Wish? {
         guard rows.indices.contains(row) else { return nil }
         guard turned == 0 else {
@@ -67,7 +68,7 @@ struct ChoiceList: Equatable {
 
     static let keys = "↑↓ move   Enter choose   Esc close"
 
-    /// As the screen draws it.
+    /// The list as drawn on the screen.
     var panel: ScreenPanel {
         ScreenPanel(
             title: title,

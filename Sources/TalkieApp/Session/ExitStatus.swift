@@ -1,26 +1,30 @@
 package import MediaCore
 
-/// What the program says to the shell when it ends; scripts depend on these numbers.
+/// The exit statuses of the program; a stable interface for scripts.
 ///
-/// 66, 69 and 77 are EX_NOINPUT, EX_UNAVAILABLE and EX_NOPERM of sysexits.h(3head); 128 + n after signal n is what
-/// POSIX shells report themselves (POSIX.1-2017, Shell Command Language, 2.8.2).
+/// 66, 69 and 77 are EX_NOINPUT, EX_UNAVAILABLE and EX_NOPERM of sysexits.h(3head). 128 + n after signal n is the
+/// convention of POSIX shells (POSIX.1-2017, Shell Command Language, 2.8.2).
 package enum ExitStatus {
+    /// Success.
     package static let done: Int32 = 0
-    /// Failed while running.
+    /// A failure at run time.
     package static let failed: Int32 = 1
-    /// The words on the command line make no sense.
+    /// A usage error.
     package static let usage: Int32 = 2
     /// The input cannot be opened.
     package static let noInput: Int32 = 66
     /// A speaker or device is unavailable.
     package static let unavailable: Int32 = 69
+    /// A permission or a pairing is missing.
     package static let notPermitted: Int32 = 77
+    /// Ended by SIGINT.
     package static let interrupted: Int32 = 130
+    /// Ended by SIGTERM.
     package static let terminated: Int32 = 143
 }
 
 extension TalkieError {
-    /// What the program ends with when this ends it.
+    /// The exit status if this error ends the program.
     package var exitStatus: Int32 {
         switch code {
         case .invalidArgument: ExitStatus.usage

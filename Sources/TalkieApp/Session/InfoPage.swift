@@ -1,6 +1,6 @@
 internal import LocalOutput
 
-/// A page over the film that is read: statistics, or the keys. A value; the session updates it.
+/// A page of text over the video: statistics, or the keys. A value, updated by the session.
 struct InfoPage: Equatable {
     enum Subject: Hashable { case statistics, keys }
 
@@ -11,12 +11,12 @@ struct InfoPage: Equatable {
 
     let subject: Subject
     var rows: [Row]
-    /// The row that is scrolled to.
+    /// The row scrolled to.
     private var current = 0
 
     init(_ subject: Subject, rows: [Row]) { (self.subject, self.rows) = (subject, rows) }
 
-    /// Scrolls, for a page that is longer than the window is high. False for a key that means nothing to the page.
+    /// Handles a key for scrolling. Returns false if the page does not use it.
     mutating func press(_ key: String) -> Bool {
         guard subject == .keys else { return false }
         switch key {
@@ -33,7 +33,7 @@ struct InfoPage: Equatable {
 
     mutating func scroll(by count: Int) { current = max(0, min(rows.count - 1, current + count)) }
 
-    /// As the screen draws it.
+    /// The page as drawn on the screen.
     var panel: ScreenPanel {
         let isList = subject == .keys
         return ScreenPanel(

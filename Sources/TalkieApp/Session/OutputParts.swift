@@ -3,7 +3,7 @@ internal import MediaCore
 internal import SyncRendering
 
 extension AudioOutput {
-    /// The output that an event speaks of, and why nothing is heard from it, when it can say.
+    /// Returns the name of an event's output, and why it is silent, if known. Nil for an unknown output.
     func part(_ output: OutputID) -> (name: String, reason: String?)? {
         guard let group = self as? OutputGroup else { return (name, silence) }
         guard let member = group.output(number: output.index) else { return nil }

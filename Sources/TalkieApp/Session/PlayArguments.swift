@@ -5,114 +5,116 @@ internal import Routing
 package import SyncRendering
 package import Telemetry
 
-/// Everything `talkie play` was told, understood and checked for sense; nothing has been opened yet.
+/// The checked arguments of `talkie play`; nothing is open yet.
 package struct PlayArguments: Sendable {
-    /// Films, addresses and playlists, in order. `-` is standard input.
+    /// Files, addresses and playlists, in order. `-` is standard input.
     package var files: [String]
-    /// What every film's player is told.
+    /// The player options for all films.
     package var options = PlayerOptions()
-    /// Where the sound goes, all at once; empty is the local card.
+    /// The outputs, which play in sync; empty: the local sound card.
     package var speakers: [SpeakerChoice] = []
-    /// The user's own delay sets calibrated ones aside.
+    /// Whether the user has set a delay, which disables calibrations.
     package var isAudioDelayChosen = false
-    /// What is made of where the sound went on other evenings, when nothing is said about it.
+    /// How to use remembered outputs when no `--speaker` is given.
     package var routeMemory: RouteMemoryPolicy = .ask
-    /// What to do when everything that plays is lost; nil waits for a speaker, while a sound card gives way to another.
+    /// The policy after all outputs are lost; nil: wait for a speaker, but replace a sound card.
     package var lostRoute: LostRoutePolicy?
     package var isFullScreen = false
-    /// Nil is the screen the window system chooses.
+    /// Nil: the screen selected by the window system.
     package var screen: ScreenChoice?
-    /// Nil is the film's own size, as far as the screen allows.
+    /// Nil: the size of the video, limited to the screen.
     package var windowSize: WindowSize?
-    /// Who draws the pictures.
+    /// The video output.
     package var videoOutput = VideoOutputChoice.auto
-    /// How pictures lie in the window.
+    /// Aspect ratio, zoom and position of the video in the window.
     package var view = PictureView()
-    /// How often the whole list is played again.
+    /// How often the playlist is repeated.
     package var loopPlaylist: PlayerOptions.Loop = .times(0)
-    /// Whether https servers must prove who they are.
+    /// Whether certificates of https servers are verified.
     package var verifiesServers = true
-    /// Certificates to believe beside the system's, in PEM.
+    /// A PEM file of certificates to trust in addition to the system's.
     package var authorityFile: String?
     /// Whether films share the cookies that servers set.
     package var sharesCookies = false
-    /// Cookies in Netscape's format, for the films' servers.
+    /// A file of cookies in Netscape's format.
     package var cookieFile: String?
-    /// Where the flight recorder writes.
+    /// The file of the flight recorder.
     package var timelinePath: String?
-    /// When it begins another file.
+    /// When the flight recorder starts another file.
     package var timelineRotation = TimelineRotation()
+    /// The socket of `--input-ipc-server`, which is not implemented.
     package var controlSocketPath: String?
     /// Errors only: no status line, no messages.
     package var isReallyQuiet = false
     package var logLevel: LogLevel = .warning
-    /// Between which places films are repeated.
+    /// The start of the A-B loop, and its end.
     package var sectionStart: FilmPosition?
     package var sectionEnd: FilmPosition?
-    /// Where everything is written that is said.
+    /// The log file.
     package var logPath: String?
-    /// Whether a film goes on where it was stopped.
+    /// Whether films resume at their stored position.
     package var resumesPlayback = true
-    /// Whether every end keeps the film's place, not only `Q`.
+    /// Whether every end stores the position, not only `Q`.
     package var keepsPlaces = false
-    /// Which key asks for what.
+    /// The key bindings.
     package var keys = KeyMap()
-    /// What a person should know of the files that this was read from.
+    /// Messages about the configuration files.
     package var notes: [String] = []
 
     package init(files: [String]) { self.files = files }
 }
 
-/// What a session makes of where the sound went on other evenings.
+/// How a session uses remembered outputs.
 package enum RouteMemoryPolicy: String, Sendable, CaseIterable {
-    /// Neither kept nor offered.
+    /// They are neither stored nor offered.
     case never
-    /// The likely place is offered.
+    /// The likely output is offered.
     case ask
-    /// The sound goes to the likely place by itself.
+    /// The likely output is used.
     case always
 }
 
-/// What a session does when the sound has nowhere to go any more: a card unplugged, a speaker gone.
+/// The policy after all outputs are lost: a card unplugged, a speaker gone.
 package enum LostRoutePolicy: String, Sendable, CaseIterable {
-    /// The picture plays on; the sound comes back in sync when its output does.
+    /// The video continues; audio resumes in sync when the output returns.
     case wait
-    /// This computer's own sound takes over.
+    /// This computer's audio takes over.
     case local
-    /// The film pauses.
+    /// Playback pauses.
     case pause
 }
 
-/// A screen by number (0 is the first, as mpv counts) or by the name its maker gave it.
+/// A screen by number (0 is the first, as in mpv) or by its manufacturer's name.
 package enum ScreenChoice: Sendable, Hashable {
     case number(Int)
     case named(String)
 
+    /// Parses a screen.
     package init(parsing text: String) throws(ValueError) {
         if text.isEmpty { throw ValueError("a screen is a number from 0 or a name; talkie doctor lists them") }
         self = DecimalNumber.whole(text).map(ScreenChoice.number) ?? .named(text)
     }
 }
 
-/// Who draws the pictures, in mpv's words.
+/// The video output, by mpv's names.
 package enum VideoOutputChoice: String, Sendable, CaseIterable {
-    /// The graphics processor when there is one, else this processor.
+    /// The graphics processor if there is one, otherwise software.
     case auto
     /// The graphics processor, through libplacebo.
     case gpuNext = "gpu-next"
-    /// The same: what mpv's older one does is not here.
+    /// Same as `gpuNext`: mpv's older output has no counterpart here.
     case gpu
-    /// The graphics processor, through SDL's own renderer.
+    /// The graphics processor, through SDL's renderer.
     case sdl
-    /// This processor, into the window's memory; mpv's words for it are two, by window system.
+    /// Software, into the window's memory; mpv has two names for it, by window system.
     case x11
     case wlshm
 }
 
-/// A window's inside, in pixels.
+/// The inner size of a window in pixels.
 package struct WindowSize: Sendable, Hashable {
-    /// The largest side that X11 can express is 32767 (X Window System Protocol, CARD16 widths with signed
-    /// coordinates); half of it is wider than any screen.
+    /// The largest size in X11 is 32767 (X Window System Protocol, CARD16 widths with signed coordinates); half of it
+    /// exceeds any screen.
     package static let largestSide = 16384
 
     package var width: Int
@@ -123,7 +125,7 @@ package struct WindowSize: Sendable, Hashable {
         self.height = height
     }
 
-    /// `1280x720`.
+    /// Parses a size such as `1280x720`.
     package init(parsing text: String) throws(ValueError) {
         let sides = text.split(separator: "x", omittingEmptySubsequences: false)
         guard sides.count == 2, let width = DecimalNumber.whole(sides[0]), let height = DecimalNumber.whole(sides[1]),

@@ -9,11 +9,12 @@ internal import Routing
 internal import SyncRendering
 internal import Telemetry
 
-/// Everything between the words of `talkie play` and its exit status. Runs on the main thread, which SDL wants, and
-/// returns when the last film has ended or the user has had enough.
+/// Runs `talkie play` on the main thread, as SDL requires. Returns after the last film or when the user quits.
 package enum PlaySession {
-    /// - Returns: the exit status; what failed has been told on the terminal.
-    /// - Throws: what kept the session from beginning, with its exit status; nothing is left open.
+    /// Runs a session.
+    ///
+    /// - Returns: The exit status; errors have been printed.
+    /// - Throws: `TalkieError` if it cannot start; nothing is open then.
     package static func run(_ arguments: PlayArguments) throws(TalkieError) -> Int32 {
         var log: LogFile?
         if let path = arguments.logPath { log = try LogFile(creating: path) }
@@ -33,13 +34,13 @@ package enum PlaySession {
         if !arguments.isReallyQuiet, arguments.logLevel >= .warning {
             for note in arguments.notes { terminal.say("talkie: " + PrintableText.sentence(note)) }
         }
-        // First the input, then the outputs.
+        // Inputs are checked before outputs are opened.
         let list = try PlaylistLoader(arguments.files)
         let trust = try serverTrust(arguments)
         var notes: [String] = []
         let cookies = try cookies(arguments, notes: &notes)
         let mailbox = SessionMailbox()
-        // Before any other thread: all inherit the blocked signals.
+        // Called before any other thread is started: all threads inherit the blocked signals.
         let interruption = Interruption()
         let signals = try SignalWatch.begin { request in
             mailbox.post(.request(request))
@@ -61,7 +62,7 @@ package enum PlaySession {
             }
         } catch {
             if let status = interruption.status { return status }
-            // A pairing that was damaged is why the speaker refuses.
+            // A damaged pairing file can be the reason for the refusal.
             for note in registry.notes { terminal.say("talkie: \(PrintableText.sentence(note))") }
             throw error
         }
@@ -86,7 +87,7 @@ package enum PlaySession {
         registry.onIdentityChange { mailbox.post(.sinkChanged) }
         let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
         let notice = playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil
-        // Which screen there will be is known once the window is open; most people have one.
+        // The screen is known only once the window is open; usually there is only one.
         calibration?.setScreen(
             nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
         var options = arguments.options
@@ -110,7 +111,7 @@ package enum PlaySession {
         }
         let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
         loop?.control.view = arguments.view
-        // Before the first picture is decoded.
+        // Set before the first frame is decoded.
         if let loop { player.layer.toneMapping.isDoneByScreen = loop.mapsTones }
         loop?.control.onInput { mailbox.post(.screen($0)) }
         let director = SessionDirector(
@@ -129,7 +130,7 @@ package enum PlaySession {
         }
         loop?.run()
         let status = director.join()
-        // The speaker is released before the program ends, whatever the status.
+        // The speaker is released before the program ends, regardless of the status.
         let isDown = player.shutDown(within: Player.usualPatience)
         registry.remember()
         distributor.stop()
@@ -142,7 +143,7 @@ package enum PlaySession {
         return status
     }
 
-    /// Whom the session believes that a server is the one it says.
+    /// Returns the certificates to trust.
     private static func serverTrust(_ arguments: PlayArguments) throws(TalkieError) -> ServerTrust {
         guard arguments.verifiesServers else { return .everybody }
         guard let file = arguments.authorityFile else { return .system }
@@ -151,7 +152,7 @@ package enum PlaySession {
         }
     }
 
-    /// What servers are shown that have given it before; nil lets each film begin with nothing.
+    /// Returns the shared cookies; nil: each film starts without cookies.
     private static func cookies(_ arguments: PlayArguments, notes: inout [String]) throws(TalkieError) -> CookieJar? {
         guard arguments.sharesCookies else { return nil }
         let jar = CookieJar()
@@ -166,13 +167,13 @@ package enum PlaySession {
         return jar
     }
 
-    /// What was chosen and should not be forgotten.
+    /// Warnings about insecure options.
     private static func cautions(_ arguments: PlayArguments) -> [String] {
         arguments.verifiesServers
             ? [] : ["servers need not prove who they are (--tls-verify=no); anybody may answer for them"]
     }
 
-    /// Creates the flight recorder's file, unless that would destroy a film.
+    /// Creates the flight recorder's file. Throws `invalidArgument` if that would overwrite a film.
     private static func timelineFile(
         _ arguments: PlayArguments, films: [PlaylistLoader.Item], notes: inout [String]
     ) throws(TalkieError) -> TimelineFile? {
@@ -193,7 +194,7 @@ package enum PlaySession {
         return file
     }
 
-    /// Nil when the terminal is not ours to read: a film comes from there, or nobody sits at it.
+    /// Starts reading keys from the terminal. Returns nil without a terminal, or if a film is read from standard input.
     private static func terminalKeys(
         _ arguments: PlayArguments, films: [PlaylistLoader.Item], mailbox: SessionMailbox, notes: inout [String]
     ) -> TerminalKeys? {

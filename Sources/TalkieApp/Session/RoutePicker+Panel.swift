@@ -2,7 +2,7 @@ package import LocalOutput
 internal import Routing
 
 extension RoutePicker {
-    /// As the screen draws it.
+    /// The picker as drawn on the screen.
     package var panel: ScreenPanel {
         ScreenPanel(
             title: "Where the sound goes",

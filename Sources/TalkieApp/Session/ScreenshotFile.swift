@@ -1,12 +1,14 @@
 internal import Glibc
 internal import MediaCore
 
-/// Names and writes screenshots: `talkie-shot0001.png`, the first number that is free in the current folder.
+/// Writes screenshots: `talkie-shot0001.png`, with the first free number in the folder.
 enum ScreenshotFile {
     private static let mostTries = 9999
 
-    /// - Returns: the name.
-    /// - Throws: when the folder does not let us, or the disk is full; nothing is left behind.
+    /// Writes a screenshot.
+    ///
+    /// - Returns: The file name.
+    /// - Throws: `failed` if the file cannot be written; it is removed then.
     static func write(_ bytes: [UInt8], folder: String = ".") throws(TalkieError) -> String {
         for number in 1...mostTries {
             let digits = String(number)

@@ -6,12 +6,12 @@ internal import SyncRendering
 internal import Telemetry
 
 extension SessionDirector {
-    /// What a key is bound to, in order.
+    /// Performs the actions bound to a key, in order.
     func press(_ key: String, isRepeat: Bool = false) {
         for action in arguments.keys.actions(for: key) where !isRepeat || action.repeats { perform(action) }
     }
 
-    /// Does what a person asked for, and shows on the picture what has changed.
+    /// Performs an action and displays the change.
     func perform(_ action: PlayerAction) {
         let player = stage.player
         switch action {
@@ -134,7 +134,7 @@ extension SessionDirector {
         screen.takeSnapshot(kind == .window ? .window : .picture) { picture in
             guard let picture else { return mailbox.post(.done("There is no picture to write")) }
             do {
-                // The loop's thread has pictures to show.
+                // A separate thread: encoding must not delay the loop's thread.
                 _ = try WorkerThread.start(name: "screenshot") {
                     do {
                         var picture = picture

@@ -3,12 +3,12 @@ internal import MediaCore
 internal import Playback
 internal import Routing
 
-/// The bar along the lower edge: everything that a film needs, by pointer or finger alone.
+/// The bar at the lower edge, for control by pointer or touch alone.
 extension SessionDirector {
-    /// Shows the bar as the film is now, or takes it away.
+    /// Updates the bar, or hides it.
     func refreshBar() {
         guard let screen = stage.screen else { return }
-        // A list is anchored to it.
+        // An open list is anchored to the bar.
         guard isListOpen || bar.isShown(at: .now) else { return screen.show(bar: nil) }
         let state = stage.player.state
         var shown = ScreenBar(
@@ -30,7 +30,7 @@ extension SessionDirector {
         case .next: perform(.next)
         case .place(let share):
             guard let duration = stage.player.state.duration else { return }
-            // A pointer that is held down wants to see many pictures; where it is let go, the very one.
+            // While dragging, sync frames are shown for speed; the release seeks exactly.
             stage.player.seek(to: duration.share(share), exact: !isDragged)
         case .mute: perform(.toggleMute)
         case .volume(let share): perform(.setVolume((share * 100).rounded()))
@@ -50,10 +50,10 @@ extension MediaTime {
 }
 
 extension ScreenBar {
-    /// What there is to see of a player.
+    /// Creates the bar for the state of a player.
     init(_ state: PlayerState, hasPrevious: Bool, hasNext: Bool) {
         let duration = state.duration.flatMap { $0 > .zero ? $0.seconds : nil }
-        // Thousands are finer than a screen is wide, and keep it from being drawn when nothing would look different.
+        // Rounded to 1/2000, finer than a screen's width, to avoid redraws without a visible change.
         func share(_ time: MediaTime) -> Double? {
             duration.map { (min(1, max(0, time.seconds / $0)) * 2000).rounded() / 2000 }
         }
@@ -83,7 +83,7 @@ extension ScreenBar {
 }
 
 extension ScreenBar.Aim {
-    /// Where a pointer rests on the line of a film.
+    /// Creates the label for a pointer position on the seek bar.
     init?(_ place: Double, in state: PlayerState) {
         guard let duration = state.duration, duration > .zero else { return nil }
         let moment = duration.share(place)

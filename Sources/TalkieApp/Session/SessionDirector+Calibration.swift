@@ -6,14 +6,14 @@ internal import Routing
 internal import SyncRendering
 internal import Telemetry
 
-// What was calibrated, applied to those that play and written down.
+// Application and recording of calibrations.
 extension SessionDirector {
-    /// Now that the screen is known, what was measured with just this one takes the place of what was measured with another.
+    /// Applies the calibrations for a screen, once it is known or has changed.
     func calibrate(screen: String?, mode: String) {
         if stage.player.calibration?.setScreen(screen, mode: mode) == true { recalibrate(withLedger: screen != nil) }
     }
 
-    /// A card is heard at another sink, or it has become known at which.
+    /// Applies the calibrations again after a card's sink has changed or become known.
     func recalibrate() { recalibrate(withLedger: hasShownPicture) }
 
     private func recalibrate(withLedger: Bool) {
@@ -21,10 +21,10 @@ extension SessionDirector {
         noteCalibration(calibration.apply(), withLedger: withLedger)
     }
 
-    /// Writes down what calibrations do to those that play.
+    /// Records the effect of calibrations on the outputs.
     func noteCalibration(_ parts: [RouteCalibration.Part], withLedger: Bool) {
         for part in parts {
-            // One that holds no longer is news, too.
+            // A correction that no longer applies is recorded too.
             guard part.use.profile != nil || notedCorrections[part.number] ?? .zero != .zero else { continue }
             notedCorrections[part.number] = part.use.correction
             stage.distributor.note(

@@ -1,15 +1,15 @@
 internal import MediaCore
 internal import Playback
 
-// Files and addresses that are dropped on the window.
+// Files and addresses dropped on the window.
 extension SessionDirector {
-    /// Plays them in place of the list, or behind it.
+    /// Plays the dropped items instead of the playlist, or appends them.
     func take(dropped words: [String], appends: Bool) {
         let list: PlaylistLoader
         do throws(TalkieError) { list = try PlaylistLoader(words) } catch {
             return tell(error.message)
         }
-        // What cannot be played of what was dropped is no reason to end with a status.
+        // Failures of dropped items do not affect the exit status.
         for failure in list.failures { say(.error, failure.message) }
         for warning in list.warnings { say(.warning, warning) }
         guard appends else {
@@ -24,7 +24,7 @@ extension SessionDirector {
         show("Added: \(PrintableText.of(list.items[0].title ?? QueueItem(list.items[0].address).name))\(more)")
     }
 
-    /// Puts what a page lists behind the page itself, which plays the first of it.
+    /// Inserts the items of a page after the page itself, which plays the first one.
     func take(listed items: [PlaylistLoader.Item], behind page: String) {
         let items = items.filter { ListedAddress.objection(toAddress: $0.address) == nil }
         guard !items.isEmpty, queue.insert(items, behind: page) else { return }

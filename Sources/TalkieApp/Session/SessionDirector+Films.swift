@@ -5,15 +5,15 @@ internal import Routing
 internal import SyncRendering
 internal import Telemetry
 
-// One film after another: what follows, what has begun, what cannot be played.
+// The sequence of films: the next one, gapless boundaries, and failures.
 extension SessionDirector {
-    /// How long a recording's title stays on its cover: long enough for three lines.
+    /// How long a recording's title is displayed: enough for three lines.
     private static let titleTime = Duration.seconds(4)
 
     func goOn() {
-        // What was tried ahead and failed is not tried again.
+        // Items that failed in advance are skipped.
         guard let next = toCome.rest(of: queue).next else {
-            // An output that was lost and has not come back.
+            // An output was lost and has not returned.
             let isSilent = stage.player.state.outputProblems.contains { $0.kind == .silent }
             return end(firstFailure ?? (isSilent ? ExitStatus.unavailable : ExitStatus.done))
         }
@@ -27,32 +27,32 @@ extension SessionDirector {
         nextAttempt = .now.advanced(by: queue.pause)
     }
 
-    /// Tries the list once more, when its pause is over.
+    /// Retries the playlist when its pause is over.
     func openIfDue() {
         if let due = nextAttempt, due <= .now { openCurrent() }
     }
 
-    /// A film is perceived: failures from here on are news.
+    /// Called when a film is audible or visible: later failures are reported again.
     func noteFilmPlays() {
         queue.noteBegun()
         isWaitingForFilms = false
         tellOfMoreFailures()
     }
 
-    /// How many failed without a sentence of their own.
+    /// Reports the number of failures beyond `mostFailuresTold`.
     func tellOfMoreFailures() {
         let more = failuresInRow - Self.mostFailuresTold
         failuresInRow = 0
         if more > 0 { say(.error, more == 1 ? "one more cannot be played" : "\(more) more cannot be played") }
     }
 
-    /// Tells the player what follows the film that plays.
+    /// Passes the upcoming films to the player.
     func announceFilms() {
         toCome.fill(behind: queue) { place(of: $0) != nil }
         stage.player.setNext(toCome.items)
     }
 
-    /// A film has taken the place of the one before, without a seam or with one.
+    /// Handles the start of a prepared film, gapless or not.
     func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
         guard let queue = toCome.began(item) else { return }
         forgetPlace()
@@ -66,7 +66,7 @@ extension SessionDirector {
         announceFilms()
     }
 
-    /// The film is open and about to collect what it needs.
+    /// Handles a film that is open and about to fill its buffers.
     func prepareFilm() {
         queue.noteOpened()
         tellOfFilm()
@@ -76,7 +76,8 @@ extension SessionDirector {
         announceFilms()
     }
 
-    /// Tells a person at the terminal what plays where no window does: sound alone, or no display.
+    /// Prints the title on a terminal if there is no window: audio only, or no display. Returns false if it was not
+    /// printed.
     @discardableResult
     func tellTitle() -> Bool {
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, queue.hasBegun,
@@ -93,24 +94,24 @@ extension SessionDirector {
         return queue.count > 1 ? "\(title) (\(queue.number) of \(queue.count))" : title
     }
 
-    /// Lets people know which film it is, on window and terminal.
+    /// Shows the title of the film in window, terminal and speakers.
     private func tellOfFilm() {
         let state = stage.player.state
         let title = queue.current.title ?? state.title
         stage.registry.setTitle(title)
         if let screen = stage.screen {
             screen.setTitle(windowTitle(title))
-            // A film opens a window, and so does a recording with a cover; without a picture there is none.
+            // A film opens a window, as does a recording with a cover.
             if state.pictureFormat != nil, !isScreenAttached {
                 isScreenAttached = true
-                // The window opens while the first pictures are read.
+                // Opened here, while the first frames are read.
                 if let format = state.pictureFormat { screen.open(for: format) }
                 screen.attach(
                     stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
             }
         }
         if !tellTitle(), queue.count > 1 { say(.info, playing) } else { stage.log?.write(.info, playing) }
-        // A film says what it is by itself.
+        // A film shows its own title.
         if !state.hasVideo { show(StatusText.recording(state, title: title), for: Self.titleTime) }
         if state.hasAudio {
             noteRoutes()

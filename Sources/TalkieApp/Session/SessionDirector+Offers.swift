@@ -1,12 +1,12 @@
 internal import MediaCore
 internal import Playback
 
-// The next episode of a film that was named alone.
+// The offer of the next episode after a single film.
 extension SessionDirector {
-    /// How long before the film's end the next one is offered; in a short film earlier than that would be in its middle.
+    /// How long before the end the next episode is offered; at most a tenth of the film.
     private static let lead = MediaTime(value: 20, timescale: 1)
 
-    /// Looks for what could follow the film that has begun, if it is the last of those that were named alone.
+    /// Determines the next episode after the current film, if that is the last one and episodes are offered.
     func lookForNext() {
         let item = queue.current
         guard offersNext, queue.number == queue.count, item.title == nil, let next = PlaylistLoader.episode(after: item)
@@ -14,13 +14,13 @@ extension SessionDirector {
         offered = (next, false)
     }
 
-    /// When the next episode is offered; nil while that is not known, or has been done.
+    /// When the next episode is to be offered; nil if unknown or already done.
     var offerDue: HostInstant? {
         guard let offered, !offered.isTold else { return nil }
         let state = stage.player.state
         guard state.phase == .playing, let moment = moment(of: state) else { return nil }
         let left = max(MediaTime.zero, moment - state.position)
-        // Half a second: a speed that is changed is looked at again then.
+        // At least half a second; a changed speed is applied at the next check.
         return .now.advanced(by: max(.milliseconds(500), .seconds(left.seconds / max(0.1, state.speed))))
     }
 
@@ -28,7 +28,7 @@ extension SessionDirector {
         state.duration.map { $0 - min(Self.lead, MediaTime(seconds: $0.seconds / 10)) }
     }
 
-    /// Offers the next episode near the film's end, once.
+    /// Offers the next episode near the end of the film, once.
     func offerIfDue() {
         guard let offered, !offered.isTold else { return }
         let state = stage.player.state
@@ -39,7 +39,7 @@ extension SessionDirector {
         say(.info, "> plays '\(name)' next")
     }
 
-    /// A person wants the film behind the last one; false when there is none.
+    /// Appends the offered film. Returns false if there is none.
     func takeOffer() -> Bool {
         guard let offered else { return false }
         self.offered = nil

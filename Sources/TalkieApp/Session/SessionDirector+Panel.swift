@@ -3,7 +3,7 @@ internal import MediaCore
 internal import Playback
 internal import Routing
 
-/// The list that lies over the film: where the sound goes, or one to choose from. There is one at a time.
+/// The panel over the video: the output list, a choice list, or a page. Only one is open at a time.
 extension SessionDirector {
     var isListOpen: Bool { desk?.isOpen == true || choice != nil }
 
@@ -15,7 +15,7 @@ extension SessionDirector {
         showPanel()
     }
 
-    /// Opens a page in place of a list, or closes it when it is open.
+    /// Opens a page instead of a list, or closes it if it is open.
     func togglePage(_ subject: InfoPage.Subject) {
         let isOpen = page?.subject == subject
         closePanel()
@@ -31,7 +31,7 @@ extension SessionDirector {
         ).page
     }
 
-    /// The wheel beside the rows of a list moves in the list; over the volume of the bar it changes the volume.
+    /// Handles the wheel outside the list rows: it moves in an open list; over the bar's volume it changes the volume.
     func turnWheel(over part: ScreenBar.Part?, _ turned: Int) {
         switch part {
         case .volume, .mute: perform(.addVolume(Double(2 * turned)))
@@ -39,7 +39,7 @@ extension SessionDirector {
         }
     }
 
-    /// False when the key means nothing to the list, or there is none.
+    /// Passes a key to the open panel. Returns false if it is not used.
     func pressInPanel(_ key: String) -> Bool {
         if let desk, desk.isOpen {
             guard desk.press(key) else { return false }
@@ -66,7 +66,7 @@ extension SessionDirector {
         showPanel()
     }
 
-    /// Opens a list, or closes it when it is open.
+    /// Opens a list, or closes it if it is open.
     func toggleChoice(_ subject: ChoiceList.Subject) {
         let isOpen = choice?.subject == subject
         closePanel()
@@ -77,7 +77,7 @@ extension SessionDirector {
         showPanel()
     }
 
-    /// Keeps an open list true: another film may have other tracks.
+    /// Updates an open list or page: another film can have other tracks.
     func refreshChoice() {
         if page?.subject == .statistics, statisticsDue <= .now {
             page = statistics

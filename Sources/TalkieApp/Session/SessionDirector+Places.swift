@@ -2,17 +2,17 @@ internal import MediaCore
 internal import Playback
 internal import Storage
 
-// Where films were stopped on other evenings, and where this one is.
+// Stored playback positions, for resuming.
 extension SessionDirector {
-    /// The shortest stretch behind the start, and before the end, of which it is worth being remembered.
+    /// Positions closer than this to the start or end are not stored.
     private static let shortest = MediaTime(value: 1, timescale: 1)
 
-    /// Whether films go on where they were stopped. Who says where to begin does not want that.
+    /// Whether films resume; a given start position disables it.
     private var resumes: Bool { arguments.resumesPlayback && arguments.options.start == nil }
 
     private var store: FilmPlaces { FilmPlaces(stage.stateFolder) }
 
-    /// Reads what is kept, and begins a list with the film of it that was stopped last, as mpv does.
+    /// Reads the stored positions and selects the film of the playlist that was stopped last, as mpv does.
     func recallPlaces() {
         guard resumes else { return }
         let (entries, note) = store.read()
@@ -26,13 +26,13 @@ extension SessionDirector {
         if let newest { _ = queue.step(by: newest.index) }
     }
 
-    /// Where a film goes on; nil is its start.
+    /// Returns the stored position of a film; nil: its start.
     func place(of item: PlaylistLoader.Item) -> MediaTime? {
         guard !places.isEmpty else { return nil }
         return FilmKey(item.address).flatMap { places[$0] }
     }
 
-    /// A film that goes on in its middle has been opened: people are told, and how to begin at its start.
+    /// Reports that a film resumes, and how to start it from the beginning.
     func tellOfPlace() {
         guard let place = place(of: queue.current) else { return }
         show("Continued at \(place.shortClock)\n" + StatusText.film(stage.player.state), for: .seconds(3))
@@ -42,25 +42,25 @@ extension SessionDirector {
         )
     }
 
-    /// The session ends because a person wants that: the film's place is kept, or, as in mpv, forgotten.
+    /// Quits at the user's request: the position is stored or, as in mpv, removed.
     func quit(keepingPlace keeps: Bool) {
         if keeps { keepPlace() } else { forgetPlace() }
         end(ExitStatus.done)
     }
 
-    /// Keeps where the film is.
+    /// Stores the position of the current film.
     func keepPlace() {
         let state = stage.player.state
         guard [.playing, .paused, .buffering].contains(state.phase), let film = FilmKey(queue.current.address) else {
             return
         }
-        // A live stream has no place to come back to.
+        // A live stream has no position to resume.
         guard let duration = state.duration, state.position >= Self.shortest, state.position <= duration - Self.shortest
         else { return forgetPlace() }
         attempt { () throws(StateError) in try store.keep(state.position, of: film) }
     }
 
-    /// The current film has been seen: it begins at its start the next time.
+    /// Removes the position of the current film after its end.
     func forgetPlace() {
         guard resumes, let film = FilmKey(queue.current.address), places.removeValue(forKey: film) != nil else {
             return

@@ -7,9 +7,9 @@ internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
-// Where the sound goes: the list a person chooses from, and what happens behind their back.
+// Outputs: the list, remembered outputs, and lost outputs.
 extension SessionDirector {
-    /// How long the sign in the corner stays that says where the sound goes.
+    /// How long the current outputs are displayed in the corner.
     private static let signDuration = Duration.seconds(3)
 
     func toggleRoutePicker() {
@@ -40,12 +40,12 @@ extension SessionDirector {
         }
     }
 
-    // MARK: Other evenings
+    // MARK: Remembered outputs
 
-    /// How long the offer of the likely place stays.
+    /// How long the offer of the likely output is displayed.
     private static let offerDuration = Duration.seconds(6)
 
-    /// When nothing was said about where the sound goes, other evenings are asked.
+    /// Determines the likely outputs from the history, if no output was given.
     func recallRoutes() {
         let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
         let folder = RouteHistory.folder(of: PrintableText.withoutCredentials(queue.current.address))
@@ -60,7 +60,7 @@ extension SessionDirector {
         if let likely { desk.expect(likely) }
     }
 
-    /// The likely place is there: it is offered or taken, once.
+    /// Offers or selects the likely outputs once they are available.
     private func offerLikely() {
         guard let desk, let routes = desk.likely else { return }
         let name = routes.map(\.name).joined(separator: ", ")
@@ -75,8 +75,8 @@ extension SessionDirector {
         }
     }
 
-    /// Remembers where the sound of this session went, if a film with sound has begun. Once it has ended, the player knows
-    /// nothing of it any more.
+    /// Stores the outputs of this session if a film with audio was played. Uses `lastHeard`, since the player's state
+    /// is reset at the end.
     func keepHabit() {
         guard let desk, arguments.routeMemory != .never, let lastHeard, !desk.ids.isEmpty else { return }
         let entry = RouteHistory.Entry(
@@ -84,20 +84,21 @@ extension SessionDirector {
         do throws(StateError) {
             if let note = try RouteHistory(stage.stateFolder).append(entry) { say(.warning, note) }
         } catch {
-            // Losing it costs a key press, so a disk that takes nothing is no news; a newer file is, once.
+            // Losing an entry costs one key press, so a write error is not reported; a file of a newer version is,
+            // once.
             if error.code == .newer, !hasRecalled { say(.warning, error.message) }
         }
     }
 
-    // MARK: Signs
+    // MARK: Display
 
-    /// Where the sound goes, in the corner for a moment.
+    /// Displays the current outputs in the corner.
     func sign() {
         guard let desk, stage.player.state.hasAudio else { return }
         stage.screen?.show(ScreenMessage("♪ \(desk.name)", for: Self.signDuration, at: .corner))
     }
 
-    /// `film – Talkie`; with the place where the sound goes when that is not this computer.
+    /// Returns `film – Talkie`, with the outputs' names unless it is this computer.
     func windowTitle(_ film: String) -> String {
         guard let desk, stage.player.state.hasAudio, !desk.ids.isEmpty, desk.ids != [stage.home.id] else {
             return "\(film) – Talkie"
@@ -105,19 +106,19 @@ extension SessionDirector {
         return "\(film) – \(desk.name) – Talkie"
     }
 
-    /// A further line for what is shown of the film: who decodes it.
+    /// An additional line for the progress display: the video decoder.
     var pictureLine: String {
         guard stage.player.state.hasVideo, let decoder = stage.player.videoDecoder else { return "" }
         return "\nPictures: \(decoder)"
     }
 
-    /// A further line for what is shown of the film.
+    /// An additional line for the progress display: the outputs.
     var soundLine: String {
         guard let desk, stage.player.state.hasAudio, !desk.name.isEmpty else { return "" }
         return "\nSound: \(desk.name)"
     }
 
-    /// Writes into the record who plays from here on, each once.
+    /// Records the current outputs, each once.
     func noteRoutes() {
         guard let group = stage.player.outputs else { return }
         for member in group.members {
@@ -127,7 +128,7 @@ extension SessionDirector {
         }
     }
 
-    /// A card's device was lost or replaced and the sound goes on at another one: a person should know where.
+    /// Reports that a sound card plays on another device or sink.
     func takeMove(of output: OutputID) {
         lostOutputs.removeAll { $0 == output }
         showSilence()
@@ -142,13 +143,13 @@ extension SessionDirector {
         tell("'\(name)' is gone. The sound goes on at '\(SoundCardProbe.title(of: device))'.")
     }
 
-    /// An output fell silent by itself or came back: a person should know why, and that it need not be helped.
+    /// Handles an output that fell silent or returned: reports it and applies the lost-route policy.
     func take(_ output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.player.outputs?.part(output) else { return }
         if !isLost {
             tell("'\(name)' is back.")
         } else if stage.player.outputs?.isUnopened != true {
-            // An output that never played is reported by the player, with the reason.
+            // The player reports outputs that never played, with the reason.
             tell(Sentences.joined("'\(name)' has fallen silent", reason))
         } else if hasLostScreen, stage.player.state.hasVideo {
             let failure = TalkieError(
@@ -162,7 +163,7 @@ extension SessionDirector {
             return lostOutputs.removeAll { $0 == output }
         }
         lostOutputs.append(output)
-        // Others still play it.
+        // Other outputs may still play.
         let playing = group.members.filter { member in
             !lostOutputs.contains { group.output(number: $0.index) === member }
         }
@@ -174,7 +175,7 @@ extension SessionDirector {
         }
     }
 
-    /// Who is silent that should play, in the corner of the picture for as long as that is so.
+    /// Displays the silent and unresponsive outputs in the corner as long as they remain so.
     func showSilence() {
         guard let group = stage.player.outputs else { return }
         let members = group.members

@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import Playback
 
-// A part of the film that is heard and seen again and again (mpv's A-B loop).
+// The A-B loop (as in mpv).
 extension SessionDirector {
-    /// Marks the beginning, then the end, then neither.
+    /// Sets the start, then the end, then clears both.
     func markSection() {
         let moment = FilmPosition.fromStart(stage.player.state.position)
         switch (settings.sectionStart, settings.sectionEnd) {
@@ -16,14 +16,14 @@ extension SessionDirector {
         let first = start.moment(in: stage.player.state.duration)?.clock ?? "?"
         guard let section else { return show("A-B loop: from \(first)") }
         show("A-B loop: \(section.start.clock) to \(section.end.clock)")
-        // The end is here: the first round is over.
+        // The current position is the end: the next iteration begins.
         if stage.player.state.phase == .playing { stage.player.seek(to: section.start, exact: true) }
     }
 
-    /// Tells the player, also of each film anew: a place may be a share of its length.
+    /// Passes the section to the player, for each film: positions can be percentages.
     func applySection() { stage.player.setRepeatedSection(section) }
 
-    /// In the right order, whichever was marked first.
+    /// The section in the right order; nil unless both ends are set.
     private var section: MediaTimeRange? {
         let duration = stage.player.state.duration
         guard let one = settings.sectionStart?.moment(in: duration),

@@ -9,27 +9,27 @@ internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
-/// Runs a session: turns keys into commands, plays the list, tells people what happens. One thread, "session".
+/// Runs a session on the thread `session`: executes keys, plays the playlist, and informs the user.
 ///
-/// `@unchecked Sendable`: made by one thread, then used by the session's thread alone; `join` hands the result back.
+/// `@unchecked Sendable`: created by the main thread, then used only by the session thread until `join`.
 final class SessionDirector: @unchecked Sendable {
-    /// What the director directs.
+    /// The objects a session controls.
     struct Stage: Sendable {
         var player: Player
-        /// Nil without a picture.
+        /// Nil without video.
         var screen: ScreenControl?
         var terminal: Terminal
         var keys: TerminalKeys?
         var distributor: EventDistributor
         var route: (any AudioOutput)?
-        /// Makes the outputs of places that are chosen later, and the places that play at the start.
+        /// Creates the outputs of places, also of later choices. `routes` are the places at the start.
         var registry = OutputRegistry([])
         var routes: [OutputPlace] = []
-        /// What plays when everything else is lost.
+        /// The place to use when everything else is lost.
         var home = SoundCardProvider().thisComputer
-        /// Where other evenings are kept.
+        /// The folder of stored positions and remembered outputs.
         var stateFolder = StateFolder.standard()
-        /// Where everything is written that is said.
+        /// The log file; nil: none.
         var log: LogFile?
     }
 
@@ -39,64 +39,68 @@ final class SessionDirector: @unchecked Sendable {
     var queue: PlayQueue
     var toCome = FilmsToCome()
     var settings: SessionSettings
-    /// One film was named, and nothing else: what follows it is offered.
+    /// Whether the next episode is offered: only for a single film without repetition.
     let offersNext: Bool
-    /// The next episode, and whether people were told of it.
+    /// The next episode, and whether it was offered.
     var offered: (item: PlaylistLoader.Item, isTold: Bool)?
-    /// Where films go on that were stopped on other evenings.
+    /// The stored positions for resuming.
     var places: [FilmKey: MediaTime] = [:]
-    /// Commands to open a film whose beginning the player has not reported yet; what it reports until then is about
-    /// the film before.
+    /// The number of `open` commands whose phase `opening` has not been reported; events until then concern the
+    /// previous film.
     private var opensUnderWay = 0
-    /// The exit status, once the session is over.
+    /// The exit status, once the session has ended.
     private var result: Int32?
-    /// The status of the first thing that failed; the exit status when the list is over.
+    /// The exit status of the first failure, used at the end of the playlist.
     var firstFailure: Int32?
-    /// Since a film played.
+    /// The number of failures since a film played.
     var failuresInRow = 0
     var isScreenAttached = false
-    /// There is no window, and there will be none.
+    /// Whether the window could not be opened or was lost.
     var hasLostScreen = false
     var hasShownPicture = false
-    /// When the list is tried again of which nothing could be played.
+    /// When the unplayable playlist is retried.
     var nextAttempt: HostInstant?
-    /// It was told that the list waits: what fails until a film plays is no news.
+    /// Whether waiting was reported; further failures are silent until a film plays.
     var isWaitingForFilms = false
     private var halt: (deadline: HostInstant, resumes: Bool)?
     private var showsNextJump = false
+    /// Used by the main thread only.
     private var thread: WorkerThread?
     var bar = BarVisibility()
-    /// The list of tracks, chapters or speeds that is open over the film.
+    /// The open list of tracks, chapters or speeds.
     var choice: ChoiceList?
-    /// Statistics or keys, where no list is open.
+    /// The open page; nil while a list is open.
     var page: InfoPage?
-    /// When the page of statistics is updated next.
+    /// When the statistics page is next updated.
     var statisticsDue = HostInstant.now
-    /// Nil without sound.
+    /// The outputs; nil without audio.
     let desk: RouteController?
-    /// Outputs that the record knows by name.
+    /// The numbers of recorded outputs.
     var notedRoutes: Set<Int> = []
-    /// What the record knows of calibrations, by the output's number.
+    /// The recorded corrections by output number.
     var notedCorrections: [Int: Duration] = [:]
-    /// What stays over the picture: which outputs are silent; and the last one shown, with why the film waits in its place.
+    /// The permanent message about silent outputs. `shownMark` is the displayed one, which can be the reason for
+    /// buffering.
     var outputMark: String?
     private var shownMark: String?
-    /// Outputs that fell silent by themselves.
+    /// Outputs that fell silent.
     var lostOutputs: [OutputID] = []
-    /// Other evenings were asked, and the likely place was offered.
+    /// Whether the history was read; `hasOffered`: whether the likely output was offered.
     var hasRecalled = false
-    /// The film with sound that began last: where it lies, and how long it is.
+    /// The folder hash and duration of the last film with audio.
     var lastHeard: (folder: UInt64, minutes: Int?)?
     var hasOffered = false
 
-    /// How often the status line is written anew: a person cannot read faster.
+    /// The update interval of the status line.
     private static let statusInterval = Duration.milliseconds(200)
-    /// A list of thousands that are all gone is told in a few sentences.
+    /// The maximum number of failures reported individually.
     static let mostFailuresTold = 10
-    /// How long a halt waits for the sound to stop.
+    /// How long SIGTSTP waits for the audio to stop.
     private static let haltPatience = Duration.milliseconds(500)
 
-    /// - Parameter items: at least one.
+    /// Creates a director; `start` runs it.
+    ///
+    /// - Parameter items: At least one item.
     init(stage: Stage, arguments: PlayArguments, items: [PlaylistLoader.Item], mailbox: SessionMailbox) {
         self.stage = stage
         self.arguments = arguments
@@ -113,22 +117,22 @@ final class SessionDirector: @unchecked Sendable {
         }
     }
 
-    /// Tells what was left out of the list; before `start`.
+    /// Reports items missing from the playlist; called before `start`.
     func tell(leftOut failures: [TalkieError], warnings: [String]) {
         for failure in failures { tell(failure) }
         for warning in warnings { say(.warning, warning) }
     }
 
-    /// Opens the first film and takes charge.
+    /// Starts the thread and opens the first film.
     func start() throws(ExhaustionError) { thread = try WorkerThread.start(name: "session") { [self] in run() } }
 
-    /// Waits for the end and returns the exit status. What failed has been told.
+    /// Joins the thread. Returns the exit status; errors have been printed.
     func join() -> Int32 {
         thread?.join()
         return result ?? ExitStatus.failed
     }
 
-    /// What came too late for the session: a record that broke off with its last line.
+    /// Reports what arrived after the end, such as a failed recording. Called by the main thread after `join`.
     func tellRest() {
         tellOfMoreFailures()
         for case .remark(let level, let text) in mailbox.take(until: .now) { say(level, text) }
@@ -165,7 +169,7 @@ final class SessionDirector: @unchecked Sendable {
             return .now.advanced(by: Self.statusInterval)
         }
         let phase = stage.player.state.phase
-        // How much has been collected is shown on the picture, too.
+        // The buffering progress is displayed.
         if phase == .buffering { return .now.advanced(by: Self.statusInterval) }
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, phase == .playing else {
             return offerDue ?? .now.advanced(by: .seconds(3600))
@@ -213,7 +217,7 @@ final class SessionDirector: @unchecked Sendable {
         stage.player.open(queue.current.address, at: place(of: queue.current))
     }
 
-    /// Another film because a person wants it.
+    /// Opens another film at the user's request.
     func step(by distance: Int) {
         guard queue.step(by: distance) || (distance == 1 && takeOffer() && queue.step(by: distance)) else {
             return show(distance > 0 ? "This is the last film" : "This is the first film")
@@ -240,7 +244,7 @@ final class SessionDirector: @unchecked Sendable {
             stage.distributor.note(.loop(at: moment, origin: stage.player.state.lineOffset))
         case .failed(let item, let failure):
             guard opensUnderWay == 0, !toCome.hasForgotten(item) else { return }
-            // One that never was to come is the film that was opened.
+            // An item that was not upcoming is the film that was opened.
             let isToCome = toCome.failed(item, behind: queue)
             tell(failure)
             if isToCome { announceFilms() }
@@ -250,7 +254,7 @@ final class SessionDirector: @unchecked Sendable {
             show(StatusText.place(stage.player.state))
         case .incomplete(_, let failure): if opensUnderWay == 0 { tell(failure.error) }
         case .outputProblem(let problem):
-            // That one has fallen silent comes with its event, and with what is done about it.
+            // Silent outputs are handled with their own event.
             if problem.kind != .silent { say(.warning, problem.error.message) }
             showSilence()
         case .outputRecovered(let problem):
@@ -280,7 +284,7 @@ final class SessionDirector: @unchecked Sendable {
             goOn()
         case .failed:
             let state = stage.player.state
-            // The player was about to begin a film that is not to come any more.
+            // The failed film was removed from the upcoming ones.
             if let item = state.current, toCome.hasForgotten(item) { return goOn() }
             fail(
                 state.failure
@@ -296,7 +300,7 @@ final class SessionDirector: @unchecked Sendable {
         calibrate(screen: status.display, mode: LatencyProfile.Key.mode(status))
     }
 
-    /// The current film cannot be played: that is told, and the list goes on.
+    /// Reports that the current film cannot be played, and continues with the playlist.
     private func fail(_ failure: TalkieError) {
         tell(failure)
         goOn()
@@ -309,7 +313,7 @@ final class SessionDirector: @unchecked Sendable {
         if failuresInRow <= Self.mostFailuresTold { say(.error, failure.message) }
     }
 
-    // MARK: The window
+    // MARK: Window
 
     private func take(_ input: ScreenInput) {
         switch input {
@@ -327,7 +331,7 @@ final class SessionDirector: @unchecked Sendable {
         case .notice(let text): say(.warning, text)
         case .lost(let error): lose(error)
         case .visible, .resized, .fullScreen: noteScreen()
-        // Told to those who follow displays.
+        // Only for clients that follow displays.
         case .displays, .away, .back, .remade: break
         }
     }
@@ -335,7 +339,7 @@ final class SessionDirector: @unchecked Sendable {
     private func lose(_ error: OutputError) {
         hasLostScreen = true
         let hasSound = stage.player.state.hasAudio && stage.player.outputs?.isUnopened != true
-        // A screen that was asked for is the user's will; and without sound nothing would be left.
+        // A requested screen is mandatory; and without audio nothing would be left to play.
         if (arguments.screen != nil && !hasShownPicture) || !hasSound {
             let failure = TalkieError(
                 error.code == .notPermitted ? .notPermitted : .unavailable,
@@ -350,21 +354,21 @@ final class SessionDirector: @unchecked Sendable {
         }
     }
 
-    // MARK: Halting
+    // MARK: Suspension
 
     private func haltIfReady() {
         guard let halt, stage.player.state.phase == .paused || halt.deadline <= .now else { return }
         self.halt = nil
         stage.keys?.suspend()
         stage.terminal.leaveStatus()
-        // Sent to this thread, so that it does not run on past this line before the whole process has stopped.
+        // Sent to this thread, so that it does not continue beyond this line before the process has stopped.
         pthread_kill(pthread_self(), SIGSTOP)
-        // Somebody let us go on.
+        // Resumed by SIGCONT.
         stage.keys?.resume()
         if halt.resumes { stage.player.play() }
     }
 
-    // MARK: Telling
+    // MARK: Messages
 
     func say(_ level: LogLevel, _ text: String) {
         stage.log?.write(level, text)
@@ -372,7 +376,7 @@ final class SessionDirector: @unchecked Sendable {
         if level <= limit { stage.terminal.say("talkie: " + PrintableText.sentence(text)) }
     }
 
-    /// On the picture.
+    /// Displays text over the video.
     func show(_ text: String, for duration: Duration = .milliseconds(1500)) {
         stage.log?.write(
             .debug, "over the film: " + text.split(separator: "\n").joined(separator: " / "))
@@ -397,7 +401,7 @@ final class SessionDirector: @unchecked Sendable {
         say(.warning, text)
     }
 
-    /// Shows over the picture why the film waits for its source, and otherwise which outputs are silent.
+    /// Displays the reason for buffering, otherwise the silent outputs.
     func refreshMark() {
         let state = stage.player.state
         let mark = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
@@ -406,10 +410,10 @@ final class SessionDirector: @unchecked Sendable {
         stage.screen?.show(mark: mark)
     }
 
-    /// The position is shown where the jump that was asked for leads.
+    /// Displays the position at the target of the requested seek.
     func showJump() { showsNextJump = true }
 
-    /// The player's state with what is measured where sound and pictures leave the program.
+    /// The player's state with the values measured at the outputs.
     var measuredState: PlayerState {
         var state = stage.player.state
         let statistics = stage.distributor.statistics
@@ -428,7 +432,7 @@ final class SessionDirector: @unchecked Sendable {
 }
 
 extension ScreenControl.Status {
-    /// For the record: how pictures are paced and how they reach the glass.
+    /// The pacing and presentation, for the record.
     fileprivate var summary: String {
         let pace =
             switch refresh {

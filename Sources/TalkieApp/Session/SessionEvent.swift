@@ -4,32 +4,32 @@ internal import Playback
 internal import Routing
 internal import SyncRendering
 
-/// Something that the session must act on, from whatever thread noticed it.
+/// An event for the session, posted from any thread.
 enum SessionEvent: Sendable {
     case player(PlayerNews)
     case screen(ScreenInput)
     /// A key pressed in the terminal.
     case terminalKey(String)
     case request(SignalWatch.Request)
-    /// An output fell silent or came back.
+    /// An output fell silent or returned.
     case output(OutputID, isLost: Bool)
-    /// A sound card plays on another device than before, or on its own again.
+    /// A sound card plays on another device, or on its own again.
     case outputMoved(OutputID)
-    /// A card is heard at another sink of the sound server, or it has become known at which.
+    /// The sink of a card has changed or become known.
     case sinkChanged
-    /// A speaker has lost the clock, or has it again, or its clock is doubted.
+    /// The state of a speaker's clock has changed.
     case clock(OutputID, SpeakerClockState)
-    /// Where the sound goes, or could go.
+    /// The available or current outputs have changed.
     case route(RouteController.News)
-    /// A page turned out to be a list: what is behind its first film.
+    /// A page is a playlist: its items after the first one.
     case listed(page: String, [PlaylistLoader.Item])
-    /// For a person to read.
+    /// A message for the user.
     case remark(LogLevel, String)
-    /// For a person to read, on the picture too.
+    /// A message for the user, also displayed over the video.
     case done(String)
 }
 
-/// Events on their way to the session's thread. What comes while a thousand wait is a key held down, and is dropped.
+/// The event queue of the session thread. Key events are dropped while a thousand are queued: a key is held.
 typealias SessionMailbox = Mailbox<SessionEvent>
 
 extension Mailbox where Event == SessionEvent {

@@ -2,11 +2,12 @@ internal import MediaCore
 internal import Playback
 internal import SyncRendering
 
-/// What a person has set so far. The player knows it a moment later; two quick presses of a key must add up.
+/// The settings changed by the user. Kept here because the player applies them later, and two quick key presses must
+/// add up.
 struct SessionSettings {
     var isMuted: Bool
     var isNight: Bool
-    /// Decibels.
+    /// In decibels.
     var dialogueLift: Double
     var speed: Double
     var audioDelay: Duration
@@ -16,7 +17,7 @@ struct SessionSettings {
     var loop: PlayerOptions.Loop
     var deinterlacing: Deinterlacing
     var view = PictureView()
-    /// What is repeated, when there are both.
+    /// The start and the end of the A-B loop.
     var sectionStart: FilmPosition?
     var sectionEnd: FilmPosition?
 
@@ -36,11 +37,11 @@ struct SessionSettings {
     mutating func multiplySpeed(by factor: Double) {
         let range = PlayerOptions.speedRange
         speed = max(range.lowerBound, min(range.upperBound, speed * factor))
-        // Ten steps up and ten down lead back to exactly one.
+        // Ten steps up and ten down restore exactly 1.
         if abs(speed - 1) < 0.001 { speed = 1 }
     }
 
-    /// 3 dB is heard as a step; 9 dB is where the rest of a film gets lost.
+    /// Steps of 3 dB, which are audible, up to 9 dB, above which other audio is masked.
     mutating func cycleDialogueLift() {
         dialogueLift = dialogueLift >= 9 ? 0 : (dialogueLift / 3).rounded(.down) * 3 + 3
     }
@@ -55,7 +56,7 @@ struct SessionSettings {
         subtitleDelay = max(.zero - limit, min(limit, subtitleDelay + step))
     }
 
-    /// From those that say so to all, to none.
+    /// Cycles from `auto` to `yes` to `no`.
     mutating func cycleDeinterlacing() {
         switch deinterlacing {
         case .auto: deinterlacing = .yes

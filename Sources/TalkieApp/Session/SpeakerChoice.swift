@@ -1,13 +1,14 @@
 internal import AirPlay
 package import MediaCore
 
-/// Where sound should go, as named by a person.
+/// An output named by the user.
 package enum SpeakerChoice: Sendable, Hashable {
     /// This computer's sound card.
     case local
     /// A speaker's name, its identifier, or its address as `airplay://HOST[:PORT]`.
     case named(String)
 
+    /// Parses an output.
     package init(parsing text: String) throws(ValueError) {
         if text.isEmpty { throw ValueError("a speaker is a name, an ID, airplay://HOST[:PORT] or local") }
         do {
@@ -17,7 +18,7 @@ package enum SpeakerChoice: Sendable, Hashable {
         }
     }
 
-    /// As the providers of outputs understand it.
+    /// The name for the output providers.
     package var name: String {
         switch self {
         case .local: "local"

@@ -3,13 +3,13 @@ internal import MediaCore
 internal import Playback
 internal import SyncRendering
 
-/// The rows of the page of statistics.
+/// The rows of the statistics page.
 struct StatisticsPage {
-    /// With offset, dropped frames and underruns as they are known now.
+    /// The player's state with current offset, dropped frames and underruns.
     var state: PlayerState
     /// The file or address, without credentials.
     var address: String
-    /// The codec of the video and what decodes it.
+    /// The video codec and its decoder.
     var decoder: String?
     var screen: ScreenControl.Status?
     var outputs: OutputGroup?

@@ -3,7 +3,7 @@ internal import MediaCore
 package import Profiles
 
 extension LatencyProfile {
-    /// Adds to each speaker of a list what was measured with it.
+    /// Returns the listings with the calibrations of each speaker added.
     package static func shown(in listings: [SpeakerListing], _ profiles: [LatencyProfile]) -> [SpeakerListing] {
         guard !profiles.isEmpty else { return listings }
         return listings.map { listing in

@@ -2,17 +2,16 @@ internal import AirPlay
 internal import MediaCore
 internal import Storage
 
-/// What speakers in software with a PIN keep on this computer, one file each in `receivers/`, named by the speaker's name.
+/// The persistent state of software speakers with a PIN, one file each in `receivers/`, named by the speaker's name.
 ///
-/// A file that is damaged is set aside and the speaker is a new one; one that a newer Talkie wrote is left alone, and the
-/// speaker is a new one for this run.
-/// Methods block on the disk.
+/// A damaged file is moved aside and the speaker starts without state. A file of a newer version is left unchanged and
+/// the speaker has no state in this process. Methods block on the disk.
 package struct SoftwareSpeakerStore: Sendable {
-    /// The key of a speaker, and the senders that it knows.
+    /// The key of a speaker, and its paired senders.
     package struct Content: Hashable, Sendable {
-        /// 32 bytes; a secret.
+        /// 32 bytes; secret.
         package var seed: [UInt8]
-        /// Name and key (32 bytes) of each sender, the one paired longest ago first.
+        /// Name and key (32 bytes) of each sender, oldest pairing first.
         package var senders: [Sender]
 
         package init(seed: [UInt8], senders: [Sender]) {
@@ -21,6 +20,7 @@ package struct SoftwareSpeakerStore: Sendable {
         }
     }
 
+    /// A paired sender.
     package struct Sender: Hashable, Sendable {
         package var name: [UInt8]
         package var key: [UInt8]
@@ -37,7 +37,9 @@ package struct SoftwareSpeakerStore: Sendable {
     private let folder: StateFolder
     private let file: String
 
-    /// - Parameter name: the speaker's, 1 to 63 bytes.
+    /// Creates a store.
+    ///
+    /// - Parameter name: The speaker's name, 1 to 63 bytes.
     package init(name: String) { self.init(name: name, folder: .standard()) }
 
     init(name: String, folder: StateFolder) {
@@ -45,9 +47,9 @@ package struct SoftwareSpeakerStore: Sendable {
         file = "receivers/" + Self.text(Array(name.utf8))
     }
 
-    /// What is kept.
+    /// Reads the state.
     ///
-    /// - Returns: nil when there is nothing that can be read, with a sentence for the user when there was something.
+    /// - Returns: Nil if there is none or the file is unusable; then with a sentence for the user.
     package func read() -> (content: Content?, note: String?) {
         do {
             switch try folder.readRecord(file, kind: Self.kind, version: Self.version) {
@@ -73,14 +75,14 @@ package struct SoftwareSpeakerStore: Sendable {
         return Content(seed: seed, senders: senders)
     }
 
-    /// Keeps it in the place of what was kept.
+    /// Replaces the state.
     ///
-    /// - Returns: a sentence when that cannot be done.
+    /// - Returns: A sentence for the user if it cannot be stored.
     package func write(_ content: Content) -> String? {
         do throws(StateError) {
             var senders = content.senders[...]
             var record = Self.record(content.seed, senders)
-            // Names may be long, and a file has a limit: those paired longest ago give way.
+            // The file size is limited and names can be long: the oldest pairings are dropped.
             while record.encoded().count > StateFolder.fileLimit, !senders.isEmpty {
                 senders = senders.dropFirst()
                 record = Self.record(content.seed, senders)

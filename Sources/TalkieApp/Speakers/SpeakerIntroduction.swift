@@ -2,20 +2,20 @@ package import MediaCore
 internal import Routing
 package import SyncRendering
 
-/// `talkie pair`: gets a speaker and this computer acquainted, or forgets what was kept for it.
+/// Implements `talkie pair`: pairs a speaker with this computer, or removes a pairing.
 package struct SpeakerIntroduction {
     private let registry: OutputRegistry
 
-    /// Every kind of speaker that the program knows.
+    /// Uses all kinds of speakers.
     package init() { self.init(OutputRegistry(SpeakerKinds.all(saying: .pairing))) }
 
     init(_ registry: OutputRegistry) { self.registry = registry }
 
-    /// Does it on the real network.
+    /// Pairs on the real network. Blocks on network, disk and user.
     ///
-    /// - Parameter ask: nil when nobody can be asked.
-    /// - Throws: 2 for words that make no sense, 69 when the speaker is not there, 77 when it refuses, 1 for answers
-    ///   that cannot be understood. Keys that the speaker has accepted are kept all the same.
+    /// - Parameter ask: Asks the user; nil: not interactive.
+    /// - Throws: `invalidArgument` for an invalid name, `unavailable` for a missing speaker, `notPermitted` if it
+    ///   refuses, `failed` for malformed responses. Keys that the speaker has accepted are stored in any case.
     package func run(_ name: String, _ wish: PairingWish, ask: PairingQuestion?) throws(TalkieError) -> PairingOutcome {
         if name == "local" {
             throw TalkieError(.invalidArgument, "local is this computer's own sound card; name a speaker")
@@ -27,7 +27,7 @@ package struct SpeakerIntroduction {
         }
     }
 
-    /// Who could not be asked sits at no terminal.
+    /// Returns the error with the remedy for a missing terminal.
     static func told(_ error: TalkieError) -> TalkieError {
         guard let remedy = error.remedy, remedy.action == .givePIN, let place = remedy.place else { return error }
         return TalkieError(

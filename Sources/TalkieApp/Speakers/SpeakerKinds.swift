@@ -1,11 +1,13 @@
 internal import AirPlay
 internal import SyncRendering
 
-/// The kinds of speakers that the program knows besides this computer's own sound: a new kind is one more line here.
+/// The output providers of the program besides the sound card. A new kind is added here.
 enum SpeakerKinds {
-    /// - Parameter phrases: how they say what can be done.
+    /// Creates the providers.
+    ///
+    /// - Parameter phrases: The wording of remedies.
     static func all(saying phrases: RemedyPhrases = .commands) -> [any OutputProvider] {
-        // It answers to every name, so it comes last.
+        // AirPlayProvider accepts every name, so it is last.
         [AirPlayProvider(saying: phrases)]
     }
 }

@@ -4,26 +4,26 @@ package import MediaCore
 internal import Profiles
 internal import Routing
 
-/// `talkie speakers`: the speakers that are on the network, once or as they come and go.
+/// Implements `talkie speakers`: lists the speakers on the network, once or continuously.
 package struct SpeakerScan {
-    /// How long a first look lasts at most. A daemon that has just been asked tells what it hears within a second.
+    /// The default timeout of a list. A running daemon reports what it knows within a second.
     package static let usualLimit: Duration = .seconds(3)
-    /// A daemon that is just starting is waited for.
+    /// Timeout for a daemon that is starting.
     private static let daemonPatience: Duration = .seconds(2)
 
-    /// For other programs: JSON (RFC 8259).
+    /// Whether to write JSON (RFC 8259).
     package var isJSON = false
-    /// Goes on, and tells every change, one line of JSON each.
+    /// Whether to continue and write every change; with JSON one line each.
     package var watches = false
-    /// Looks for so long, no matter what comes; nil ends with what is awake, or never when watching.
+    /// How long to browse; nil: until known speakers have been found, or without end when watching.
     package var limit: Duration?
 
     package init() {}
 
-    /// The longest look that can be asked for, a day.
+    /// The maximum of `limit`, a day.
     private static let longestLimit: Duration = .seconds(86_400)
 
-    /// Seconds, with decimals if need be.
+    /// Parses seconds, with decimals.
     package static func limit(parsing text: String) throws(ValueError) -> Duration {
         guard let billionths = DecimalNumber.billionths(text[...]), .nanoseconds(billionths) <= longestLimit else {
             throw ValueError("a time to look is a number of seconds up to 86400")
@@ -31,16 +31,16 @@ package struct SpeakerScan {
         return .nanoseconds(billionths)
     }
 
-    /// Looks around on the real network, until done or until a signal comes.
+    /// Browses the real network until done or until a signal.
     ///
     /// - Parameters:
-    ///   - write: takes the answer in parts; false when nobody reads it any more.
-    ///   - remark: takes a sentence for a person.
-    /// - Returns: the exit status.
-    /// - Throws: 69 when there is no daemon to ask.
+    ///   - write: Receives the output in parts; returns false if its reader is gone.
+    ///   - remark: Receives sentences for the user.
+    /// - Returns: The exit status.
+    /// - Throws: `unavailable` without a daemon.
     package func run(write: (String) -> Bool, remark: (String) -> Void) throws(TalkieError) -> Int32 {
         let interruption = Interruption()
-        // Before any other thread: all inherit the blocked signals.
+        // Called before any other thread is started: all threads inherit the blocked signals.
         let signals = try SignalWatch.begin { if case .end(let status) = $0 { interruption.raise(status: status) } }
         defer { signals.stop() }
         let knowledge = SpeakerKnowledge()
@@ -127,7 +127,7 @@ package struct SpeakerScan {
 
     private static func first(_ remedy: Remedy) -> String { remedy.command ?? remedy.advice }
 
-    /// What the list does not say.
+    /// Returns a sentence about the reliability of the list; nil: none.
     private static func note(_ snapshot: SpeakerBrowser.Snapshot) -> String? {
         if case .unavailable(let error) = snapshot.availability { return error.message }
         if snapshot.refusals > 0 {

@@ -1,26 +1,28 @@
 internal import Glibc
 internal import MediaCore
 
-/// What a session says, of every level and with the time since its beginning, in a file for its owner alone. Any thread; a line is
-/// written at once.
+/// A file with all messages of a session, with time and level, readable only by its owner. Any thread; lines are
+/// written immediately.
 ///
 ///     talkie 0.1.0 log
 ///     [    12.345][warning] 'Kitchen' has fallen silent.
 final class LogFile: Sendable {
-    /// More than an evening says; then the log ends with a line that says so.
+    /// The maximum size; then the log ends with a line that says so.
     static let mostBytes = 16 << 20
 
     private let start = HostInstant.now
-    /// The descriptor, or -1; and how much was written.
+    /// The descriptor, -1 after a failure, and the number of bytes written. Guarded by its lock.
     private let state: Lock<(descriptor: Int32, bytes: Int)>
 
-    /// - Throws: status 2 when that would destroy a file that is no log, 1 when it cannot be written.
+    /// Creates or replaces a log file.
+    ///
+    /// - Throws: `invalidArgument` if an existing file is no log, `failed` if it cannot be written.
     init(creating path: String) throws(TalkieError) {
         if Self.isSomethingElse(path) {
             throw TalkieError(
                 .invalidArgument, "--log-file would write over '\(path)', which is no log of Talkie; name another file")
         }
-        // A pipe that nobody reads holds nobody up.
+        // O_NONBLOCK: a pipe without a reader must not block.
         let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw TalkieError(
@@ -40,7 +42,7 @@ final class LogFile: Sendable {
 
     private static let head = "talkie "
 
-    /// Whether something lies there that is no log, and no device or pipe.
+    /// Whether a regular file exists that is no log.
     private static func isSomethingElse(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return false }
@@ -66,7 +68,7 @@ final class LogFile: Sendable {
                     Glibc.write(state.descriptor, $0.baseAddress! + offset, $0.count - offset)
                 }
                 if count < 0 && errno == EINTR { continue }
-                // A full disk, or a reader that is gone: the film matters more.
+                // The disk is full or the reader is gone: logging stops, playback continues.
                 guard count > 0 else { break }
                 offset += count
             }

@@ -4,7 +4,7 @@ package import MediaCore
 internal import Telemetry
 
 extension Remedy {
-    /// The command that does it; nil where none does.
+    /// The command that performs the action; nil if there is none.
     var command: String? {
         let place = place.map { " " + ShellWord.quoted($0) } ?? ""
         return switch action {
@@ -17,7 +17,7 @@ extension Remedy {
         }
     }
 
-    /// As an error says it; nil for what this program has no words of its own for.
+    /// The remedy in an error message; nil: no specific wording.
     package var phrase: String? {
         guard let command else { return nil }
         return switch action {
@@ -35,7 +35,7 @@ extension Remedy {
 }
 
 extension RemedyPhrases {
-    /// While something is being paired: the command is the one that runs.
+    /// The wording of the pairing command, which is already running.
     static let pairing = RemedyPhrases(inErrors: { remedy in
         guard remedy.action == .givePassword, remedy.place != nil else { return remedy.phrase }
         return remedy.command.map { "give it with '\($0)'" }

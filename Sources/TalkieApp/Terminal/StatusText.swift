@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import Playback
 
-/// The status line's words for what a player shows of itself, and what it says over the picture.
+/// The texts of the status line and of messages over the video.
 enum StatusText {
-    /// The line that fits: fields are left out from the right when the terminal is narrow.
+    /// Returns the status line; fields are dropped from the right on a narrow terminal.
     static func line(_ state: PlayerState, columns: Int) -> String {
         var fields: [String] = []
         switch state.phase {
@@ -29,7 +29,7 @@ enum StatusText {
         return line
     }
 
-    /// `00:01:02 / 01:02:03 (2%)`.
+    /// Returns `00:01:02 / 01:02:03 (2%)`.
     static func position(_ state: PlayerState) -> String {
         let now = state.position.clock
         guard let duration = state.duration, duration > .zero else { return now }
@@ -37,7 +37,7 @@ enum StatusText {
         return "\(now) / \(duration.clock) (\(Int(share))%)"
     }
 
-    /// The position, and under it the chapter: `(2/5) The storm`.
+    /// Returns the position, and below it the chapter: `(2/5) The storm`.
     static func place(_ state: PlayerState) -> String {
         guard let index = state.chapters.index(at: state.position) else { return position(state) }
         let number = "(\(index + 1)/\(state.chapters.count))"
@@ -45,13 +45,13 @@ enum StatusText {
         return position(state) + "\n" + words.joined(separator: " ")
     }
 
-    /// Title, artist and album, a line each.
+    /// Returns title, artist and album, one per line.
     static func recording(_ state: PlayerState, title: String) -> String {
         [title, state.artist, state.album].compactMap { $0.map(PrintableText.of) }.filter { !$0.isEmpty }
             .joined(separator: "\n")
     }
 
-    /// What plays, where it is, and which of its sound tracks is heard.
+    /// Returns title, position, and the current audio and subtitle tracks.
     static func film(_ state: PlayerState) -> String {
         var lines = [recording(state, title: state.title), place(state)]
         if let track = state.audioTrack, state.audioTracks.count > 1 {
@@ -65,7 +65,7 @@ enum StatusText {
         return lines.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
-    /// With what the sign means, because players differ.
+    /// Returns the offset with the meaning of its sign, since players differ.
     private static func offset(_ offset: Duration?) -> String {
         guard let offset else { return "?" }
         let text = Decimals.signed(offset.inMilliseconds, 1)
@@ -73,12 +73,12 @@ enum StatusText {
         return text + (text.hasPrefix("-") ? " ms (sound early)" : " ms (sound late)")
     }
 
-    /// `Subtitle delay: +100 ms`.
+    /// Returns `Subtitle delay: +100 ms`.
     static func subtitleDelay(_ delay: Duration) -> String {
         "Subtitle delay: \(Decimals.signed(delay.inMilliseconds, 0)) ms"
     }
 
-    /// `Audio delay: +100 ms`.
+    /// Returns `Audio delay: +100 ms`.
     static func audioDelay(_ delay: Duration) -> String {
         "Audio delay: \(Decimals.signed(delay.inMilliseconds, 0)) ms"
     }

@@ -2,26 +2,29 @@ internal import CShim
 internal import Glibc
 internal import MediaCore
 
-/// Where a person reads what the program says: lines that stay, and below them one status line that is written over.
+/// Writes messages to the terminal: permanent lines, and a status line below that is overwritten.
 ///
-/// Any thread. Where nothing is read (a halted terminal, a full pipe), lines are dropped and counted; the first of them costs its
-/// caller `timeout`.
+/// Callable from any thread. If the terminal is not read (stopped, or a full pipe), lines are dropped and counted. The
+/// first dropped line blocks its caller for `timeout`.
 package final class Terminal: Sendable {
     private let descriptor: Int32
-    /// Whether a status line makes sense here: somebody looks, and the cursor can be moved.
+    /// Whether a status line is possible: output is an interactive terminal with cursor movement.
     package let showsStatus: Bool
+    /// Guarded by the lock `state`.
     private struct State {
         var status = ""
         var isShown = false
-        /// Lines that were dropped since the last one that was written.
+        /// The number of lines dropped since the last one written.
         var dropped = 0
     }
     private let state = Lock(State())
     private static let timeout = Duration.milliseconds(100)
 
+    /// Creates a terminal.
+    ///
     /// - Parameters:
-    ///   - descriptor: where everything goes; standard error, so that results on standard output stay clean.
-    ///   - showsStatus: nil finds out: both standard streams are terminals and not dumb ones.
+    ///   - descriptor: The output; standard error, to keep results on standard output clean.
+    ///   - showsStatus: Nil: true if both standard streams are terminals and not dumb.
     package init(descriptor: Int32 = 2, showsStatus: Bool? = nil) {
         self.descriptor = descriptor
         self.showsStatus = showsStatus ?? Self.canShowStatus
@@ -32,13 +35,13 @@ package final class Terminal: Sendable {
         return strcmp(kind, "dumb") != 0 && kind.pointee != 0
     }
 
-    /// Columns of the terminal; 80 when it does not say.
+    /// The width of the terminal in columns; 80 if unknown.
     package var columns: Int {
         let columns = Int(cshim_terminal_columns(descriptor))
         return columns > 0 ? columns : 80
     }
 
-    /// Writes a line that stays.
+    /// Writes a permanent line.
     package func say(_ line: String) {
         state.withLock { state in
             let text = PrintableText.of(line)
@@ -47,19 +50,19 @@ package final class Terminal: Sendable {
         }
     }
 
-    /// Replaces the status line; nil takes it away. Nothing happens when it is as it was.
+    /// Replaces the status line if it has changed; nil removes it.
     package func show(status: String?) {
         guard showsStatus else { return }
         let text = PrintableText.of(status ?? "")
         state.withLock { state in
             guard text != state.status else { return }
-            // The last column stays free: writing there wraps on some terminals.
+            // The last column is unused: writing to it wraps on some terminals.
             write(Self.clear + PrintableText.truncated(text, to: columns - 1), &state)
             (state.status, state.isShown) = (text, !text.isEmpty)
         }
     }
 
-    /// Leaves the status line where it is and goes to the next one; what follows stands below.
+    /// Leaves the status line on the screen and moves to the next line.
     package func leaveStatus() {
         state.withLock { state in
             if state.isShown { write("\n", &state) }
@@ -76,7 +79,7 @@ package final class Terminal: Sendable {
             whole = "\ntalkie: \(state.dropped) lines are missing here, because they were not read in time.\n" + text
         }
         let bytes = Array(whole.utf8)
-        // After one timeout nothing waits until something was read.
+        // After a timeout later writes do not block until one succeeds.
         let written = TimedWrite.write(bytes, to: descriptor, timeout: state.dropped > 0 ? .zero : Self.timeout)
         state.dropped = written == bytes.count ? 0 : state.dropped + 1
     }

@@ -1,15 +1,14 @@
 internal import MediaCore
 
-/// Turns what a terminal sends into mpv's names of keys. Bytes from outside: unknown sequences are swallowed whole,
-/// and nothing grows.
+/// Parses terminal input into mpv's key names. Unknown sequences are discarded whole, and memory is bounded.
 ///
 /// Sequences are those of ECMA-48 with xterm's parameters ("XTerm Control Sequences", PC-style function keys).
 struct TerminalKeyParser {
     private var held: [UInt8] = []
     private static let longestSequence = 32
 
-    /// Whether a sequence has begun that may not be one: an ESC key looks like the start of every sequence. When
-    /// nothing follows within some tens of milliseconds, call `flush`.
+    /// Whether an incomplete sequence is held. It may be a single ESC key: call `flush` if nothing follows within some
+    /// tens of milliseconds.
     var isWaiting: Bool { !held.isEmpty }
 
     mutating func feed(_ bytes: some Sequence<UInt8>) -> [String] {
@@ -26,7 +25,7 @@ struct TerminalKeyParser {
         return keys
     }
 
-    /// Nothing followed: what is held is all there is.
+    /// Ends an incomplete sequence and returns its keys.
     mutating func flush() -> [String] {
         defer { held.removeAll(keepingCapacity: true) }
         switch held {
@@ -37,7 +36,7 @@ struct TerminalKeyParser {
         }
     }
 
-    /// The key that is held, empty when it has none; nil when more must come.
+    /// Returns the key of the held bytes, empty for an unknown sequence; nil if it is incomplete.
     private func match() -> String? {
         guard held[0] == 0x1B else { return plain(held) }
         guard held.count > 1 else { return nil }
@@ -47,7 +46,7 @@ struct TerminalKeyParser {
             guard held.count > 2 else { return nil }
             // Numeric keypad in application mode.
             return held[2] == UInt8(ascii: "M") ? "KP_ENTER" : Self.finals[held[2]] ?? ""
-        // ESC ESC [ … is Alt with a sequence; it is no key of ours.
+        // ESC ESC [ … is Alt with a sequence, which is not supported.
         case 0x1B: return "ESC"
         default:
             return plain(Array(held[1...])).map {
@@ -68,7 +67,7 @@ struct TerminalKeyParser {
         case 0xC2...0xF4:
             let wanted = bytes[0] < 0xE0 ? 2 : bytes[0] < 0xF0 ? 3 : 4
             if bytes.count < wanted { return nil }
-            // Controls and direction marks of two bytes and more are no keys either.
+            // Multi-byte control characters and direction marks are not keys.
             guard let text = String(validating: bytes, as: UTF8.self), PrintableText.of(text) == text else { return "" }
             return text
         default: return ""
@@ -81,7 +80,7 @@ struct TerminalKeyParser {
         // The Linux console's function keys: ESC [ [ A.
         if held[2] == UInt8(ascii: "[") { return held.count > 3 ? "" : nil }
         guard let final = held.last, (0x40...0x7E).contains(final) else {
-            // Parameters and intermediates; anything else breaks the sequence.
+            // Parameters and intermediates continue the sequence; other bytes end it.
             return (0x20...0x3F).contains(held[held.count - 1]) ? nil : ""
         }
         let parameters = String(decoding: held[2..<(held.count - 1)], as: UTF8.self).split(
@@ -90,7 +89,7 @@ struct TerminalKeyParser {
             final == UInt8(ascii: "~")
             ? parameters.first.flatMap { Int($0) }.flatMap { Self.numbers[$0] } : Self.finals[final]
         guard let name else { return "" }
-        // xterm sends one more than the sum of Shift 1, Alt 2 and Control 4.
+        // xterm sends one plus the sum of Shift 1, Alt 2 and Control 4.
         let code = parameters.count > 1 ? Int(parameters[1]) ?? 1 : 1
         let modifiers = (2...16).contains(code) ? code - 1 : 0
         return Self.withModifiers(

@@ -3,34 +3,38 @@ internal import Glibc
 package import MediaCore
 internal import Synchronization
 
-/// Reads keys from the terminal, one by one and without echo, on a thread of its own, and gives the terminal back as
-/// it was found: at `stop`, at exit(3), and when a fault kills the program.
+/// Reads single keys from the terminal without echo, on a separate thread.
 ///
-/// There is one terminal and so one of these at a time.
+/// The terminal's settings are restored at `stop`, at exit(3), and when a fault ends the process. Only one instance may
+/// exist at a time.
 package final class TerminalKeys: Sendable {
     private let descriptor: Int32
     private let handler: @Sendable (String) -> Void
     private let wake: PollableSignal
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
+    /// The running thread; nil before `start` and after `stop`.
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// How long the rest of a sequence may take before an ESC was the key of that name: slow links included, and still
-    /// too short to be felt.
+    /// How long an incomplete sequence is awaited before ESC counts as a key: enough for slow links, but not
+    /// noticeable.
     private static let sequencePatience = Duration.milliseconds(50)
-    /// How often a program in the background looks whether it is in front again.
+    /// Poll interval of a background process.
     private static let backgroundPatience = Duration.seconds(1)
 
-    /// - Parameter handler: called on the keys' thread with mpv's name of each key; must return at once.
-    /// - Throws: when the system gives no further descriptor.
+    /// Prepares reading.
+    ///
+    /// - Parameter handler: Called on the thread with mpv's name of each key; must not block.
+    /// - Throws: `ExhaustionError` without a descriptor.
     package init(descriptor: Int32 = 0, handler: @escaping @Sendable (String) -> Void) throws(ExhaustionError) {
         wake = try PollableSignal()
         self.descriptor = descriptor
         self.handler = handler
     }
 
-    /// Begins, if standard input is a terminal and this program is the one in front of it; false otherwise.
+    /// Starts reading. Returns false unless standard input is a terminal and this process is in the foreground.
     ///
-    /// - Throws: when the system gives no thread; the terminal is as it was.
+    /// - Throws: `ExhaustionError` without a thread; the terminal is unchanged.
     @discardableResult
     package func start() throws(ExhaustionError) -> Bool {
         guard isatty(descriptor) == 1, isInFront, cshim_terminal_open(descriptor) == 0 else { return false }
@@ -44,7 +48,7 @@ package final class TerminalKeys: Sendable {
         return true
     }
 
-    /// Ends the thread and gives the terminal back.
+    /// Joins the thread and restores the terminal.
     package func stop() {
         stopping.store(true, ordering: .relaxed)
         wake.raise()
@@ -55,10 +59,10 @@ package final class TerminalKeys: Sendable {
         cshim_terminal_restore()
     }
 
-    /// Gives the terminal back while the program is halted.
+    /// Restores the terminal while the process is stopped.
     package func suspend() { cshim_terminal_restore() }
 
-    /// Takes the terminal again after a halt, when the program is in front.
+    /// Sets up the terminal again after a stop, if the process is in the foreground.
     package func resume() {
         guard thread.withLock({ $0 != nil }) else { return }
         cshim_terminal_keywise()
@@ -71,7 +75,7 @@ package final class TerminalKeys: Sendable {
         var parser = TerminalKeyParser()
         var bytes = [UInt8](repeating: 0, count: 256)
         while !stopping.load(ordering: .relaxed) {
-            // Reading from the background would halt the program (SIGTTIN).
+            // Reading in the background would stop the process (SIGTTIN).
             guard isInFront else {
                 _ = wake.wait(until: .now.advanced(by: Self.backgroundPatience))
                 continue
@@ -84,7 +88,7 @@ package final class TerminalKeys: Sendable {
             if count > 0 {
                 parser.feed(bytes[..<count]).forEach(handler)
             } else if count == 0 || (errno != EINTR && errno != EAGAIN) {
-                // The terminal is gone; SIGHUP says the rest.
+                // The terminal is gone; SIGHUP follows.
                 return
             }
         }

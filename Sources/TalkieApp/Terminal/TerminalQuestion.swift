@@ -1,13 +1,13 @@
 internal import Glibc
 internal import MediaCore
 
-/// Asks the person at the terminal, whatever standard input and output are.
+/// Asks the user on the terminal, independent of standard input and output.
 package struct TerminalQuestion: ~Copyable {
-    /// Longer answers are cut.
+    /// The maximum length in bytes; the rest is dropped.
     private static let longestAnswer = 256
     private let descriptor: Int32
 
-    /// Nil when nobody sits at a terminal.
+    /// Opens the terminal. Nil without a controlling terminal.
     package init?() {
         descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
@@ -15,16 +15,16 @@ package struct TerminalQuestion: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Blocks until a line was typed; nil when the person gave up (Ctrl+D).
+    /// Blocks until a line was entered. Returns nil at end of input (Ctrl+D).
     ///
-    /// - Parameter isSecret: what is typed is not shown.
+    /// - Parameter isSecret: Whether echo is disabled.
     package borrowing func ask(_ question: String, isSecret: Bool = false) -> String? {
         var shown = termios()
         let hides = isSecret && tcgetattr(descriptor, &shown) == 0
         if hides {
             var hidden = shown
             hidden.c_lflag &= ~tcflag_t(ECHO)
-            // What was typed before the question is no answer to it.
+            // TCSAFLUSH discards input typed before the question.
             tcsetattr(descriptor, TCSAFLUSH, &hidden)
         }
         defer {

@@ -1,16 +1,18 @@
 internal import ArgumentParser
 
-/// mpv's ways to write a switch, for those of `talkie play`: `--fs`, `--fs=yes`, `--fs=no`, `--no-fs`. Of several about one the
-/// last counts.
+/// Normalizes mpv's spellings of flags for `talkie play`: `--fs`, `--fs=yes`, `--fs=no`, `--no-fs`. The last one of a
+/// flag applies.
 enum FlagWords {
-    /// Words for one and the same switch.
+    /// The names of one flag.
     private static let synonyms: [Set<String>] = [["--fs", "--fullscreen", "-fs"]]
 
-    /// - Parameter words: those behind `play`.
+    /// Returns the words with each flag as ArgumentParser expects it.
+    ///
+    /// - Parameter words: The words after `play`.
     static func settled(_ words: [String]) -> [String] {
         var settled: [String] = []
         for (index, word) in words.enumerated() {
-            // What follows is files.
+            // Only files follow.
             if word == "--" { return settled + words[index...] }
             switch meaning(of: word) {
             case .other: settled.append(word)
@@ -23,9 +25,9 @@ enum FlagWords {
         return settled
     }
 
-    /// Returns why the first switch with a value other than `yes` and `no` is refused; nil if there is none.
+    /// Returns the error message for the first flag with a value other than `yes` and `no`; nil if there is none.
     ///
-    /// - Parameter words: those after `play`.
+    /// - Parameter words: The words after `play`.
     static func objection(to words: [String]) -> String? {
         for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -39,7 +41,7 @@ enum FlagWords {
     private enum Meaning {
         case other
         case on(String)
-        /// As if it had not been written.
+        /// The flag is removed.
         case off(String)
     }
 
@@ -60,6 +62,6 @@ enum FlagWords {
         }
     }
 
-    /// Whether a word makes sense without a value.
+    /// Whether ArgumentParser accepts the word without a value.
     private static func isSwitch(_ word: String) -> Bool { (try? PlayCommand.parse(["film", word])) != nil }
 }

@@ -3,29 +3,31 @@ internal import MediaCore
 internal import Storage
 internal import TalkieApp
 
-/// What `talkie play` was told, on the command line and before it by `talkie.conf` and `input.conf`.
+/// The options of `talkie play`: `talkie.conf` and `input.conf`, then the command line.
 ///
-/// A setting is the word that it would be on the command line, put ahead of those that were typed: what is typed counts. A mistake in
-/// a file is told with its line, and costs nothing but that line.
+/// A setting becomes an option in front of the typed ones, so that the command line overrides it. An error in a file is
+/// reported with its line and only disables that line.
 struct PlayConfiguration {
     static let settingsFile = "talkie.conf"
     static let keysFile = "input.conf"
-    /// Names that mean something on the command line only.
+    /// Options that are valid only on the command line.
     private static let typedOnly: Set<String> = ["help", "h", "version", "config-dir", "no-config", "config"]
-    /// Profiles that take each other in.
+    /// Maximum nesting depth of profiles.
     private static let deepest = 8
 
     private let typed: [String]
     private var mistakes: [ConfigMistake] = []
     private var notes: [String] = []
-    /// Settings in force, each with its word.
+    /// The valid settings as options, with their lines.
     private var words: [(line: Int, word: String)] = []
 
+    /// Returns the arguments of a command with the configuration applied.
+    ///
     /// - Parameters:
-    ///   - command: what was typed, understood.
-    ///   - typed: its words, `play` not among them.
-    ///   - folder: where the files lie unless `--config-dir` says otherwise.
-    /// - Throws: a usage error when there is no profile of a name that was typed, and what cannot be understood for what was typed.
+    ///   - command: The parsed command line.
+    ///   - typed: The command line arguments, without `play`.
+    ///   - folder: The configuration folder, unless `--config-dir` is given.
+    /// - Throws: A usage error for an unknown profile on the command line, or for the typed options.
     static func arguments(
         of command: PlayCommand, typed: [String], folder: ConfigFolder
     ) throws -> PlayArguments {
@@ -43,7 +45,7 @@ struct PlayConfiguration {
         return arguments
     }
 
-    /// The profiles of `talkie.conf`, a line each.
+    /// Returns the profiles of `talkie.conf`, one per line.
     static func profileListing(_ command: PlayCommand, folder: ConfigFolder) -> String {
         let folder = command.configuration.configDir.map { ConfigFolder(path: $0) } ?? folder
         var configuration = PlayConfiguration(typed: [])
@@ -79,7 +81,7 @@ struct PlayConfiguration {
         return text
     }
 
-    /// An address with a password in it, or an option that is one or may hold one.
+    /// Returns true for an address with a password, and for an option that is or may contain one.
     private static func holdsSecret(_ setting: ConfigText.Setting) -> Bool {
         guard let value = setting.value else { return false }
         return PrintableText.withoutCredentials(value) != value || setting.name.hasPrefix("http-header-fields")
@@ -96,7 +98,7 @@ struct PlayConfiguration {
     // MARK: Settings
 
     private mutating func take(_ text: ConfigText, profiles: [String]) {
-        // Also those of profiles that nobody asked for: a mistake is found when it is written.
+        // Unused profiles are checked too, so that errors are found when they are written.
         var sound: [ConfigText.Setting: String] = [:]
         for setting in text.settings + text.profiles.flatMap(\.settings) where setting.name != "profile" {
             do throws(ValueError) { sound[setting] = try Self.word(for: setting) } catch {
@@ -141,9 +143,9 @@ struct PlayConfiguration {
                 + (all.isEmpty ? "" : ", only \(all.prefix(10).joined(separator: ", "))"))
     }
 
-    /// A setting as it would be typed.
+    /// Returns a setting as a command line option.
     ///
-    /// - Throws: when that would be a usage error; the sentence is the same.
+    /// - Throws: The usage error that the option would cause on the command line.
     private static func word(for setting: ConfigText.Setting) throws(ValueError) -> String {
         if typedOnly.contains(setting.name) {
             throw ValueError("--\(setting.name) counts on the command line only")
@@ -157,9 +159,9 @@ struct PlayConfiguration {
         return words[1]
     }
 
-    /// Everything together. Settings that contradict what was typed, or those before them, are set aside.
+    /// Parses all settings and the typed options. Settings that conflict with typed or earlier ones are skipped.
     private mutating func understood(or command: PlayCommand) throws -> PlayCommand {
-        // A list that is typed takes the place of one that is written.
+        // Typed speakers replace those of the configuration; ArgumentParser would append them.
         let typesSpeaker = typed.contains { $0 == "--speaker" || $0.hasPrefix("--speaker=") }
         if typesSpeaker { words.removeAll { $0.word.hasPrefix("--speaker=") } }
         guard !words.isEmpty else { return command }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// Options about the files that hold options. They count on the command line only.
+/// Options for configuration files; valid only on the command line.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,6 +15,6 @@ struct ConfigurationOptions: ParsableArguments {
     @Flag(help: "Read neither talkie.conf nor input.conf.")
     var noConfig = false
 
-    /// Each name that was given.
+    /// The names of all given profiles.
     var profiles: [String] { profile.flatMap { $0.split(separator: ",").map(String.init) } }
 }

@@ -4,9 +4,9 @@ internal import MediaFiles
 internal import Playback
 internal import TalkieApp
 
-/// Options for what stands still: covers of recordings, and pictures.
+/// Options for still images: covers of recordings, and image files.
 struct CoverOptions: ParsableArguments {
-    /// mpv's words.
+    /// The values of mpv's option.
     enum AudioDisplay: String, Sendable {
         case no
         case embeddedFirst = "embedded-first"
@@ -38,10 +38,10 @@ struct CoverOptions: ParsableArguments {
         transform: { try ShownFor(parsing: $0) })
     var imageDisplayDuration = ShownFor(duration: .seconds(1))
 
-    /// A length of time, or none.
+    /// A duration; nil: unlimited.
     struct ShownFor: Sendable {
         var duration: Duration?
-        /// A day: whoever wants longer says `inf`.
+        /// One day; longer durations are written as `inf`.
         private static let longest = 86_400.0
 
         init(duration: Duration?) { self.duration = duration }

@@ -3,9 +3,9 @@ internal import MediaCore
 internal import Playback
 internal import TalkieApp
 
-/// Options that say what of a film is played, and how often.
+/// Options for the played part of a film, its tracks, and repetition.
 struct FilmOptions: ParsableArguments {
-    // Unconditional: "-10" is a place, not an option.
+    // Unconditional: "-10" is a time, not an option.
     @Option(
         parsing: .unconditional, help: ArgumentHelp("Begin here.", valueName: "TIME"),
         transform: { try FilmPosition(parsing: $0) })

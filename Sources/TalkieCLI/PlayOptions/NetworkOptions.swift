@@ -4,7 +4,7 @@ internal import MediaFiles
 internal import Playback
 internal import TalkieApp
 
-/// Options about films that come from servers.
+/// Options for films from servers.
 struct NetworkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Whether https servers must prove who they are.", valueName: "yes|no"),
@@ -108,7 +108,7 @@ struct NetworkOptions: ParsableArguments {
         arguments.options.pages.isOn = ytdl
         arguments.options.pages.format = ytdlFormat
         arguments.options.pages.rawOptions = ytdlRawOptions
-        // Whoever gives cookies wants them to be used.
+        // Given cookies are meant to be used: the file implies sharing.
         arguments.sharesCookies = cookies ?? (cookiesFile != nil)
         arguments.cookieFile = cookies == false ? nil : cookiesFile
     }

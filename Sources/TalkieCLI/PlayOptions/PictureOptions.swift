@@ -3,7 +3,7 @@ internal import Playback
 internal import SyncRendering
 internal import TalkieApp
 
-/// Options that choose the window.
+/// Options for the window and the video.
 struct PictureOptions: ParsableArguments {
     @Flag(
         name: [.customLong("fs"), .customLong("fullscreen"), .customLong("fs", withSingleDash: true)],
@@ -64,7 +64,7 @@ struct PictureOptions: ParsableArguments {
             "pictures are scaled by " + PictureDrawing.Scaler.allCases.map(\.rawValue).joined(separator: ", ")))
     var scale: PictureDrawing.Scaler?
 
-    // Unconditional: "-1" is a shape, not an option.
+    // Unconditional: "-1" is an aspect ratio, not an option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -119,7 +119,7 @@ struct PictureOptions: ParsableArguments {
         arguments.view = view
     }
 
-    /// mpv's words: those with "copy" copy pictures to ordinary memory, which the others do here as well.
+    /// The values of mpv's option. Those with "copy" copy frames to system memory, which the others do here as well.
     enum HardwareWord: String, CaseIterable {
         case no
         case auto

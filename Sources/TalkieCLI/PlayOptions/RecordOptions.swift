@@ -4,7 +4,7 @@ internal import Playback
 internal import TalkieApp
 internal import Telemetry
 
-/// Options about what is written where.
+/// Options for recordings and logs.
 struct RecordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Record what happened when; 'talkie report FILE' reads it.", valueName: "FILE"),

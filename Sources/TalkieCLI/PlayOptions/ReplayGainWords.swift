@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import MediaCore
 internal import Playback
 
-/// Options about the loudness that tags tell of.
+/// Options for loudness tags.
 struct ReplayGainWords: ParsableArguments {
     @Option(
         help: ArgumentHelp(

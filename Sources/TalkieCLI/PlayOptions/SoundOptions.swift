@@ -4,7 +4,7 @@ internal import Playback
 internal import Routing
 internal import TalkieApp
 
-/// Options that choose and set the sound's way out.
+/// Options for audio outputs and audio processing.
 struct SoundOptions: ParsableArguments {
     @Option(
         name: .customLong("speaker"),

@@ -4,7 +4,7 @@ internal import MediaFiles
 internal import Playback
 internal import TalkieApp
 
-/// Options that say which words lie over the picture.
+/// Options for subtitles.
 struct SubtitleOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

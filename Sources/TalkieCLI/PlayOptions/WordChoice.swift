@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// One of a few words, as an option's transform.
+/// Returns a transform for an option with a fixed set of words.
 ///
-/// - Parameter sentence: what is said of any other word: which there are.
+/// - Parameter sentence: The error message for any other word; lists the valid ones.
 func wordChoice<Value: RawRepresentable<String> & SendableMetatype>(_ sentence: String)
     -> @Sendable (String) throws -> Value
 {
