@@ -1,10 +1,12 @@
 public import MediaCore
 
-/// What a microphone heard, and when.
+/// Recorded audio with its capture times.
 public struct CapturedSound: Sendable {
-    /// Frame `frame` was heard at `instant`, by the driver's word.
+    /// A capture time: frame `frame` was captured at `instant`, as reported by the driver.
     public struct Anchor: Sendable, Equatable {
+        /// The index of a frame, from the start of the recording.
         public var frame: Int64
+        /// The instant at which this frame was captured.
         public var instant: HostInstant
 
         package init(frame: Int64, instant: HostInstant) {
@@ -13,11 +15,12 @@ public struct CapturedSound: Sendable {
         }
     }
 
-    /// Frames a second.
+    /// Frames per second.
     public var sampleRate: Int
-    /// One array a channel, all of one length; full scale is 1.
+    /// One array per channel, all of equal length; full scale is 1.
     public var channels: [[Float]]
+    /// Capture times in ascending order, about one per read.
     public var anchors: [Anchor]
-    /// How often the device was read too late, so that sound is missing from there on.
+    /// The number of overruns; audio is missing after each.
     public var overruns: Int
 }

@@ -4,26 +4,29 @@ public import MediaCore
 public import SyncRendering
 internal import Synchronization
 
-/// Any device that ALSA records from, for as long as a calibration lasts.
+/// An ALSA capture device for calibrations.
 ///
-/// Its one thread ("microphone") stores what it hears; what has been stored can be read while it goes on. Memory is
-/// taken once, at the start.
+/// Its thread ("microphone") stores the samples; they can be read during the recording. Memory is allocated once, in
+/// `init`.
 ///
-/// `@unchecked Sendable`: the thread alone writes samples and anchors, and publishes how many there are with a release;
-/// readers load those counts with an acquire and look no further.
+/// `@unchecked Sendable`: only the thread writes samples and anchors, and publishes their counts with a release.
+/// Readers load the counts with an acquire and read no further.
 public final class Microphone: @unchecked Sendable {
-    /// Two at most: a microphone, and a light sensor beside it.
+    /// The number of channels, at most 2: a microphone, and optionally a light sensor.
     public let channels: Int
-    /// Frames a second.
+    /// Frames per second.
     public let sampleRate: Int
 
     private let name: String
     private let handle: OpaquePointer
     private let format: SampleFormat
-    /// Channels as the device has them; those beyond `channels` are left out.
+    /// Channels of the device; those beyond `channels` are discarded.
     private let deviceChannels: Int
+    /// The maximum length of the recording, in frames.
     private let capacity: Int
+    /// Written by the microphone thread, published by `frameCount`.
     private let samples: UnsafeMutablePointer<Float>
+    /// Written by the microphone thread, published by `anchorCount`.
     private let anchors: UnsafeMutablePointer<CapturedSound.Anchor>
     private let frameCount = Atomic<Int>(0)
     private let anchorCount = Atomic<Int>(0)
@@ -32,16 +35,16 @@ public final class Microphone: @unchecked Sendable {
     private let thread = Lock<WorkerThread?>(nil)
     private let trouble = Lock<OutputError?>(nil)
 
-    /// Frames taken with one call: a fiftieth of a second.
+    /// Frames per read: 20 ms at 48 kHz.
     private static let piece = 960
     private static let mostAnchors = 1 << 14
 
-    /// Opens and configures a device; recording begins with `start`.
+    /// Opens and configures a device; `start` starts the recording.
     ///
     /// - Parameters:
-    ///   - device: ALSA's name for it: `default`, `hw:1`, `plughw:CARD=Microphone`, `pulse`, …
-    ///   - longest: recording ends by itself after this.
-    /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a sentence; nothing is held then.
+    ///   - device: The ALSA name: `default`, `hw:1`, `plughw:CARD=Microphone`, `pulse`, …
+    ///   - longest: The maximum length of the recording; it ends automatically.
+    /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a message; nothing is held then.
     public init(device: String = "default", longest: Duration) throws(OutputError) {
         calsa_be_quiet()
         var handle: OpaquePointer?
@@ -87,7 +90,9 @@ public final class Microphone: @unchecked Sendable {
         guard code >= 0 else { throw OutputError.alsa(code, device: device, isCapture: true) }
     }
 
-    /// Begins to record. Once.
+    /// Starts the recording. Call it once.
+    ///
+    /// - Throws: `OutputError` if the device does not start or no thread can be created.
     public func start() throws(OutputError) {
         let code = snd_pcm_start(handle)
         guard code >= 0 else { throw OutputError.alsa(code, device: name, isCapture: true) }
@@ -100,13 +105,13 @@ public final class Microphone: @unchecked Sendable {
         }
     }
 
-    /// Why nothing more is recorded; nil while all is well.
+    /// The error that ended the recording; nil if there was none. Any thread.
     public var failure: OutputError? { trouble.withLock { $0 } }
 
-    /// Frames recorded so far. Any thread.
+    /// The number of frames recorded so far. Any thread.
     public var frames: Int { frameCount.load(ordering: .acquiring) }
 
-    /// What has been recorded so far, from a frame on. Any thread; copies.
+    /// Returns a copy of the recording so far, from frame `first` on. Any thread.
     public func sound(from first: Int = 0) -> CapturedSound {
         let count = frames
         let begin = max(0, min(first, count))
@@ -119,7 +124,7 @@ public final class Microphone: @unchecked Sendable {
             anchors: (0..<anchorCount).map { anchors[$0] }, overruns: overruns.load(ordering: .relaxed))
     }
 
-    /// Ends the recording; what was recorded.
+    /// Stops the recording and joins the thread. Returns the recording.
     public func stop() -> CapturedSound {
         _ = stopThread()
         return sound()
@@ -158,7 +163,7 @@ public final class Microphone: @unchecked Sendable {
         }
     }
 
-    /// False when the recording is full.
+    /// Stores samples. Returns false if the recording is full.
     private func store(_ raw: UnsafeRawPointer, _ count: Int) -> Bool {
         let have = frameCount.load(ordering: .relaxed)
         let kept = min(count, capacity - have)
@@ -171,7 +176,7 @@ public final class Microphone: @unchecked Sendable {
         return kept == count
     }
 
-    /// What leaves the converter now has `delay` frames before it that are not read yet.
+    /// Stores an anchor: the frame now captured follows the stored frames by `delay`, the frames not read yet.
     private func note(_ status: OpaquePointer?) {
         let have = anchorCount.load(ordering: .relaxed)
         guard have < Self.mostAnchors, snd_pcm_status(handle, status) >= 0,
@@ -188,7 +193,7 @@ public final class Microphone: @unchecked Sendable {
         anchorCount.store(have + 1, ordering: .releasing)
     }
 
-    /// A recording with a hole would misplace all that follows, so that an overrun ends it.
+    /// Returns false if the recording must end. An overrun ends it: a gap would shift all later frames.
     private func recover(_ code: Int32) -> Bool {
         if code == -EINTR || code == -EAGAIN { return true }
         if code == -EPIPE || code == -ESTRPIPE {

@@ -2,17 +2,18 @@ internal import CSDL
 public import MediaCore
 internal import SyncRendering
 
-/// A display of this computer, as the window system lists it. Read on the thread that owns the screen.
+/// A display of this computer, as listed by the window system. Read it on the thread that owns the screen.
 public struct ConnectedDisplay: Sendable, Hashable {
-    /// As counted by the window system, from 0.
+    /// The index in the window system, from 0.
     public var index: Int
+    /// The name in the window system, usually the model.
     public var name: String
-    /// Size of the desktop on it, in pixels as the window system counts them.
+    /// The size of its desktop, in pixels of the window system.
     public var size: PixelSize
-    /// Refreshes a second as the window system states them; nil when it does not.
+    /// The refresh rate in Hz reported by the window system; nil if unknown.
     public var refreshRate: Int?
 
-    /// All displays; empty before the window system was reached.
+    /// All displays; empty before the window system is initialized.
     static var all: [ConnectedDisplay] {
         (0..<max(0, SDL_GetNumVideoDisplays())).map { number in
             var mode = SDL_DisplayMode()
@@ -24,7 +25,9 @@ public struct ConnectedDisplay: Sendable, Hashable {
         }
     }
 
-    /// The display that was asked for; the first when nobody asked.
+    /// Returns the requested display, or the first one without a request.
+    ///
+    /// - Throws: `unavailable` if the display is missing, with the list of displays in the message.
     static func chosen(by wish: ScreenOptions.Display?, among displays: [ConnectedDisplay]) throws(OutputError)
         -> ConnectedDisplay
     {
@@ -53,7 +56,7 @@ public struct ConnectedDisplay: Sendable, Hashable {
             .unavailable, "there is no screen \(asked); choose one of \(list.joined(separator: ", "))")
     }
 
-    /// What a window may cover without hiding the desktop's bars.
+    /// The size of the area that a window may cover without hiding panels of the desktop.
     var usableSize: PixelSize {
         var bounds = SDL_Rect()
         guard SDL_GetDisplayUsableBounds(Int32(index), &bounds) == 0, bounds.w > 0, bounds.h > 0 else { return size }

@@ -1,17 +1,17 @@
 internal import CSDL
 internal import MediaCore
 
-/// Hides the pointer over a film that fills the display, once it has rested for a second.
+/// Hides the pointer over a full-screen window after 1 s without motion.
 struct CursorHiding {
-    /// When to hide it; nil when it is hidden or shall stay.
+    /// When to hide the pointer; nil if it is hidden or stays visible.
     private(set) var hideAt: HostInstant?
     private var isHidden = false
     private let isNeverShown: Bool
 
-    /// - Parameter isNeverShown: it is hidden for good when the window opens.
+    /// - Parameter isNeverShown: Whether the window hides the pointer permanently.
     init(isNeverShown: Bool = false) { self.isNeverShown = isNeverShown }
 
-    /// The pointer moved, or the window began or ceased to fill the display.
+    /// Shows the pointer again. Called when it has moved, and when the window enters or leaves full screen.
     mutating func pointerMoved(isFullScreen: Bool) {
         if isNeverShown { return }
         if isHidden {
@@ -21,6 +21,7 @@ struct CursorHiding {
         hideAt = isFullScreen ? .now.advanced(by: .seconds(1)) : nil
     }
 
+    /// Hides the pointer until `pointerMoved`.
     mutating func hide() {
         SDL_ShowCursor(SDL_DISABLE)
         isHidden = true

@@ -4,27 +4,28 @@ internal import Glibc
 internal import MediaCore
 internal import Synchronization
 
-/// The socket between a window and its window system: what to wait on for news, and whether it still stands.
+/// The connection between a window and its window system: the descriptor to wait on, and the detection of its loss.
 final class DisplayConnection {
-    /// Readable when the window system has something to say; nil where there is no such descriptor.
+    /// Readable when events are pending; nil if there is no such descriptor.
     let descriptor: Int32?
-    /// True where nothing ever comes in, so that waiting needs no end.
+    /// Whether the driver never delivers events, so that waiting needs no poll.
     let isSilent: Bool
-    /// False on a bare X server: nobody places windows, frames them or lets them fill the display.
+    /// False on a bare X server: windows are not placed, framed or made full-screen.
     let hasWindowManager: Bool
-    /// The type of an X server's events that tell of displays; nil elsewhere.
+    /// The X event type of display changes; nil on other window systems.
     let changeEvent: Int32?
     private let compositor: UnsafeMutableRawPointer?
     private let lost: Lost
 
-    /// True once the window system is gone; no SDL call may follow then.
+    /// Whether the connection is lost; no SDL call may follow then. Any thread.
     var isLost: Bool { lost.flag.load(ordering: .acquiring) }
 
     private final class Lost: Sendable {
         let flag = Atomic<Bool>(false)
     }
 
-    /// - Parameter followsDisplays: `changeEvent` is wanted where there is a window manager, too; that opens another library.
+    /// - Parameter followsDisplays: Whether `changeEvent` is needed even with a window manager; that opens another
+    ///   library.
     init(window: OpaquePointer, followsDisplays: Bool = false) {
         lost = Lost()
         let driver = SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? ""
@@ -46,26 +47,26 @@ final class DisplayConnection {
         }
     }
 
-    /// Takes a window off an X server's screen before it is destroyed. SDL would wait for the server's word on that, and for ever where the
-    /// server ends meanwhile, as it does when both are told to end.
+    /// Unmaps a window on an X server before it is destroyed. Otherwise SDL waits for the server's confirmation,
+    /// forever if the server exits meanwhile, as at the end of a session.
     ///
-    /// - Returns: false where the server is gone.
+    /// - Returns: False if the server is gone.
     func takeDown(_ window: OpaquePointer) -> Bool {
         guard !isLost, let display = csdl_x11_display(window) else { return !isLost }
         cx11_unmap(display, csdl_x11_window(window))
-        // With the word in hand SDL does not wait.
+        // With the UnmapNotify already processed, SDL does not wait for it.
         if !isLost { SDL_PumpEvents() }
         return !isLost
     }
 
-    /// Takes the window system for lost when its compositor does not answer any more.
+    /// Marks the connection as lost if the Wayland compositor reports an error.
     func noteLossOfCompositor() {
         guard let compositor, let error = Self.call(compositor, "wl_display_get_error", in: "libwayland-client.so.0")
         else { return }
         if error != 0 { lost.flag.store(true, ordering: .releasing) }
     }
 
-    /// Calls `int function(display)` of a library that SDL has loaded.
+    /// Calls `int function(display)` in a library that SDL has loaded. Nil for a negative result.
     private static func call(_ display: UnsafeMutableRawPointer, _ name: String, in library: String) -> Int32? {
         typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int32
         guard let function = symbol(name, in: library) else { return nil }
@@ -73,8 +74,8 @@ final class DisplayConnection {
         return descriptor >= 0 ? descriptor : nil
     }
 
-    /// Whether the root window names a window that a manager checks in with (Extended Window Manager Hints 1.5,
-    /// "_NET_SUPPORTING_WM_CHECK").
+    /// Returns whether a window manager runs: the root window has the property of Extended Window Manager Hints 1.5,
+    /// "_NET_SUPPORTING_WM_CHECK".
     private static func isManaged(_ display: UnsafeMutableRawPointer) -> Bool {
         typealias InternAtom = @convention(c) (UnsafeMutableRawPointer, UnsafePointer<CChar>, Int32) -> UInt
         typealias RootWindow = @convention(c) (UnsafeMutableRawPointer) -> UInt
@@ -90,7 +91,7 @@ final class DisplayConnection {
             let rootWindow = symbol("XDefaultRootWindow", in: library),
             let windowProperty = symbol("XGetWindowProperty", in: library), let free = symbol("XFree", in: library)
         else { return true }
-        // Only an atom that exists already can have been set.
+        // only_if_exists: a property with an unknown atom cannot have been set.
         let atom = unsafeBitCast(internAtom, to: InternAtom.self)(display, "_NET_SUPPORTING_WM_CHECK", 1)
         guard atom != 0 else { return false }
         let root = unsafeBitCast(rootWindow, to: RootWindow.self)(display)
@@ -104,9 +105,9 @@ final class DisplayConnection {
         return status == 0 && type == 33 && count == 1
     }
 
-    /// Xlib ends the whole program when its server goes away; the film shall go on without its picture.
+    /// Keeps the process alive when the X server exits, so that playback continues without video.
     ///
-    /// XSetIOErrorExitHandler came with libX11 1.7; without it the loss of the server ends the program as ever.
+    /// By default Xlib exits the process. XSetIOErrorExitHandler requires libX11 1.7; older versions still exit.
     private static func surviveLoss(of display: UnsafeMutableRawPointer, noting lost: Lost) {
         typealias Handler = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
         typealias SetHandler = @convention(c) (UnsafeMutableRawPointer, Handler, UnsafeMutableRawPointer?) -> Void
@@ -115,9 +116,9 @@ final class DisplayConnection {
         guard let function = symbol("XSetIOErrorExitHandler", in: "libX11.so.6"),
             let setErrorHandler = symbol("XSetIOErrorHandler", in: "libX11.so.6")
         else { return }
-        // The default one says what happened and exits before the other is asked.
+        // The default handler prints a message and exits before the exit handler is called.
         _ = unsafeBitCast(setErrorHandler, to: SetErrorHandler.self)({ @Sendable _ in 0 })
-        // The display outlives the window and keeps the pointer, so the flag stays for good.
+        // Leaked deliberately: the display outlives the window and keeps the pointer.
         unsafeBitCast(function, to: SetHandler.self)(
             display,
             { @Sendable _, raw in

@@ -1,19 +1,21 @@
 internal import CSDL
 internal import Glibc
 
-/// Why a window system that the environment names gives no window: Xlib and libwayland keep it to themselves.
+/// The reason why the window system of the environment cannot be used: Xlib and libwayland do not report it.
 struct DisplayRefusal {
-    /// Which display, and what is wrong with it.
+    /// The display and what is wrong with it.
     var reason: String
-    /// What helps.
+    /// What the user can do.
     var remedy: String
 
     private static let anotherDisplay = "set DISPLAY or WAYLAND_DISPLAY"
 
+    /// Returns the reason by examining the environment and the servers' sockets.
+    ///
     /// - Parameters:
-    ///   - drivers: SDL's names of the drivers that were tried, separated by commas.
-    ///   - isDark: the window system was reached and has no display that is on.
-    ///   - variable: looks up the environment.
+    ///   - drivers: The SDL drivers that were tried, separated by commas.
+    ///   - isDark: The window system works, but no display is on.
+    ///   - variable: Returns an environment variable.
     static func explain(
         _ drivers: String, isDark: Bool = false,
         _ variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
@@ -33,7 +35,7 @@ struct DisplayRefusal {
         return DisplayRefusal(reason: all.map(\.reason).joined(separator: ", and "), remedy: first.remedy)
     }
 
-    /// `[host]:number[.screen]` (X(7), "Display names"); without a host the server listens at a socket of this computer.
+    /// Parses `[host]:number[.screen]` (X(7), "Display names"). Without a host, the server listens on a Unix socket.
     private static func ofX11(_ display: String) -> DisplayRefusal {
         let name = "DISPLAY is '\(display)'"
         guard let colon = display.lastIndex(of: ":"),
@@ -48,7 +50,7 @@ struct DisplayRefusal {
                 remedy: "check the name and xauth(1)")
         }
         let path = "/tmp/.X11-unix/X\(number)"
-        // Servers listen at a name in the file system, without one, or both.
+        // A server listens on an abstract socket, on one in the file system, or both.
         guard isAnswered("\0" + path) || isAnswered(path) else {
             return DisplayRefusal(reason: "\(name), and no X server runs there", remedy: anotherDisplay)
         }
@@ -75,7 +77,7 @@ struct DisplayRefusal {
         return DisplayRefusal(reason: "\(name), and the compositor there refuses it", remedy: anotherDisplay)
     }
 
-    /// Whether somebody listens at a Unix socket; a name that begins with a zero byte is none of the file system's.
+    /// Returns whether a process listens on a Unix socket. A path starting with a zero byte is abstract.
     private static func isAnswered(_ path: String) -> Bool {
         let bytes = Array(path.utf8)
         var address = sockaddr_un()
@@ -90,7 +92,7 @@ struct DisplayRefusal {
         let code = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(length)) }
         }
-        // A queue of callers that is full is somebody, too.
+        // EAGAIN: the backlog is full, so a server exists.
         return code == 0 || errno == EAGAIN
     }
 }

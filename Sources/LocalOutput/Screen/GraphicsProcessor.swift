@@ -2,15 +2,15 @@ internal import CSDL
 internal import Glibc
 internal import MediaCore
 
-/// What is known about the graphics processor of this computer.
+/// Detection of the graphics processor.
 enum GraphicsProcessor {
-    /// Whether it is worth asking OpenGL at all: without a device it is drawn by the processor, and only loading that
-    /// costs a tenth of a second and tens of megabytes.
+    /// Whether a hardware device for OpenGL seems to exist. Merely loading a software renderer costs 100 ms and tens of
+    /// megabytes.
     static var isLikely: Bool {
         if let forced = getenv("LIBGL_ALWAYS_SOFTWARE"), strcmp(forced, "0") != 0, strcmp(forced, "false") != 0 {
             return false
         }
-        // NVIDIA's own driver; the paravirtual device of WSL 2.
+        // NVIDIA's proprietary driver; the paravirtual device of WSL 2.
         if access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0 { return true }
         guard let folder = opendir("/dev/dri") else { return false }
         defer { closedir(folder) }
@@ -23,7 +23,7 @@ enum GraphicsProcessor {
         return false
     }
 
-    /// What the current OpenGL context calls itself; nil without one.
+    /// The renderer name of the current OpenGL context; nil without a context.
     static var contextName: String? {
         typealias GetString = @convention(c) (UInt32) -> UnsafePointer<CChar>?
         guard SDL_GL_GetCurrentContext() != nil, let address = SDL_GL_GetProcAddress("glGetString") else { return nil }
@@ -31,7 +31,7 @@ enum GraphicsProcessor {
         return unsafeBitCast(address, to: GetString.self)(0x1F01).map { String(cString: $0) }
     }
 
-    /// Whether that name is one of the drawers in software.
+    /// Returns whether a renderer name denotes a software renderer.
     static func isSoftware(_ name: String) -> Bool {
         let name = name.lowercased()
         return ["llvmpipe", "softpipe", "swrast", "software rasterizer", "swiftshader", "lavapipe"]
@@ -39,7 +39,7 @@ enum GraphicsProcessor {
     }
 }
 
-/// Counts flips through GLX_OML_sync_control, the only way X offers to learn when a flip was.
+/// Counts flips through GLX_OML_sync_control, the only source of flip times on X.
 final class FlipCounter {
     private typealias SyncValues =
         @convention(c) (
@@ -49,7 +49,7 @@ final class FlipCounter {
     private let drawable: UInt
     private let syncValues: SyncValues
 
-    /// Nil when the current context is not of GLX or the server does not count.
+    /// Nil if the current context is not GLX or the server does not count flips.
     init?() {
         typealias CurrentDisplay = @convention(c) () -> OpaquePointer?
         typealias CurrentDrawable = @convention(c) () -> UInt
@@ -69,11 +69,11 @@ final class FlipCounter {
         guard drawable != 0, read() != nil else { return nil }
     }
 
-    /// Number and moment of the latest flip; nil when its clock is not the monotonic one.
+    /// Returns the number and instant of the latest flip; nil if its clock is not the monotonic one.
     func read() -> (number: Int64, at: HostInstant)? {
         var (time, number, swaps): (Int64, Int64, Int64) = (0, 0, 0)
         guard syncValues(display, drawable, &time, &number, &swaps) != 0, number > 0 else { return nil }
-        // GLX_OML_sync_control leaves the unit open; where it is used it is microseconds of the monotonic clock.
+        // GLX_OML_sync_control leaves the unit unspecified; in practice it is microseconds of the monotonic clock.
         let (nanoseconds, overflow) = time.multipliedReportingOverflow(by: 1000)
         let age = HostInstant.now.nanoseconds &- nanoseconds
         guard !overflow, age > -50_000_000, age < 1_000_000_000 else { return nil }

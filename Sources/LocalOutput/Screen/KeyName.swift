@@ -1,9 +1,9 @@
 internal import CSDL
 
-/// mpv's names of keys (its manual, section "input.conf"), from SDL's.
+/// Converts SDL keys to mpv's key names (mpv manual, section "input.conf").
 enum KeyName {
-    /// The name of a key that is no printable character, or of any key with a modifier that keeps it from being text;
-    /// nil for modifiers themselves and for keys that arrive as text.
+    /// Returns the name of a non-printable key, or of a key with a modifier that prevents text input. Nil for modifiers
+    /// themselves and for keys that arrive as text.
     static func name(of key: SDL_Keysym) -> String? {
         let modifiers = UInt32(key.mod)
         let hasControl = modifiers & UInt32(KMOD_CTRL.rawValue) != 0
@@ -13,7 +13,7 @@ enum KeyName {
         if let special = special(key.sym) {
             return prefix(shift: hasShift, control: hasControl, alt: hasAlt, meta: hasMeta) + special
         }
-        // Text comes as SDL_TEXTINPUT, with the keyboard's own layout; only what is not text is named here.
+        // Text arrives as SDL_TEXTINPUT, which respects the keyboard layout.
         guard hasControl || hasAlt || hasMeta else { return nil }
         if let sign = padSigns[key.sym] {
             return prefix(shift: false, control: hasControl, alt: hasAlt, meta: hasMeta) + sign
@@ -21,22 +21,22 @@ enum KeyName {
         guard let scalar = Unicode.Scalar(UInt32(bitPattern: key.sym)),
             scalar.value >= 32, scalar.value < 0x110000, key.sym & Int32(SDLK_SCANCODE_MASK) == 0
         else { return nil }
-        // Shift is part of a character, as far as we can know it: the layout's other signs stay unknown here.
+        // Shift is part of a letter; shifted symbols depend on the layout and are unknown here.
         let letter = hasShift ? String(scalar).uppercased() : String(scalar)
         return prefix(shift: false, control: hasControl, alt: hasAlt, meta: hasMeta) + named(letter)
     }
 
-    /// The names of characters typed.
+    /// Returns the names of typed characters.
     static func names(ofText text: String) -> [String] { text.map { named(String($0)) } }
 
-    /// A mouse button, pressed once or twice.
+    /// Returns the name of a mouse button; nil for further buttons.
     static func button(_ button: UInt8, clicks: UInt8) -> String? {
         let names = ["MBTN_LEFT", "MBTN_MID", "MBTN_RIGHT", "MBTN_BACK", "MBTN_FORWARD"]
         guard button >= 1, Int(button) <= names.count else { return nil }
         return names[Int(button) - 1] + (clicks == 2 && button <= 3 ? "_DBL" : "")
     }
 
-    /// Modifiers in the order in which mpv writes them.
+    /// Returns the modifiers in mpv's order.
     private static func prefix(shift: Bool, control: Bool, alt: Bool, meta: Bool) -> String {
         (shift ? "Shift+" : "") + (control ? "Ctrl+" : "") + (alt ? "Alt+" : "") + (meta ? "Meta+" : "")
     }
@@ -49,7 +49,7 @@ enum KeyName {
         }
     }
 
-    /// Keys of the number pad, which without a modifier arrive as text.
+    /// Keypad keys that arrive as text without a modifier.
     private static let padSigns: [Int32: String] = Dictionary(
         uniqueKeysWithValues: [
             (SDLK_KP_PLUS, "+"), (SDLK_KP_MINUS, "-"), (SDLK_KP_MULTIPLY, "*"), (SDLK_KP_DIVIDE, "/"),

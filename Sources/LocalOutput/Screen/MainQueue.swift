@@ -1,28 +1,29 @@
 internal import CShim
-// Its library holds the two calls that CShim declares.
+// libdispatch contains the two functions that CShim declares.
 internal import Dispatch
 internal import MediaCore
 
-/// The process's main dispatch queue, which a loop on the main thread must serve, because nobody else can.
+/// Drains the main dispatch queue. A loop on the main thread must do this, as no other code serves the queue.
 struct MainQueue {
-    /// Readable while there is work; nil where this is not the main thread, and the queue somebody else's.
+    /// Readable while work is pending; nil off the main thread, where the queue belongs to another loop.
     private let descriptor: Int32?
     private var turn = MainQueueTurn()
 
     init() {
-        // libdispatch ends the program where the system gives it no descriptor; then the queue is left alone.
+        // libdispatch aborts the process if it gets no descriptor; the queue is not served then.
         let mayServe = cshim_is_main_thread() != 0 && (try? PollableSignal()) != nil
         descriptor = mayServe ? _dispatch_get_main_queue_handle_4CF() : nil
     }
 
-    /// What to wait for; nil when its work is known already and put off.
+    /// The descriptor to wait on; nil while known work is deferred.
     var waited: Int32? { turn.since == nil ? descriptor : nil }
-    /// When work that is put off is done at last.
+    /// When deferred work is executed at the latest; nil without such work.
     var deadline: HostInstant? { turn.latest }
 
+    /// Records that work is pending.
     mutating func noteWork() { turn.note(at: .now) }
 
-    /// Does the work that waits, unless a picture is about to be shown.
+    /// Executes pending work, unless a frame is due soon.
     mutating func serve(before picture: HostInstant?) {
         guard let descriptor, turn.isDue(at: .now, before: picture) else { return }
         cshim_event_clear(descriptor)
@@ -30,21 +31,21 @@ struct MainQueue {
     }
 }
 
-/// When the main queue's work is done: not shortly before a picture, which it would delay, and not much later either.
+/// Schedules the work of the main queue: not shortly before a frame, which it would delay, but within `longest`.
 struct MainQueueTurn {
-    /// As long as a picture takes to be converted and shown, on a slow machine.
+    /// The time to convert and present a frame on a slow machine.
     static let picturesTime: Duration = .milliseconds(8)
-    /// A film that is always late does not keep the application waiting for longer.
+    /// The maximum deferral, even if frames are always late.
     static let longest: Duration = .milliseconds(50)
 
-    /// Since when there is work.
+    /// When the pending work was first seen; nil without work.
     private(set) var since: HostInstant?
 
     var latest: HostInstant? { since?.advanced(by: Self.longest) }
 
     mutating func note(at now: HostInstant) { since = since ?? now }
 
-    /// Whether it is to be done now; then it is taken as done.
+    /// Returns whether the work should run now; it counts as done then.
     mutating func isDue(at now: HostInstant, before picture: HostInstant?) -> Bool {
         guard let latest else { return false }
         if let picture, picture - now < Self.picturesTime, now < latest { return false }

@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Takes pictures where there is no window to show them in, so that the film keeps its pace without a picture.
+/// Discards video frames when there is no window, so that playback keeps its pace.
 final class NoScreen: VideoOutput {
     let refresh = RefreshMode.unpaced
     let latency = OutputLatency(startLead: .zero)

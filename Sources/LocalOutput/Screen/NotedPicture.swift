@@ -1,13 +1,13 @@
 internal import MediaCore
 
-/// Remembers what a person was told about the pictures of a film, so that they are told once.
+/// Suppresses repeated notices about the video.
 struct NotedPicture {
     private var transfer: UInt8?
     private var undrawable: PixelSize?
 
-    /// What is worth saying about this picture and was not said about the one before.
+    /// Returns the notices about a frame that its predecessor did not cause.
     ///
-    /// - Parameter isMapped: its tones are brought to what a screen can show.
+    /// - Parameter isMapped: Whether HDR is tone-mapped for the display.
     mutating func news(of picture: any Picture, isMapped: Bool) -> [ScreenInput] {
         guard transfer != picture.color.transfer else { return [] }
         transfer = picture.color.transfer
@@ -19,6 +19,7 @@ struct NotedPicture {
         ]
     }
 
+    /// Returns a notice for a frame that cannot be drawn; nil if it was issued for this size before.
     mutating func cannotDraw(_ picture: any Picture) -> ScreenInput? {
         guard undrawable != picture.size else { return nil }
         undrawable = picture.size

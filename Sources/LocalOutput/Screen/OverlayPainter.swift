@@ -1,44 +1,46 @@
 internal import MediaCore
 internal import Text
 
-/// Draws what lies over the film on a thread of its own, so that no picture waits for letters.
+/// Draws overlays on its own thread, so that text layout delays no video frame.
 ///
-/// The thread begins with the first thing to draw; a film over which nothing lies has none. Any thread may ask and take.
+/// The thread starts with the first content; without overlays there is none. All methods may be called on any thread.
 final class OverlayPainter: Sendable {
-    /// What is to lie over the film. A panel hides a message, a message a mark; a bar lies below them all.
+    /// The content of the overlays. A panel hides a message, and a message a mark; a bar is below them all.
     struct Content: Sendable, Equatable {
         var bar: ScreenBar?
         var panel: ScreenPanel?
         var message: ScreenMessage?
         var mark: String?
-        /// Stands by itself.
+        /// Drawn without the other content.
         var board: ScreenBoard?
 
         var isEmpty: Bool { bar == nil && panel == nil && message == nil && mark == nil && board == nil }
     }
 
+    /// The result of drawing a `Content`.
     struct Drawn: Sendable {
-        /// From the bottom up.
+        /// From bottom to top.
         var images: [OverlayImage] = []
-        /// Where the parts of the panel lie; nil without one.
+        /// The layout of the panel; nil without one.
         var layout: PanelLayout?
-        /// Where those of the bar do.
+        /// The layout of the bar; nil without one.
         var barLayout: BarLayout?
     }
 
+    /// The mutable state; guarded by `state`.
     private struct State {
         var wanted: (content: Content, area: PixelSize)?
-        /// Counts what was asked for.
+        /// The number of `draw` calls.
         var wishes: UInt64 = 0
-        /// What was drawn for this wish and earlier ones is discarded: nothing was to be seen after it, or the window had
-        /// another size. Other drawings are shown although newer content waits: content that changes faster than it is
-        /// drawn would never be seen.
+        /// Results of this `draw` call and earlier ones are dropped, because the content became empty or the window was
+        /// resized. Other results are shown even if newer content waits; otherwise rapidly changing content would never
+        /// appear.
         var discarded: UInt64 = 0
         var area: PixelSize?
         var drawn: Drawn?
         var thread: WorkerThread?
         var isStopping = false
-        /// Why no words can be shown, for people; told once.
+        /// Why no text can be shown, for users; reported once.
         var trouble: (sentence: String?, isKnown: Bool) = (nil, false)
     }
 
@@ -46,10 +48,10 @@ final class OverlayPainter: Sendable {
     private let wake = Signal()
     private let done: PollableSignal?
 
-    /// - Parameter done: raised when something was drawn.
+    /// - Parameter done: Raised when a result is ready.
     init(raising done: PollableSignal?) { self.done = done }
 
-    /// The newest wish is drawn next; nothing at all is drawn at once, and without the thread.
+    /// Requests drawing; replaces a pending request. Empty content takes effect at once, without the thread.
     func draw(_ content: Content, in area: PixelSize) {
         state.withLock { state in
             state.wishes += 1
@@ -76,7 +78,7 @@ final class OverlayPainter: Sendable {
         wake.raise()
     }
 
-    /// What was drawn since it was last taken.
+    /// Returns the newest result and removes it; nil without a new one.
     func take() -> Drawn? {
         state.withLock { state in
             defer { state.drawn = nil }
@@ -84,7 +86,7 @@ final class OverlayPainter: Sendable {
         }
     }
 
-    /// Why words cannot be shown, once.
+    /// Returns the reason why text cannot be shown, once.
     func takeTrouble() -> String? {
         state.withLock { state in
             defer { state.trouble.sentence = nil }
@@ -96,7 +98,7 @@ final class OverlayPainter: Sendable {
         if !state.trouble.isKnown { state.trouble = (sentence, true) }
     }
 
-    /// Waits until the thread has ended.
+    /// Stops and joins the thread.
     func stop() {
         let thread = state.withLock { state in
             state.isStopping = true
@@ -117,7 +119,8 @@ final class OverlayPainter: Sendable {
                 }
             }
             while true {
-                // Before the state is read: a signal raised in between would be lost, and `stop` would wait for ever.
+                // Cleared before the state is read: otherwise a signal in between would be lost, and `stop` would block
+                // forever.
                 wake.clear()
                 guard !state.withLock({ $0.isStopping }) else { return }
                 let (wanted, wish) = state.withLock { state in
@@ -135,7 +138,7 @@ final class OverlayPainter: Sendable {
         }
     }
 
-    /// What there is to see of the content.
+    /// Returns the images of the content. Runs on the painter's thread.
     static func drawing(_ content: Content, in area: PixelSize, by painter: TextPainter) -> Drawn {
         var drawn = Drawn()
         if let board = content.board {
@@ -164,7 +167,7 @@ final class OverlayPainter: Sendable {
             } else {
                 content.mark.flatMap { words.overlay($0, in: area, at: .corner) }
             }
-        // What is in the corner keeps above the bar.
+        // Corner content stays above the bar.
         if let image { drawn.images.append(image.raised(above: drawn.barLayout?.top, in: area)) }
         return drawn
     }

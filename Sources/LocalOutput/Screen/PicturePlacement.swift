@@ -2,18 +2,19 @@ internal import Glibc
 internal import MediaCore
 internal import SyncRendering
 
-/// Where a picture lies in a window: centred, and as large as its gravity and a person's view say; it may reach over the edges.
+/// The rectangle of a video frame in a window: centred, sized by gravity and the user's view settings. It may exceed
+/// the window.
 struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
-    /// The window or surface, in pixels.
+    /// The size of the window or surface, in pixels.
     var area: PixelSize
-    /// The part of the area on which the picture is drawn; all of it, unless the screen's edges are kept free.
+    /// The part of the area used for video; all of it without overscan compensation.
     var visible: PixelRect
-    /// The picture within it, after rotation.
+    /// The frame in the area, after rotation.
     var rect: PixelRect
-    /// Clockwise, 0, 90, 180 or 270.
+    /// Clockwise degrees: 0, 90, 180 or 270.
     var rotation: Int
 
-    /// Size of the picture within `rect` before rotation.
+    /// The size of the frame in `rect` before rotation.
     var unrotatedSize: PixelSize {
         rotation % 180 == 0 ? rect.size : PixelSize(width: rect.height, height: rect.width)
     }
@@ -39,14 +40,14 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             height: shown.height)
     }
 
-    /// The picture that a film shows, where a person has not changed how it lies.
+    /// Places a frame with its own pixel aspect ratio and rotation, as modified by the view.
     init(of picture: any Picture, gravity: VideoGravity, view: PictureView, in area: PixelSize) {
         self.init(
             size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity,
             view: view, in: area)
     }
 
-    /// The same picture on the glass, from its place on the canvas.
+    /// Converts a placement on the canvas to the glass.
     func onGlass(_ geometry: ScreenGeometry) -> PicturePlacement {
         guard !geometry.isPlain else { return self }
         var placement = self
@@ -57,9 +58,10 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         return placement
     }
 
-    /// Size in square pixels, turned; the shorter pixel side is stretched, so that no detail is lost.
+    /// Returns the frame size in square pixels, after rotation. The shorter pixel side is stretched, so that no detail
+    /// is lost.
     ///
-    /// Sizes and ratios come from files, so the result is kept within 1…65535.
+    /// Sizes and ratios come from files, so the result is clamped to 1…65535.
     static func displaySize(
         of size: PixelSize, pixelAspect: Ratio, rotation: Int, view: PictureView = PictureView()
     ) -> PixelSize {
@@ -71,7 +73,8 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             ? upright : PixelSize(width: upright.height, height: upright.width)
     }
 
-    /// The largest size of that shape inside `area`. A bar of one pixel is not worth a rescale: it is filled.
+    /// Returns the largest size with this aspect ratio in `area`. A one-pixel border is filled, as it does not justify
+    /// scaling.
     static func fitted(_ shape: PixelSize, into area: PixelSize) -> PixelSize {
         let scale = min(
             Double(area.width) / Double(max(1, shape.width)), Double(area.height) / Double(max(1, shape.height)))
@@ -82,7 +85,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         return PixelSize(width: width, height: height)
     }
 
-    /// The smallest size of that shape that covers `area`.
+    /// Returns the smallest size with this aspect ratio that covers `area`.
     private static func filling(_ shape: PixelSize, _ area: PixelSize) -> PixelSize {
         let scale = max(
             Double(area.width) / Double(max(1, shape.width)), Double(area.height) / Double(max(1, shape.height)))
@@ -91,9 +94,9 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             height: max(area.height, clamped(Double(shape.height) * scale)))
     }
 
-    // MARK: A person's view
+    // MARK: View settings
 
-    /// From the size that shows all towards the one that fills, then larger or smaller.
+    /// Applies panscan (from fitting towards filling), then zoom.
     private static func zoomed(
         _ fitted: PixelSize, _ shape: PixelSize, by view: PictureView, in area: PixelSize
     ) -> PixelSize {
@@ -105,7 +108,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             (Double(from) + Double(max(0, to - from)) * panscan) * factor
         }
         let (width, height) = (side(fitted.width, whole.width), side(fitted.height, whole.height))
-        // Beyond that nobody sees more, and its shape stays.
+        // The limit preserves the aspect ratio.
         let limit = min(1, largest / max(width, height))
         return PixelSize(width: clamped(width * limit), height: clamped(height * limit))
     }
@@ -118,26 +121,26 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         value.isFinite ? min(range.upperBound, max(range.lowerBound, value)) : 0
     }
 
-    /// Pixels of a side.
+    /// The maximum side after zooming, in pixels.
     private static let largest = 16384.0
 
-    // MARK: The part that is seen
+    // MARK: Visible part
 
-    /// A part of a picture, and the place that it takes.
+    /// A part of a frame and its target rectangle.
     struct Part: Equatable {
-        /// In pixels of the picture as it lies in the film.
+        /// In pixels of the unrotated frame.
         var source: PixelRect
-        /// In the window; it may reach over its edges by a few pixels of the film.
+        /// In the window; may exceed it by a few source pixels.
         var target: PixelRect
     }
 
-    /// The part of a picture of that size that is seen; nil when nothing is.
+    /// Returns the visible part of a frame of this size; nil if nothing is visible.
     ///
-    /// - Parameter step: the part begins and ends at multiples of it, as pixels that share a colour demand.
+    /// - Parameter step: The alignment of the part in pixels, for chroma subsampling.
     func visiblePart(of size: PixelSize, step: Int) -> Part? {
         let seen = rect.intersection(visible)
         guard !seen.isEmpty, size.width > 0, size.height > 0 else { return nil }
-        // Edges in parts of the turned picture, from its left and top.
+        // Edges as fractions of the rotated frame, from its left and top.
         let left = Double(seen.x - rect.x) / Double(rect.width)
         let right = Double(seen.x + seen.width - rect.x) / Double(rect.width)
         let top = Double(seen.y - rect.y) / Double(rect.height)
@@ -151,7 +154,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             }
         let (x, width) = Self.steps(across, of: size.width, step)
         let (y, height) = Self.steps(along, of: size.height, step)
-        // Back again: where exactly those pixels lie.
+        // The reverse conversion: the exact target of the aligned source pixels.
         let begin = (x: Double(x) / Double(size.width), y: Double(y) / Double(size.height))
         let end = (x: Double(x + width) / Double(size.width), y: Double(y + height) / Double(size.height))
         let (horizontal, vertical) =
@@ -172,7 +175,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
             target: PixelRect(x: targetX, y: targetY, width: targetWidth, height: targetHeight))
     }
 
-    /// Whole steps that cover a stretch, and one more at each end, because a scaler looks at neighbours.
+    /// Returns the aligned range that covers an interval, plus one step at each end for the scaler's taps.
     private static func steps(_ stretch: (Double, Double), of length: Int, _ step: Int) -> (start: Int, count: Int) {
         let size = Double(length)
         let first = max(0, Int((stretch.0 * size).rounded(.down)) / step - 1) * step
@@ -180,7 +183,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         return (first, max(1, last - first))
     }
 
-    /// Quarter turns only; anything else is shown upright.
+    /// Returns a rotation as 0, 90, 180 or 270; 0 for any other angle.
     static func normalized(_ rotation: Int) -> Int {
         let turn = ((rotation % 360) + 360) % 360
         return turn % 90 == 0 ? turn : 0

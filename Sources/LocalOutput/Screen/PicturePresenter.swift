@@ -1,35 +1,37 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// One way of bringing pictures to the glass. Belongs to the thread that owns the window.
+/// A method of presenting frames in a window. Used on the thread that owns the window.
 protocol PicturePresenter: AnyObject {
-    /// For people: what is used, `"window memory"` or the graphics processor's name.
+    /// The user-facing name: `"window memory"` or that of the graphics processor.
     var description: String { get }
-    /// The drawing area in pixels.
+    /// The size of the drawing area, in pixels.
     var area: PixelSize { get }
-    /// How pictures lie in it, from the next `prepare` on.
+    /// The scaling of frames into the area. Effective with the next `prepare`.
     var gravity: VideoGravity { get set }
-    /// What a person changed of that, from the next `prepare` on.
+    /// The user's view settings. Effective with the next `prepare`.
     var view: PictureView { get set }
-    /// How the window's screen hangs, from the next `prepare` on.
+    /// The rotation and overscan compensation of the screen. Effective with the next `prepare`.
     var arrangement: ScreenArrangement { get set }
-    /// Pictures in HDR may come as they are coded.
+    /// Whether the presenter tone-maps HDR frames.
     var mapsTones: Bool { get }
-    /// Brings a picture and what lies over it, from the bottom up and placed on the glass, as close to the glass as possible; nil clears to black.
-    /// False when the picture cannot be shown.
+    /// Converts, uploads and draws a frame and its overlays, without presenting them. Nil clears to black.
+    ///
+    /// - Parameter overlays: From bottom to top, in glass coordinates.
+    /// - Returns: False if the frame cannot be drawn.
     func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool
-    /// Shows what was prepared; returns the moment of the flip as near as it can be known.
+    /// Presents the prepared frame. Returns the estimated instant of the flip.
     func present() -> HostInstant
-    /// The window's size or memory changed: everything is drawn anew next time.
+    /// Forces a complete redraw after a change of the window's size or memory.
     func invalidate()
-    /// How the display paces itself, as far as known.
+    /// The refresh timing, as far as known.
     var refresh: RefreshEvidence { get }
 }
 
 extension PicturePresenter {
     var mapsTones: Bool { false }
 
-    /// Where a picture lies on a glass of that size.
+    /// Returns the placement of a frame on a glass of this size.
     func placement(of picture: any Picture, on glass: PixelSize) -> PicturePlacement {
         if arrangement.isPlain { return PicturePlacement(of: picture, gravity: gravity, view: view, in: glass) }
         let geometry = ScreenGeometry(arrangement, on: glass)
@@ -37,12 +39,12 @@ extension PicturePresenter {
     }
 }
 
-/// What a presenter knows about flips.
+/// A presenter's knowledge about flips.
 enum RefreshEvidence: Hashable {
-    /// Shown at once; there are no flips.
+    /// Presented immediately; there are no flips.
     case immediate
-    /// Flips exist, about this long apart, but nobody knows when.
+    /// Flips with this nominal period at unknown times.
     case someTime(period: Duration)
-    /// Flips at `phase + n × period`, proven by observation.
+    /// Flips at `phase + n × period`, confirmed by observation.
     case observed(period: Duration, phase: HostInstant)
 }

@@ -1,16 +1,16 @@
 internal import MediaCore
 
-/// Turns a picture of 32-bit pixels by quarters.
+/// Rotates images of 32-bit pixels by multiples of 90°.
 enum PixelRotation {
-    /// Copies `size` pixels from `source`, turned clockwise, to `target`, whose size is `size` turned alike.
+    /// Copies `size` pixels from `source` to `target`, rotated clockwise; the size of `target` is the rotated `size`.
     ///
-    /// Works through blocks of 16 by 16, so that the rows it crosses stay in the nearest cache.
+    /// Works in blocks of 16 by 16 pixels, which stay in the L1 cache.
     static func copy(
         from source: UnsafePointer<UInt32>, stride sourceStride: Int, size: PixelSize, turned rotation: Int,
         to target: UnsafeMutablePointer<UInt32>, stride targetStride: Int
     ) {
         let (width, height) = (size.width, size.height)
-        // A step right and a step down in the source, as steps in the target, and where the source's corner goes.
+        // One source step right and down as target steps, and the target of the source's first pixel.
         let (right, down, origin): (Int, Int, Int) =
             switch rotation {
             case 90: (targetStride, -1, height - 1)

@@ -3,14 +3,15 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// Hands pictures to libplacebo as they were decoded: a graphics processor converts, scales and turns them, maps the tones of HDR films
-/// and the colours of wide gamuts, and dithers.
+/// Draws decoded frames with libplacebo: a graphics processor converts, scales, rotates and dithers them, and maps HDR
+/// tones and wide gamuts.
 ///
-/// OpenGL, because SDL has a context for it wherever it has a window. The library is opened at run time, by the first presenter.
+/// Uses OpenGL, since SDL provides a context wherever it has a window. The first presenter opens the library at run
+/// time.
 final class PlaceboPresenter: PicturePresenter {
     let description: String
     let mapsTones = true
-    /// Whether "graphics processor" turned out to be this processor.
+    /// Whether the "graphics processor" is a software renderer.
     let isSoftware: Bool
     var gravity = VideoGravity.resizeAspect
     var view = PictureView()
@@ -20,19 +21,20 @@ final class PlaceboPresenter: PicturePresenter {
     private let output: OpaquePointer
     private let converter: any PictureConverter
     private var pacing: FlipPacing
-    /// Textures of what lies over the picture now, and what each was made of.
+    /// The textures of the current overlays, with their source images.
     private var overlayTextures: [(image: OverlayImage, texture: OpaquePointer)] = []
     private var laidOver: [cpl_overlay] = []
-    /// One pixel.
+    /// A texture of one black pixel.
     private var black: OpaquePointer?
-    /// What the converter made of a picture whose numbers cannot be handed over.
+    /// The converter's output for frames that cannot be uploaded directly.
     private var staging: [UInt8] = []
 
     /// - Parameters:
-    ///   - window: made for OpenGL.
-    ///   - drawing: how tones are mapped and pictures scaled.
-    ///   - takesSoftware: whether a "graphics processor" that is this processor will do.
-    /// - Throws: `.unavailable` without a graphics processor, `.failed` where it cannot be drawn with. The window is as it was.
+    ///   - window: A window created for OpenGL.
+    ///   - drawing: Tone mapping and scaling.
+    ///   - takesSoftware: Whether a software renderer is acceptable.
+    /// - Throws: `.unavailable` without a graphics processor, `.failed` if it cannot be used. The window is unchanged
+    ///   then.
     init(
         window: OpaquePointer, converter: any PictureConverter, drawing: PictureDrawing, takesSoftware: Bool
     ) throws(OutputError) {
@@ -69,7 +71,7 @@ final class PlaceboPresenter: PicturePresenter {
         SDL_GL_DeleteContext(context)
     }
 
-    /// libplacebo's names are mpv's, but for the dots.
+    /// Calls `body` with the options of libplacebo, whose names are mpv's without dots.
     private static func withWishes(_ drawing: PictureDrawing, _ body: (cpl_wishes) -> cpl_outcome) -> cpl_outcome {
         let curve = drawing.toneMapping == .auto ? PictureDrawing.ToneMapping.bt2390 : drawing.toneMapping
         return String(curve.rawValue.filter { $0 != "." }).withCString { curve in
@@ -92,7 +94,7 @@ final class PlaceboPresenter: PicturePresenter {
         }
     }
 
-    /// Why it cannot be made on this computer, as far as that can be told without a window; nil where nothing speaks against it.
+    /// The reason why libplacebo cannot be used, as far as detectable without a window; nil if none is known.
     static var obstacle: String? {
         let outcome = cpl_look()
         return outcome == cpl_ready ? nil : reason(outcome, "OpenGL")
@@ -148,7 +150,7 @@ final class PlaceboPresenter: PicturePresenter {
         (picture.right, picture.bottom) = (Float(rect.x + rect.width), Float(rect.y + rect.height))
     }
 
-    /// Nil where the planes do not lie as the graphics processor reads them.
+    /// Returns the description of a frame; nil if its planes are unsuitable for upload.
     private static func described(
         _ picture: any Picture, _ layout: PlaneLayout, _ planes: PicturePlanes
     ) -> cpl_picture? {
@@ -180,12 +182,13 @@ final class PlaceboPresenter: PicturePresenter {
         described.matrix = layout.isRGB ? 0 : matrix(of: color, size: picture.size)
         described.is_full_range = layout.isRGB || color.isFullRange ? 1 : 0
         described.chroma_location = picture.chromaLocation.map { Int32($0) } ?? -1
-        // HLG is relative to the display.
+        // Only PQ (16) is absolute; HLG is relative to the display.
         described.peak = color.transfer == 16 ? Float(PeakLuminance.believable(picture.peakLuminance)) : 0
         return described
     }
 
-    /// H.273's number; what a film does not say, or says wrongly for numbers of luma, is what all presenters take.
+    /// Returns the H.273 matrix number. If the media states none, or one unsuitable for YCbCr, all presenters use the
+    /// same default.
     private static func matrix(of color: ColorDescription, size: PixelSize) -> Int32 {
         switch color.matrix {
         case 1, 5, 6, 7, 8, 9, 10: return Int32(color.matrix)
@@ -199,9 +202,9 @@ final class PlaceboPresenter: PicturePresenter {
         }
     }
 
-    /// By way of red, green and blue that the converter writes.
+    /// Draws a frame through the converter's R'G'B' output.
     private func drawConverted(_ picture: any Picture, _ placement: PicturePlacement, in area: PixelSize) -> Bool {
-        // Not larger than it is shown: a 4K film in a small window is made small on the way.
+        // A frame is converted at most at its displayed size: a 4K film in a small window is reduced here.
         let shown = placement.unrotatedSize
         let isReduced = shown.width < picture.size.width && shown.height < picture.size.height
         let size = isReduced ? shown : picture.size
@@ -237,9 +240,9 @@ final class PlaceboPresenter: PicturePresenter {
         }
     }
 
-    // MARK: What lies over it
+    // MARK: Overlays
 
-    /// Lays black over what the picture has beside the part that is seen: libplacebo cuts at the window's edges only.
+    /// Covers video outside the visible part with black, since libplacebo clips at the window's edges only.
     private func cover(_ placement: PicturePlacement) {
         if black == nil { black = cpl_texture_make(output, 1, 1, [0, 0, 0, 255]) }
         guard let black else { return }

@@ -1,13 +1,14 @@
 internal import CSDL
 internal import CX11
 
-/// Where the pointer is on the desktop.
+/// The pointer position on the desktop.
 ///
-/// SDL reports a motion when a window opens, grows or moves under a pointer that rests; the place on the desktop does not change then.
+/// SDL reports a motion when a window opens, grows or moves under a resting pointer. The desktop position does not
+/// change then.
 struct PointerPlace {
     private var last: (x: Int32, y: Int32)?
 
-    /// Takes the present place as the one that later motions are compared with. Only X11 knows it before the pointer enters the window.
+    /// Stores the current position for later comparisons. Only X11 reports it before the pointer enters the window.
     mutating func note(on screen: Screen?) {
         if let screen, screen.driver == "x11" {
             let now = Self.now(on: screen)
@@ -15,7 +16,7 @@ struct PointerPlace {
         }
     }
 
-    /// True when the pointer is elsewhere than at the last call; false at the first.
+    /// Returns true if the position differs from that of the previous call; false on the first call.
     mutating func hasMoved(on screen: Screen) -> Bool {
         let now = Self.now(on: screen)
         defer { last = (now.x, now.y) }
@@ -23,8 +24,8 @@ struct PointerPlace {
         return last != (now.x, now.y)
     }
 
-    /// The pointer's position on the desktop, and whether its first button is held. A round trip to the X server: SDL's copy (2.26)
-    /// is not updated with each motion.
+    /// Returns the position on the desktop and whether the first button is pressed. Takes a round trip to the X server,
+    /// since SDL's copy (2.26) is not updated with each motion.
     static func now(on screen: Screen) -> (x: Int32, y: Int32, isPressed: Bool) {
         var (x, y, isPressed): (Int32, Int32, Int32) = (0, 0, 0)
         if let window = screen.window, let display = csdl_x11_display(window),
@@ -37,25 +38,25 @@ struct PointerPlace {
     }
 }
 
-/// A window that follows the pointer while the button is held down on the picture.
+/// Moves a window with the pointer while the button is pressed on the video.
 ///
-/// Wayland does not let a program place its windows: nothing happens there.
+/// On Wayland, clients cannot place their windows: nothing happens there.
 struct WindowDrag {
     private let pointer: (x: Int32, y: Int32)
     private let window: (x: Int32, y: Int32)
     private var isUnderWay = false
 
-    /// Shorter ways are the tremor of a click; pixels.
+    /// The minimum distance of a drag, in pixels; shorter motions belong to a click.
     private static let threshold: Int32 = 6
 
-    /// How often the pointer's position is requested during a drag. An X server (21.1) has been seen to answer a request that
-    /// follows a motion event with the position before that event, so motion events alone do not suffice.
+    /// The poll interval of the pointer position during a drag. An X server (21.1) sometimes answers a request after a
+    /// motion event with the previous position, so motion events alone do not suffice.
     static let pollInterval = Duration.milliseconds(16)
 
-    /// Nil for a window that fills its display.
+    /// Starts a drag; nil for a full-screen window.
     ///
     /// - Parameters:
-    ///   - right, down: where in the window the button was pressed. The pointer may be elsewhere by now.
+    ///   - right, down: The position of the press in the window. The pointer may have moved since.
     init?(of screen: Screen, right: Int32, down: Int32) {
         guard let handle = screen.window, !screen.isFullScreen else { return nil }
         var (x, y): (Int32, Int32) = (0, 0)
@@ -63,9 +64,9 @@ struct WindowDrag {
         (pointer, window) = ((x + right, y + down), (x, y))
     }
 
-    /// Moves the window as far as the pointer has moved; false while that is no further than a click may.
+    /// Moves the window by the pointer's displacement. Returns false while that is within the tolerance of a click.
     ///
-    /// Does nothing once the button has been released, because the position then is not part of the drag.
+    /// Does nothing after the release of the button, since the position is no longer part of the drag.
     mutating func follow(_ screen: Screen) -> Bool {
         guard let handle = screen.window else { return false }
         let now = PointerPlace.now(on: screen)

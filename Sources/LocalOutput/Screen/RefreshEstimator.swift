@@ -1,12 +1,12 @@
 internal import Glibc
 internal import MediaCore
 
-/// Finds out when a display flips, from flips that were counted or from presents that were held up until a flip.
+/// Estimates period and phase of a display's flips, from counted flips or from presents blocked until a flip.
 ///
-/// A period is only believed when the observations prove it: a present that returns at once says nothing, and pictures
-/// shown by our own timer lie on a grid of our own making.
+/// An estimate requires proof by the observations. A present that returns at once proves nothing, and frames presented
+/// by our own timer form a grid of our own making.
 struct RefreshEstimator {
-    /// One observation: number of the flip (from any origin) and its moment, and when the present was called.
+    /// An observation: the number of the flip (from any origin), its time, and when present was called.
     private struct Flip {
         var number: Int64
         var at: Int64
@@ -17,40 +17,40 @@ struct RefreshEstimator {
     private var flips: [Flip] = []
     private var next = 0
     private static let window = 48
-    /// Fewer say too little.
+    /// The minimum number of observations.
     private static let needed = 12
 
-    /// What has been proven so far.
+    /// The proven period and phase; nil if unproven.
     private(set) var estimate: (period: Duration, phase: HostInstant)?
 
-    /// - Parameter nominal: the period that the window system states.
+    /// - Parameter nominal: The period reported by the window system.
     init(nominal: Duration) {
         self.nominal = max(1_000_000, nominal.wholeNanoseconds)
         flips.reserveCapacity(Self.window)
     }
 
-    /// Notes a flip whose number the window system counted.
+    /// Adds a flip counted by the window system.
     mutating func addFlip(number: Int64, at instant: HostInstant) {
         if let last, number <= last.number {
-            // Asked twice within one refresh; or the count began anew.
+            // An equal number: read twice within one refresh. A lower one: the counter was reset.
             if number < last.number { forget() } else { return }
         }
         add(Flip(number: number, at: instant.nanoseconds, calledAt: nil))
     }
 
-    /// Notes a present that may have waited for a flip.
+    /// Adds a present that may have waited for a flip.
     mutating func addPresent(called: HostInstant, returned: HostInstant) {
         var number: Int64 = 0
         if let last {
             let gap = returned.nanoseconds - last.at
-            // After a long pause the count between is uncertain.
+            // After a long pause, the number of flips in between is uncertain.
             if gap > 40 * nominal { forget() }
             number = last.number + max(1, (gap + nominal / 2) / nominal)
         }
         add(Flip(number: number, at: returned.nanoseconds, calledAt: called.nanoseconds))
     }
 
-    /// Starts anew: another display, another mode.
+    /// Discards all observations, after a change of display or mode.
     mutating func forget() {
         flips.removeAll(keepingCapacity: true)
         next = 0
@@ -72,7 +72,7 @@ struct RefreshEstimator {
         estimate = fitted()
     }
 
-    /// A straight line of moments over flip numbers; nil unless it explains the observations.
+    /// Fits a line of flip times over flip numbers; nil unless it explains the observations.
     private func fitted() -> (period: Duration, phase: HostInstant)? {
         guard flips.count >= Self.needed, let last else { return nil }
         let count = Double(flips.count)
@@ -91,7 +91,8 @@ struct RefreshEstimator {
         let period = xy / xx
         guard abs(period / Double(nominal) - 1) < 0.05 else { return nil }
         var squares = 0.0
-        // Where calls lie within the refresh, as the length of their mean on the circle: 1 when all at one place.
+        // The concentration of call times within the refresh: the mean resultant length on the circle, 1 if all are
+        // equal.
         var (cosine, sine, calls) = (0.0, 0.0, 0.0)
         for flip in flips {
             let expected = meanY + (Double(flip.number - last.number) - meanX) * period
@@ -104,9 +105,9 @@ struct RefreshEstimator {
                 calls += 1
             }
         }
-        // Returns within half a millisecond of the line …
+        // The residual of the return times must be below 0.5 ms …
         guard (squares / count).squareRoot() < 500_000 else { return nil }
-        // … though the calls lay all over the refresh; once proven, pacing by it may put all calls at one place.
+        // … although the calls were spread over the refresh. Once proven, pacing may concentrate the calls.
         if calls > 0, estimate == nil, (cosine * cosine + sine * sine).squareRoot() / calls > 0.7 { return nil }
         let phase = Double(last.at) + meanY - meanX * period
         return (.nanoseconds(Int64(period.rounded())), HostInstant(nanoseconds: Int64(phase.rounded())))

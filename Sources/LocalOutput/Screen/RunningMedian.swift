@@ -1,22 +1,22 @@
-/// The median of the last values; insertion and reading allocate nothing.
+/// The median of the most recent values; adding and reading allocate nothing.
 struct RunningMedian {
     private var ring: [Int64]
     private var sorted: [Int64]
     private var next = 0
     private var count = 0
 
-    /// - Parameter window: values remembered; odd, so that the median is one of them.
+    /// - Parameter window: The number of values; odd, so that the median is one of them.
     init(window: Int) {
         ring = Array(repeating: 0, count: max(1, window))
         sorted = ring
     }
 
-    /// The middle one of the values remembered; nil before the first.
+    /// The median of the stored values; nil before the first.
     var median: Int64? { count == 0 ? nil : sorted[count / 2] }
 
     mutating func add(_ value: Int64) {
         if count == ring.count {
-            // Take the oldest out of the sorted row.
+            // Remove the oldest value from the sorted array.
             let oldest = ring[next]
             var index = 0
             while sorted[index] != oldest { index += 1 }

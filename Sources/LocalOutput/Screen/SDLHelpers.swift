@@ -1,7 +1,7 @@
 internal import CSDL
 internal import MediaCore
 
-/// What SDL says went wrong last on this thread.
+/// Returns the last SDL error of this thread.
 func sdlError() -> String {
     let text = SDL_GetError().map { String(cString: $0) } ?? ""
     return text.isEmpty ? "no reason given" : text

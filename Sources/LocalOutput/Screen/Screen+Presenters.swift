@@ -2,13 +2,13 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// Which way pictures take to the glass.
+/// The choice of the presenter.
 extension Screen {
-    /// Ways in the order in which they are tried.
+    /// Returns the presentations to try, in order.
     ///
     /// - Parameters:
-    ///   - hasProcessor: a graphics processor is likely.
-    ///   - hasMemory: windows have memory to draw into. SDL 2 has none for Wayland's.
+    ///   - hasProcessor: Whether a graphics processor is likely.
+    ///   - hasMemory: Whether windows have memory to draw into. SDL 2 has none on Wayland.
     static func ways(
         _ wish: ScreenOptions.Presentation, hasProcessor: Bool, hasMemory: Bool = true
     ) -> [ScreenOptions.Presentation] {
@@ -22,12 +22,12 @@ extension Screen {
         }
     }
 
-    /// What the first way of all would do.
+    /// Returns whether the first presentation to try would tone-map.
     static func expectsToMapTones(_ options: ScreenOptions) -> Bool {
         ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely).first == .placebo
     }
 
-    /// Pictures in HDR may come as they are coded: the presenter maps them, or the one that is about to be made.
+    /// Whether HDR frames are tone-mapped by the presenter, or by the one expected before the window opens.
     var mapsTones: Bool {
         if let presenter { return presenter.mapsTones }
         return Self.expectsToMapTones(options)
@@ -35,7 +35,7 @@ extension Screen {
 
     var hasWindowMemory: Bool { driver != "wayland" }
 
-    /// A window and what draws into it.
+    /// Creates a window and its presenter.
     func make(
         _ way: ScreenOptions.Presentation, _ size: PixelSize, _ position: Int32, _ flags: UInt32
     ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter) {
@@ -55,7 +55,7 @@ extension Screen {
     private func makePresenter(
         _ way: ScreenOptions.Presentation, for window: OpaquePointer
     ) throws(OutputError) -> any PicturePresenter {
-        // Where a processor draws in place of a graphics processor, window memory is cheaper.
+        // Window memory is cheaper than a software renderer of OpenGL.
         let takesSoftware = way == options.presentation || !hasWindowMemory
         switch way {
         case .placebo:
@@ -73,7 +73,7 @@ extension Screen {
         }
     }
 
-    /// What a way cannot do of what is wanted, and what it does; nil where it can do all of it.
+    /// Returns which requested features a presentation lacks, and what it uses instead; nil if it supports all.
     static func shortcomings(of way: ScreenOptions.Presentation, _ drawing: PictureDrawing) -> String? {
         guard way != .placebo else { return nil }
         let scalers: [PictureDrawing.Scaler] =
@@ -93,8 +93,8 @@ extension Screen {
             + "\(taken.joined(separator: " and ")) \(are) taken"
     }
 
-    /// Says once that something else draws than was to be expected. That there is no graphics processor is no news, unless one was asked
-    /// for.
+    /// Reports once that the requested presenter was replaced. A missing graphics processor is reported only if it was
+    /// requested.
     func tellFallback(
         from wish: ScreenOptions.Presentation, because refusal: OutputError?, to presenter: any PicturePresenter
     ) {

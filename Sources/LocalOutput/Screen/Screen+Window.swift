@@ -1,32 +1,32 @@
 internal import CSDL
 internal import MediaCore
 
-/// What becomes of the window after it opened. The thread that made the screen only.
+/// Operations on the open window. Owner thread only.
 extension Screen {
     var isOpen: Bool { window != nil }
 
-    /// What lies where on the window; nil without one.
+    /// The layout of the window; nil without one.
     var geometry: ScreenGeometry? {
         guard window != nil, let presenter else { return nil }
         return ScreenGeometry(arrangement, on: presenter.area)
     }
 
-    /// What people see of the window, upright, in pixels; nil without a window.
+    /// The upright visible area of the window, in pixels; nil without a window.
     var area: PixelSize? { geometry?.canvas }
 
-    /// A size on the canvas as it is on the glass.
+    /// Converts a size from canvas to glass orientation.
     func turned(_ size: PixelSize) -> PixelSize {
         arrangement.isSideways ? PixelSize(width: size.height, height: size.width) : size
     }
 
-    /// The display that most of the window is on; nil without a window.
+    /// The display with most of the window; nil without a window.
     var display: ConnectedDisplay? {
         guard let window else { return nil }
         let index = Int(SDL_GetWindowDisplayIndex(window))
         return ConnectedDisplay.all.first { $0.index == index }
     }
 
-    /// The pixel, from the corner of the part that words keep to, at a place that the window system counts in units of its own.
+    /// Converts a position in window-system units to pixels relative to the title-safe area.
     func pixel(x: Int, y: Int) -> (x: Int, y: Int) {
         guard let window, let geometry else { return (x, y) }
         var (width, height): (Int32, Int32) = (0, 0)
@@ -42,7 +42,7 @@ extension Screen {
         return windowBefore != nil || SDL_GetWindowFlags(window) & SDL_WINDOW_FULLSCREEN.rawValue != 0
     }
 
-    /// Fills the display or goes back to a window.
+    /// Enters or leaves full screen.
     func setFullScreen(_ wanted: Bool) {
         checkThread()
         guard let window else { return setInitialFullScreen(wanted) }
@@ -52,7 +52,7 @@ extension Screen {
             coverDisplay(wanted, window)
         } else {
             SDL_SetWindowFullscreen(window, wanted ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
-            // A window that is not shown yet takes none; it does when it is.
+            // A hidden window takes no mode; it is applied when the window is shown.
             if wanted, isShown { applyMode() }
         }
         geometryChanged()
@@ -60,14 +60,14 @@ extension Screen {
 
     private var isShown: Bool { window.map { SDL_GetWindowFlags($0) & SDL_WINDOW_SHOWN.rawValue != 0 } ?? false }
 
-    /// SDL asks the window manager to make a window fill the display; where there is none, nothing would happen.
+    /// Makes the window cover the display without a window manager, which SDL relies on for full screen.
     private func coverDisplay(_ wanted: Bool, _ window: OpaquePointer) {
         if wanted {
             var before = SDL_Rect()
             SDL_GetWindowPosition(window, &before.x, &before.y)
             SDL_GetWindowSize(window, &before.w, &before.h)
             windowBefore = before
-            // SDL takes the size of a window that was made larger just before for the one in the new mode.
+            // SDL takes the size of a window enlarged just before for the size in the new mode.
             guard isShown || mode == .current else { return }
             applyMode()
             if !hasOwnMode { fillDisplay(window) }
@@ -79,7 +79,7 @@ extension Screen {
         }
     }
 
-    /// Lays the window over all of its display.
+    /// Moves and resizes the window to cover its display.
     func fillDisplay(_ window: OpaquePointer) {
         var place = SDL_Rect()
         guard SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &place) == 0 else { return }
@@ -93,7 +93,7 @@ extension Screen {
         if let window { SDL_SetWindowTitle(window, title) }
     }
 
-    /// Fits the window to the pictures of another film, unless a person chose its size.
+    /// Resizes the window for video of another size, unless the user has chosen the window size.
     func fit(to pictureSize: PixelSize) {
         checkThread()
         guard let window, !isSizeChosen, !isFullScreen else { return }
@@ -108,7 +108,7 @@ extension Screen {
         geometryChanged()
     }
 
-    /// What the window manager draws around the window, in its units; nil without a frame, or before it is there.
+    /// The window manager's frame, in window-system units; nil without a frame, or while unknown.
     private var frame: (left: Int32, top: Int32, wide: Int, high: Int)? {
         var (top, left, bottom, right): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
         guard let window, SDL_GetWindowBordersSize(window, &top, &left, &bottom, &right) == 0 else { return nil }
@@ -116,7 +116,7 @@ extension Screen {
         return wide + high > 0 ? (left, top, wide, high) : nil
     }
 
-    /// Makes the window smaller where it does not fit into its display together with its frame, which is known once the window is shown.
+    /// Shrinks the window if it exceeds the display including its frame, whose size is known once the window is shown.
     private func fitFrame() {
         guard let window, !isFrameFitted, !isFullScreen, let frame else { return }
         isFrameFitted = true
@@ -133,14 +133,14 @@ extension Screen {
         geometryChanged()
     }
 
-    /// Everything is drawn anew: size, display or memory of the window changed.
+    /// Schedules a complete redraw after a change of the window's size, display or memory.
     func geometryChanged() {
         presenter?.invalidate()
         if arrangement != ScreenArrangement() { stack() }
         needsPaint = true
     }
 
-    /// What the window system says of the window; returns what others should know.
+    /// Handles a window event. Returns the input to report; nil if there is none.
     func take(_ event: SDL_WindowEvent) -> ScreenInput? {
         fitFrame()
         switch SDL_WindowEventID(UInt32(event.event)) {
@@ -149,7 +149,7 @@ extension Screen {
             needsPaint = true
             return nil
         case SDL_WINDOWEVENT_RESIZED:
-            // Sent for changes from outside only.
+            // SDL sends this for external changes only, so the user has resized the window.
             if !isFullScreen { isSizeChosen = true }
             return nil
         case SDL_WINDOWEVENT_SIZE_CHANGED:

@@ -3,12 +3,12 @@ internal import Glibc
 public import MediaCore
 public import SyncRendering
 
-/// A window on this computer's display, through SDL2.
+/// A window on a display of this computer, through SDL2.
 ///
-/// Belongs to the thread that made it, which must be the process's main thread; every call traps on another one.
-/// The window opens when the first picture comes or `open` is called, so a film without picture shows none.
-/// Trouble with the window later on never throws: it is kept in `failure`, pictures are taken and dropped, and the
-/// film goes on.
+/// Belongs to the thread that created it, which must be the process's main thread; calls on other threads trap. The
+/// window opens with the first frame or by `open`; without video there is none.
+///
+/// Later errors of the window are never thrown: `failure` has the reason, frames are discarded, and playback continues.
 public final class Screen: VideoOutput {
     private(set) var options: ScreenOptions
     let converter: any PictureConverter
@@ -18,11 +18,11 @@ public final class Screen: VideoOutput {
     private var costs = RunningMedian(window: 31)
     private var isPrepared = false
 
-    /// Why there is no window, or no longer one.
+    /// The reason why there is no window, or no longer one; nil while there is none to report.
     public internal(set) var failure: OutputError?
-    /// False while the window is hidden or minimised: pictures then cost nothing.
+    /// False while the window is hidden or minimised; frames are discarded without cost then.
     public internal(set) var isVisible = true
-    /// Lies over the film from the next `prepare` on.
+    /// The messages and bars over the video. Effective with the next `prepare`.
     var messages: Overlay? {
         didSet {
             guard messages !== oldValue else { return }
@@ -30,17 +30,18 @@ public final class Screen: VideoOutput {
             stack()
         }
     }
-    /// The upper edge of the bar, in pixels of the canvas: the film's words keep above it. Set before `messages` that change with it.
+    /// The top of the bar, in canvas pixels; subtitles are kept above it. Set before the `messages` that change with
+    /// it.
     var barTop: Int? { didSet { if barTop != oldValue { stack() } } }
-    /// The film's words that lie over the picture prepared last.
+    /// The subtitles of the last prepared frame.
     private var words: Overlay? { didSet { if words !== oldValue { stack() } } }
-    /// Both, from the bottom up.
+    /// Subtitles and messages, from bottom to top, in glass coordinates.
     private var overlays: [OverlayImage] = []
-    /// How pictures lie in the window, from the next `prepare` on.
+    /// The scaling of frames into the window. Effective with the next `prepare`.
     var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
-    /// What a person changed of that, from the next `prepare` on.
+    /// The user's view settings. Effective with the next `prepare`.
     var view = PictureView() { didSet { if view != oldValue { needsPaint = true } } }
-    /// How the screen hangs, from the next `prepare` on.
+    /// The rotation and overscan compensation of the screen. Effective with the next `prepare`.
     var arrangement: ScreenArrangement {
         didSet {
             guard arrangement != oldValue else { return }
@@ -48,48 +49,50 @@ public final class Screen: VideoOutput {
         }
     }
     private var turning = OverlayTurning()
-    /// What is on screen is not what should be; drawing anything mends it.
+    /// Whether the window shows outdated content; any drawing resets it.
     var needsPaint = false
-    /// The way to the window system; nil without a window.
+    /// The connection to the window system; nil without a window.
     private(set) var connection: DisplayConnection?
-    /// Told once each of what a person should know, on the owner's thread.
+    /// Called on the owner thread with notices for the user, once for each.
     var onNews: ((ScreenInput) -> Void)?
     private var noted = NotedPicture()
+    /// Whether the user or an option has chosen the window size.
     var isSizeChosen = false
-    /// The window has been fitted into its display together with its frame.
+    /// Whether the window was fitted into its display including its frame.
     var isFrameFitted = false
     var mode: DisplayMode
-    /// Pictures a second of what is shown; nil where there are none.
+    /// The frame rate of the video in Hz; nil without video.
     var filmRate: Double?
-    /// The display is in a mode that it has for this window only.
+    /// Whether the display is in a mode set for this window.
     var hasOwnMode = false
-    /// Why the display is not in the mode that is wanted, as it was told.
+    /// The reported reason why the display is not in the requested mode; nil if it is.
     var modeTrouble: String?
-    /// Nothing is to be seen, by wish.
+    /// Whether the screen is switched off by `setPower`.
     var isDark = false
     var power = DisplayPower()
+    /// Whether the failure of switching off was reported.
     var isPowerTold = false
-    /// What the window was opened for.
+    /// The video size for which the window was opened, in square pixels.
     var openedFor: PixelSize?
     private var isReached = false
-    /// Where the window was before it covered the display without a window manager's help.
+    /// The window's bounds before it covered the display without a window manager; nil otherwise.
     var windowBefore: SDL_Rect?
 
-    /// Reaches the window system.
+    /// Connects to the window system.
     ///
-    /// - Throws: `.unavailable` when there is no display or not the one asked for; nothing is held then. With `followsDisplays` that is kept in
-    ///   `failure` instead.
+    /// - Throws: `.unavailable` without a display, or without the requested one; nothing is held then. With
+    ///   `followsDisplays` the error is stored in `failure` instead.
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
         self.options = options
         arrangement = options.arrangement
         mode = options.mode
         self.converter = converter
-        // The program ends itself on SIGINT and SIGTERM, after its speakers were released.
+        // The program handles SIGINT and SIGTERM itself, after releasing its speakers.
         sdlHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1")
         sdlHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1")
-        // Otherwise SDL gives window memory through OpenGL, which is drawn by the processor where there is no GPU.
+        // Otherwise SDL provides window memory through OpenGL, which is rendered in software without a GPU.
         sdlHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
-        // Whoever asked for a mode of the display has nothing else on it to go to.
+        // A window that requested a display mode stays visible when it loses the focus.
         sdlHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0")
         do throws(OutputError) {
             try reach()
@@ -99,7 +102,9 @@ public final class Screen: VideoOutput {
         }
     }
 
-    /// Enters the window system.
+    /// Initializes SDL's video subsystem and checks the requested display.
+    ///
+    /// - Throws: `.unavailable`; the subsystem is released then.
     func reach() throws(OutputError) {
         let reachable = WindowSystem.reachable
         let found = reachable != "" && WindowSystem.start(reachable)
@@ -125,15 +130,16 @@ public final class Screen: VideoOutput {
         if canBeRemade { leave() }
     }
 
+    /// Releases SDL's video subsystem.
     func leave() {
         if isReached { SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO)) }
         isReached = false
     }
 
-    /// Gives the window up, and the display its own mode back. Where an X server ends meanwhile the window is left as it is.
+    /// Destroys the window and restores the display's mode. If the X server exits meanwhile, the window is not touched.
     func closeWindow() {
         guard let window else { return }
-        // For the next one.
+        // For the next window.
         options.isFullScreen = isFullScreen
         power.switchOn(window)
         if connection?.takeDown(window) == false, driver == "x11" { return _ = isConnectionLost() }
@@ -148,15 +154,17 @@ public final class Screen: VideoOutput {
     /// The displays of this computer.
     public var displays: [ConnectedDisplay] { ConnectedDisplay.all }
 
-    /// For people: how pictures reach the glass.
+    /// A user-facing description of the presenter and window system.
     public var presentation: String {
         return "\(presenter?.description ?? "no window") on \(driver)"
     }
 
     // MARK: Window
 
-    /// Opens the window for pictures of this size in square pixels (`PicturePlacement.displaySize`); does nothing
-    /// when it is open.
+    /// Opens the window for video of this size in square pixels (`PicturePlacement.displaySize`). Does nothing if it is
+    /// open.
+    ///
+    /// - Throws: `OutputError` if no window can be created; `failure` has the same error.
     public func open(for pictureSize: PixelSize) throws(OutputError) {
         checkThread()
         guard window == nil else { return }
@@ -174,7 +182,7 @@ public final class Screen: VideoOutput {
             by: options.display, among: ConnectedDisplay.all)
         let size = Self.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
-        // Shown by `adopt`, once it is known who manages windows here.
+        // Shown by `adopt`, once it is known whether there is a window manager.
         let flags =
             SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue
         var refusal: OutputError?
@@ -211,7 +219,7 @@ public final class Screen: VideoOutput {
         needsPaint = true
     }
 
-    /// A picture's own size, or the wish, scaled down to what the display has room for.
+    /// Returns the requested size, or that of the video scaled down to fit `room`. Both sides are 1…16384.
     static func initialSize(of picture: PixelSize, wish: PixelSize?, within room: PixelSize) -> PixelSize {
         let size = wish ?? picture
         let fits = size.width <= room.width && size.height <= room.height
@@ -224,36 +232,41 @@ public final class Screen: VideoOutput {
 
     // MARK: VideoOutput
 
+    /// The refresh timing: fixed if flips were observed, otherwise unpaced.
     public var refresh: RefreshMode {
         if case .observed(let period, let phase) = presenter?.refresh { return .fixed(period: period, phase: phase) }
         return .unpaced
     }
 
+    /// The delay of the panel, plus half a refresh if flips exist at unknown times.
     public var latency: OutputLatency {
         var shares: [LatencyShare] = []
         if options.panelDelay != .zero {
             shares.append(LatencyShare(name: "panel", duration: options.panelDelay, source: .configured))
         }
         if case .someTime(let period) = presenter?.refresh {
-            // Handed over at any moment, light at the next flip: half a refresh later on average.
+            // Submitted at any time, visible at the next flip: half a refresh later on average.
             shares.append(
                 LatencyShare(name: "next flip", duration: period / 2, uncertainty: period / 2, source: .assumed))
         }
         return OutputLatency(startLead: .milliseconds(20), shares: shares)
     }
 
+    /// The duration of `present`, subtracted from the target of each frame.
     public var presentCost: Duration {
-        // A quarter of a refresh before the flip: drawing is done, only the exchange is left. Measuring it would feed
-        // on itself, because a call made earlier waits longer.
+        // A quarter of a refresh: drawing is done before, only the swap is left. A measurement would feed back, because
+        // an earlier call waits longer.
         if case .fixed(let period, _) = refresh { return period / 4 }
         return .nanoseconds(costs.median ?? 1_000_000)
     }
 
+    /// Draws a frame and its subtitles without presenting them; opens the window if there is none. Discards the frame
+    /// while hidden or dark.
     public func prepare(_ picture: any Picture, under words: Overlay?) {
         checkThread()
         self.words = words
         if window == nil, failure == nil {
-            // ignored: `open` keeps the failure and reports it.
+            // ignored: `open` stores the failure and reports it.
             try? open(
                 for: PicturePlacement.displaySize(
                     of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))
@@ -270,6 +283,7 @@ public final class Screen: VideoOutput {
         needsPaint = false
     }
 
+    /// Returns the area for subtitles over a frame; nil while hidden or dark, and without a window.
     public func canvas(for picture: any Picture) -> SubtitleCanvas? {
         guard isVisible, !isDark, let presenter else { return nil }
         let geometry = ScreenGeometry(arrangement, on: presenter.area)
@@ -280,14 +294,15 @@ public final class Screen: VideoOutput {
             area: placement.area, picture: placement.rect, storage: storage, words: geometry.words)
     }
 
-    /// What people see of the film, upright and without messages, whatever way pictures take to the glass; nil where it is hidden.
+    /// Returns the displayed video with subtitles, upright and without messages, independent of the presenter; nil
+    /// while hidden.
     func snapshot(of picture: any Picture) -> ScreenSnapshot? {
         guard let canvas = area, isVisible else { return nil }
         let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
         return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
     }
 
-    /// Returns what the window shows with messages and bars, upright, on black where there is no picture; nil where it is hidden.
+    /// Returns the displayed window content with messages and bars, upright; black without video; nil while hidden.
     func snapshot(withMessagesOver picture: (any Picture)?) -> ScreenSnapshot? {
         guard let canvas = area, isVisible else { return nil }
         guard !isDark else { return ScreenSnapshot(black: canvas) }
@@ -297,16 +312,18 @@ public final class Screen: VideoOutput {
         return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(images)
     }
 
+    /// Rebuilds `overlays` from subtitles and messages.
     func stack() {
         let geometry = geometry
         overlays = turning.onGlass(images(on: geometry), geometry)
     }
 
-    /// Words and messages on the canvas, from the bottom up.
+    /// Returns subtitles and messages on the canvas, from bottom to top.
     private func images(on geometry: ScreenGeometry?) -> [OverlayImage] {
         (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
     }
 
+    /// Presents the prepared frame. Returns the estimated instant of visibility.
     public func present() -> HostInstant {
         checkThread()
         guard isVisible, isPrepared, let presenter else { return .now }
@@ -317,9 +334,10 @@ public final class Screen: VideoOutput {
         return shown
     }
 
+    /// Removes the video from the screen at the next repaint.
     public func removeImage() { needsPaint = true }
 
-    /// Black, and a message if there is one: before the first picture, where none can be drawn, or none shall be seen.
+    /// Paints black, with the messages unless the screen is dark. Used while there is no frame to draw.
     func paintNothing() {
         needsPaint = false
         let images = isDark ? [] : turning.onGlass(messages?.images ?? [], geometry)
@@ -327,12 +345,12 @@ public final class Screen: VideoOutput {
         _ = presenter.present()
     }
 
-    /// True when the window system went away; the window is then given up, without touching it.
+    /// Returns true if the window system is gone; the window is abandoned then without touching it.
     @discardableResult
     func isConnectionLost() -> Bool {
         guard let connection, connection.isLost else { return false }
         guard failure == nil else { return true }
-        // Whatever it holds belonged to the connection: freeing it would use the connection.
+        // Leaked deliberately: releasing the presenter would use the lost connection.
         if let presenter { _ = Unmanaged.passRetained(presenter as AnyObject) }
         (presenter, window) = (nil, nil)
         let error = OutputError(.lost, "the display is gone; the film goes on without its picture")
@@ -341,6 +359,7 @@ public final class Screen: VideoOutput {
         return true
     }
 
+    /// Traps if called on another thread than the owner.
     func checkThread() {
         precondition(pthread_equal(owner, pthread_self()) != 0, "a Screen belongs to the thread that made it")
     }

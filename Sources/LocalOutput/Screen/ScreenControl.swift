@@ -1,9 +1,10 @@
 public import MediaCore
 public import SyncRendering
 
-/// The screen as every other thread sees it: commands go in and return at once, what a person did comes out.
+/// The thread-safe interface to the screen: commands return at once, and user input arrives as events.
 ///
-/// Commands are carried out in order by the thread that runs the `ScreenLoop`; those given before it runs wait.
+/// The thread of the `ScreenLoop` executes commands in order; those sent before it runs are queued. Any thread, except
+/// where stated.
 public final class ScreenControl: Sendable {
     enum Command: Sendable {
         case attach(DisplayLayer, Timebase, EventLog)
@@ -25,41 +26,46 @@ public final class ScreenControl: Sendable {
         case stop
     }
 
-    /// What a snapshot shows.
+    /// The content of a snapshot.
     package enum SnapshotKind: Sendable {
-        /// The film's picture, in its own size.
+        /// The video frame, in its own size.
         case picture
-        /// What the window shows of the film, with its words.
+        /// The video as displayed in the window, with subtitles.
         case window
-        /// The same with messages and bars, on black where there is no picture.
+        /// The same with messages and bars; black without video.
         case screen
     }
 
-    /// What the screen is doing, read whole.
+    /// The state of the screen, read atomically.
     public struct Status: Sendable {
-        /// Pictures shown, and passed over because a newer one was due, since the layer was attached.
+        /// The number of frames shown since a layer was attached.
         public var shown = 0
+        /// The number of frames dropped since then because a newer one was due.
         public var dropped = 0
+        /// The refresh timing of the display.
         public var refresh = RefreshMode.unpaced
-        /// How pictures reach the glass, for people; empty without a window.
+        /// A user-facing description of the presenter and window system; empty without a window.
         public var presentation = ""
-        /// What people see of the window, upright, in pixels; nil without a window.
+        /// The upright visible area of the window, in pixels; nil without a window.
         public var area: PixelSize?
-        /// The part of that which words keep to.
+        /// The title-safe part of it, which text is confined to.
         public var wordArea: PixelRect?
+        /// Whether the window fills its display.
         public var isFullScreen = false
+        /// Whether the window is open, and neither hidden nor minimised.
         public var isVisible = false
-        /// The display that the window is on, by the window system's name; empty without a window.
+        /// The window's display, by its name in the window system; empty without a window.
         public var display = ""
-        /// Refreshes a second that pictures wait for, as the display states them; nil where each is shown at once.
+        /// The refresh rate in Hz that frames wait for, as reported by the display; nil if frames are presented
+        /// immediately.
         public var displayRate: Int?
     }
 
-    /// What people do to the window. One reader; when it falls behind, the oldest are dropped.
+    /// User input and window events. One consumer; if it is slow, the oldest events are dropped.
     public let inputs: AsyncStream<ScreenInput>
     let report: AsyncStream<ScreenInput>.Continuation
     private let listener = Lock<(@Sendable (ScreenInput) -> Void)?>(nil)
-    /// Nil where the system gave no descriptor for it; `refusal` says so.
+    /// Wakes the loop; nil if no descriptor was available. `refusal` has the reason.
     let signal: PollableSignal?
     let refusal: ExhaustionError?
     private let commands = Lock<[Command]>([])
@@ -78,46 +84,46 @@ public final class ScreenControl: Sendable {
         }
     }
 
-    /// Takes what people do to the window in place of `inputs`, without a thread in between.
+    /// Delivers user input to a handler instead of `inputs`, without a thread switch.
     ///
-    /// - Parameter handler: called on the loop's thread; must return at once.
+    /// - Parameter handler: Called on the loop's thread; must return at once.
     package func onInput(_ handler: @escaping @Sendable (ScreenInput) -> Void) { listener.withLock { $0 = handler } }
 
-    /// The loop's thread.
+    /// Delivers an input. Called on the loop's thread.
     func tell(_ input: ScreenInput) {
         if let listener = listener.withLock({ $0 }) { listener(input) } else { report.yield(input) }
     }
 
-    /// What the screen is doing now.
+    /// The current state of the screen.
     public var status: Status { state.withLock { $0 } }
 
-    /// Shows this layer's pictures from now on, each when the timebase says. What was shown before stays on screen
-    /// until the first one comes. Add the layer to the synchronizer too, so that it hears of changes.
+    /// Shows the frames of a layer at the times of the timebase. The previous content stays until its first frame. Add
+    /// the layer to the synchronizer too, so that it receives timeline changes.
     public func attach(_ layer: DisplayLayer, timebase: Timebase, events: EventLog) {
         send(.attach(layer, timebase, events))
     }
 
-    /// Adds nothing to the synchronizer; shows the pictures of a layer that was added to it.
+    /// Shows the frames of a layer that was added to a synchronizer.
     public func attach(_ layer: DisplayLayer, to synchronizer: RenderSynchronizer) {
         attach(layer, timebase: synchronizer.timebase, events: synchronizer.recorder)
     }
 
-    /// Takes no more pictures; the last one stays.
+    /// Accepts no more frames; the last one stays on screen.
     public func detach() { send(.detach) }
 
-    /// Opens the window ahead of the first picture, for pictures of this size in square pixels; when it is open and
-    /// its size was not chosen by a person, it takes the new size.
+    /// Opens the window before the first frame, for video of this size in square pixels. An open window is resized,
+    /// unless the user has chosen its size.
     public func open(for size: PixelSize) { send(.open(size)) }
 
-    /// Opens the window ahead of the first picture of a track.
+    /// Opens the window before the first frame of a track.
     public func open(for format: VideoFormat) {
         open(
             for: PicturePlacement.displaySize(
                 of: format.size, pixelAspect: format.pixelAspect, rotation: format.rotation, view: view))
     }
 
-    /// How pictures lie in the window, beside what the film and the layer's `videoGravity` say: shape, size, place, turn. Screenshots are not
-    /// changed by it.
+    /// The user's view settings: aspect ratio, zoom, pan and rotation, in addition to the media's and the layer's
+    /// `videoGravity`. Screenshots are unaffected.
     public var view: PictureView {
         get { currentView.withLock { $0 } }
         set {
@@ -126,7 +132,7 @@ public final class ScreenControl: Sendable {
         }
     }
 
-    /// How the screen hangs: all that is drawn, pointers too, follows at once.
+    /// The rotation and overscan compensation of the screen. All content and pointer positions follow at once.
     public var arrangement: ScreenArrangement {
         get { currentArrangement.withLock { $0 } }
         set {
@@ -135,56 +141,60 @@ public final class ScreenControl: Sendable {
         }
     }
 
-    /// What the display is asked for while the window fills it. Where it has no such mode it stays as it is, and a notice says so.
+    /// Requests a display mode while the window fills the display. If there is none, the mode is unchanged, and a
+    /// notice is sent.
     ///
-    /// - Parameter filmRate: pictures a second of what is shown, for `.film`; nil leaves the display as it is.
+    /// - Parameter filmRate: The frame rate of the video in Hz, for `.film`; nil leaves the mode unchanged.
     public func setMode(_ mode: DisplayMode, filmRate: Double? = nil) { send(.mode(mode, filmRate: filmRate)) }
 
-    /// Switches the display off or on. While it is off nothing is drawn, and the film goes on. Where a display cannot be switched off the
-    /// window is black instead, and a notice says so once. It is on again when the window closes; a process that is killed leaves it off.
+    /// Switches the display off or on. While it is off nothing is drawn, and playback continues.
+    ///
+    /// If the display cannot be switched off, the window is black instead, and one notice is sent. Closing the window
+    /// switches the display on; a killed process leaves it off.
     public func setPower(_ isOn: Bool) { send(.power(isOn)) }
 
-    /// Makes the window anew, as when its display went; with `ScreenOptions.followsDisplays` only. `ScreenInput.remade` says when it is done.
+    /// Recreates the window, as after a loss of its display; only with `ScreenOptions.followsDisplays`.
+    /// `ScreenInput.remade` confirms it.
     public func remake() { send(.remake) }
 
-    /// Fills the display, or goes back to a window; nil changes from one to the other.
+    /// Enters or leaves full screen; nil toggles.
     public func setFullScreen(_ isFullScreen: Bool?) { send(.fullScreen(isFullScreen)) }
 
+    /// Sets the title of the window.
     public func setTitle(_ title: String) { send(.title(title)) }
 
-    /// Lays a message over the film for a while, in place of the one before; nil takes it away.
+    /// Shows a message over the video for its duration, replacing the previous one; nil removes it.
     public func show(_ message: ScreenMessage?) { send(.message(message)) }
 
-    /// Lays a few words over the film that stay, in the corner, until others or nil take their place; a message covers
-    /// them for as long as it stays.
+    /// Shows a permanent text in the corner until it is replaced or nil. A message hides it temporarily.
     public func show(mark: String?) { send(.mark(mark)) }
 
-    /// Lays a list over the film until another one or nil takes its place; messages wait behind it. What a person points
-    /// at in it comes as `ScreenInput.panel`.
+    /// Shows a list over the video until it is replaced or nil; it hides messages. Pointer input on it arrives as
+    /// `ScreenInput.panel`.
     public func show(panel: ScreenPanel?) { send(.panel(panel)) }
 
-    /// Lays a bar along the lower edge until another one or nil takes its place. What a person points at in it comes as
-    /// `ScreenInput.bar`; `ScreenInput.pointer` says when it is wanted.
+    /// Shows a bar along the lower edge until it is replaced or nil. Pointer input on it arrives as `ScreenInput.bar`.
+    /// `ScreenInput.pointer` indicates when to show it.
     public func show(bar: ScreenBar?) { send(.bar(bar)) }
 
-    /// Fills the display beside the film's with a board, until another one or nil takes its place; see `ScreenOptions.boardDisplay`.
+    /// Fills another display with a board until it is replaced or nil; see `ScreenOptions.boardDisplay`.
     package func show(board: ScreenBoard?) { send(.board(board)) }
 
-    /// The picture on screen in its own size, without message and bars; nil when there is none.
+    /// Returns the displayed video frame in its own size, without messages and bar; nil without a frame.
     public func snapshot() async -> ScreenSnapshot? {
         await withCheckedContinuation { continuation in
             takeSnapshot { continuation.resume(returning: $0) }
         }
     }
 
-    /// The same for whoever does not wait.
+    /// Takes a snapshot without suspending the caller.
     ///
-    /// - Parameter reply: called on the loop's thread; must return at once.
+    /// - Parameter reply: Called on the loop's thread; must return at once.
     package func takeSnapshot(
         _ kind: SnapshotKind = .picture, _ reply: @escaping @Sendable (ScreenSnapshot?) -> Void
     ) { send(.snapshot(kind, reply)) }
 
-    /// Ends the loop; the window closes.
+    /// Stops the loop and closes the window.
     public func stop() { send(.stop) }
 
     private func send(_ command: Command) {
@@ -192,7 +202,8 @@ public final class ScreenControl: Sendable {
         signal?.raise()
     }
 
-    /// The loop's thread: puts the waiting commands into an empty array, and keeps that array's memory for the next.
+    /// Moves the queued commands into an empty array and reuses that array's storage for the queue. Called on the
+    /// loop's thread.
     func take(into scratch: inout [Command]) {
         commands.withLock { commands in
             if !commands.isEmpty { swap(&commands, &scratch) }

@@ -1,47 +1,49 @@
 public import MediaCore
 public import SyncRendering
 
-/// What a person does to the window, or the window system on its own.
+/// User input on the window, and events of the window system.
 public enum ScreenInput: Sendable, Equatable {
-    /// A key, a mouse button or the wheel, by mpv's name for it: `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`,
-    /// `"WHEEL_UP"`. `isRepeat` while a key is held down.
+    /// A key, mouse button or wheel step, by mpv's name: `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"WHEEL_UP"`.
+    /// `isRepeat` is set while a key is held down.
     case key(String, isRepeat: Bool)
-    /// The pointer was pressed on a part of the panel; `turned` is the wheel's turn there instead, positive is up.
+    /// A press on a part of the panel, or a wheel step there if `turned` is not 0; positive is up.
     case panel(row: Int, ScreenPanel.Part, turned: Int)
-    /// The pointer was pressed beside the panel.
+    /// A press beside the panel.
     case besidePanel
-    /// The pointer was pressed on a part of the bar, or, with `isDragged`, is held down on one of its lines; where it is let go
-    /// there comes without.
+    /// A press on a part of the bar. With `isDragged`, the pointer is held down on one of its sliders; its release
+    /// there arrives without.
     case bar(ScreenBar.Part, isDragged: Bool)
-    /// The wheel was turned over the volume of the bar, or beside the rows of a panel that is shown; positive is up.
+    /// A wheel step over the volume of the bar, or beside the rows of a visible panel; positive is up.
     case wheel(over: ScreenBar.Part?, turned: Int)
-    /// The pointer moves, over a part of the bar or elsewhere; told ten times a second at most.
+    /// A pointer motion, over a part of the bar or elsewhere; at most ten times per second.
     case pointer(over: ScreenBar.Part?)
     /// The pointer has left the window.
     case pointerLeft
-    /// Files and addresses were dropped on the window; with Shift held they are to be added to what plays.
+    /// Files and addresses were dropped on the window; with Shift they are to be appended to the playlist.
     case dropped([String], appends: Bool)
-    /// The window is to be closed.
+    /// A request to close the window.
     case close
-    /// Size of what people see of the window, upright, in pixels.
+    /// The upright visible area of the window has changed, in pixels.
     case resized(PixelSize)
+    /// The window has entered or left full screen.
     case fullScreen(Bool)
-    /// False while hidden or minimised: pictures are then taken and dropped.
+    /// False while hidden or minimised; frames are discarded then.
     case visible(Bool)
-    /// Something a person should read once: a film in HDR, a picture of no known format.
+    /// A notice to be displayed once, such as HDR without tone mapping, or an unsupported pixel format.
     case notice(String)
-    /// The displays of this computer: told when the window system was reached, and when one came, went or changed; with
-    /// `ScreenOptions.followsDisplays` only, as are the next three.
+    /// The displays of this computer, initially and after each change. Sent only with `ScreenOptions.followsDisplays`,
+    /// as are the next three.
     case displays([ConnectedDisplay])
-    /// There is no display to show anything on; the film goes on without its picture until there is one.
+    /// No display is available; playback continues without video until there is one.
     case away(OutputError)
-    /// There is a window again.
+    /// A window is available again.
     case back
-    /// The window was made anew for a display that is another now.
+    /// The window was recreated for a changed display.
     case remade
-    /// There is no window, or no longer one. The film goes on without its picture.
+    /// The window is missing or lost. Playback continues without video.
     case lost(OutputError)
 
+    /// Compares inputs; errors are equal if code and message are.
     public static func == (left: ScreenInput, right: ScreenInput) -> Bool {
         switch (left, right) {
         case (.key(let a, let b), .key(let c, let d)): a == c && b == d

@@ -2,7 +2,7 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// What other threads asked for.
+/// Execution of the commands of other threads.
 extension ScreenLoop {
     func connect() {
         if let refusal = control.refusal {
@@ -112,17 +112,17 @@ extension ScreenLoop {
         describe()
     }
 
-    /// Says once that there is no display: only a film with a picture misses it.
+    /// Reports once that there is no display; only a film with video needs one.
     private func reportFailure() {
         guard let failure, !isFailureKnown else { return }
         isFailureKnown = true
         control.tell(.lost(failure))
     }
 
-    /// Lays a message over the film, or takes it away.
+    /// Shows a message over the video, or removes it.
     func showMessage(_ message: ScreenMessage?) {
         self.message = message
-        // Its time begins when it can be read.
+        // The duration starts when the message is visible.
         messageEnds = nil
         layOutMessage()
         if screen?.area == nil { beginMessage() }
@@ -133,7 +133,7 @@ extension ScreenLoop {
         messageEnds = HostInstant.now.advanced(by: message.duration)
     }
 
-    /// Asks for the panel, or the message, to be drawn for the window as it is now. What lies over the film stays until then.
+    /// Requests drawing of the overlays for the current window. The previous overlays stay until then.
     func layOutMessage() {
         guard let screen else { return }
         let content = OverlayPainter.Content(bar: bar, panel: panel, message: message, mark: mark)
@@ -146,7 +146,7 @@ extension ScreenLoop {
         overlayPainter.draw(content, in: room)
     }
 
-    /// Lays what has been drawn over the film.
+    /// Shows the overlays that were drawn.
     func takeOverlay() {
         if let trouble = overlayPainter.takeTrouble() { control.tell(.notice(trouble)) }
         guard let screen, let drawn = overlayPainter.take() else { return }
@@ -155,13 +155,14 @@ extension ScreenLoop {
             corner.x == 0 && corner.y == 0
             ? drawn.images : drawn.images.map { $0.moved(right: corner.x, down: corner.y) }
         screen.messages = images.isEmpty ? nil : Overlay(images)
-        // What was drawn may be older than what is wanted.
+        // The drawn content may be older than the requested one.
         panelLayout = panel == nil ? nil : drawn.layout
         barLayout = bar == nil ? nil : drawn.barLayout
         screen.barTop = barLayout.map { $0.top + corner.y }
         beginMessage()
     }
 
+    /// Reports a change of full screen, if there was one.
     func fullScreenMayHaveChanged() {
         guard let screen else { return }
         let isFullScreen = screen.isFullScreen
@@ -174,7 +175,7 @@ extension ScreenLoop {
         control.tell(.fullScreen(isFullScreen))
     }
 
-    /// Refreshes what is told about the window.
+    /// Updates the published state of the window.
     func describe() {
         guard let screen else { return }
         layer?.toneMapping.isDoneByScreen = screen.mapsTones
@@ -190,7 +191,7 @@ extension ScreenLoop {
         }
     }
 
-    /// Keeps the screen saver away while the film runs, or always.
+    /// Inhibits the screen saver during playback, or always with `staysAwake`.
     func keepAwake() {
         guard let screen, screen.isOpen else { return }
         let isRunning = options.staysAwake || (timebase.map { $0.rate != 0 } ?? false)

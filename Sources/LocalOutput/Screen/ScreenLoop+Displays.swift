@@ -2,22 +2,23 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// Displays that come and go, for a screen that follows them (`ScreenOptions.followsDisplays`).
+/// Handling of display changes, mainly for a screen with `ScreenOptions.followsDisplays`.
 extension ScreenLoop {
-    /// A display changes in several steps, and each of them is told.
+    /// The quiet time before a change is handled: a display changes in several steps, each with an event.
     private static let calm: Duration = .milliseconds(250)
-    /// From one attempt to make a window to the next.
+    /// The interval of attempts to create a window.
     private static let patience: Duration = .seconds(1)
 
-    /// The window system said that its displays are others now.
+    /// Handles an event of a changed display configuration.
     func noteDisplayChange() {
         guard options.followsDisplays || screen?.coversDisplay == true else { return }
         displaysDue = .now.advanced(by: Self.calm)
-        // A window system may put the windows of a display that went over those that are left.
+        // A window system may move windows of a removed display over those of the remaining ones.
         board?.isDisplayDue = true
     }
 
-    /// Makes the window anew where it does not stand any more, once the change is over.
+    /// Recreates the window if its display has changed, after the quiet time. Without `followsDisplays`, only resizes a
+    /// window that covers its display.
     func followDisplays() {
         guard let screen else { return }
         guard options.followsDisplays else {
@@ -34,10 +35,10 @@ extension ScreenLoop {
         remakeWindow()
     }
 
-    /// Makes the window anew; tries again later where that is not to be had.
+    /// Recreates the window; retries later if that fails.
     func remakeWindow() {
         guard options.followsDisplays, let screen, screen.canBeRemade else { return }
-        // It leaves the window system, which takes all windows along.
+        // `remake` quits the video subsystem, which destroys all windows.
         board?.close(screen.connection)
         guard screen.remake() else {
             if !isAway {
@@ -58,7 +59,7 @@ extension ScreenLoop {
         control.tell(wasAway ? .back : .remade)
     }
 
-    /// Lays the board where it belongs and paints it.
+    /// Places and paints the board. Abandons it if the window system is gone.
     func attendBoard(before next: HostInstant?) {
         guard let board, let screen else { return }
         if screen.isConnectionLost() { return board.abandon() }
@@ -68,7 +69,7 @@ extension ScreenLoop {
         if let trouble = board.takeTrouble() { control.tell(.notice(trouble)) }
     }
 
-    /// Says which displays there are, when they are others than were told last.
+    /// Reports the displays if they differ from the last report.
     func tellDisplays() {
         guard options.followsDisplays, let screen else { return }
         board?.isDisplayDue = true

@@ -1,9 +1,9 @@
 internal import CSDL
 internal import MediaCore
 
-/// What the window system says.
+/// Handling of window-system events.
 extension ScreenLoop {
-    /// Takes all that has come in; true when there was something.
+    /// Handles all pending events. Returns true if there were any.
     func serveWindow() -> Bool {
         guard let screen, screen.isOpen else { return false }
         var event = SDL_Event()
@@ -33,7 +33,7 @@ extension ScreenLoop {
                 noteDisplayChange()
             }
         case SDL_QUIT:
-            // SDL's way to say that a Wayland compositor is gone.
+            // SDL reports the loss of a Wayland compositor this way.
             screen.connection?.noteLossOfCompositor()
         case SDL_KEYDOWN:
             isRepeating = event.key.repeat != 0
@@ -42,7 +42,7 @@ extension ScreenLoop {
             if let name { tell(name) }
         case SDL_KEYUP: hasNamedKey = false
         case SDL_TEXTINPUT:
-            // SDL 2.26 reports a letter with Alt as a key and as text on X11.
+            // SDL 2.26 reports a letter with Alt both as a key and as text on X11.
             if hasNamedKey { return }
             let names = withUnsafeBytes(of: event.text.text) { bytes in
                 KeyName.names(ofText: String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
@@ -51,7 +51,7 @@ extension ScreenLoop {
         case SDL_MOUSEBUTTONDOWN:
             isRepeating = false
             if event.button.button == 1, press(x: event.button.x, y: event.button.y, on: screen) {
-                // The panel's, or the bar's.
+                // Handled by the panel or the bar.
             } else {
                 if event.button.button == 1 {
                     windowDrag = WindowDrag(of: screen, right: event.button.x, down: event.button.y)
@@ -68,7 +68,7 @@ extension ScreenLoop {
         case SDL_DROPBEGIN: dropped = []
         case SDL_DROPFILE, SDL_DROPTEXT:
             guard let text = event.drop.file else { return }
-            // A folder is one; more than this is no person's hand.
+            // A safety limit; a folder counts as one entry.
             if dropped.count < Self.mostDropped { dropped.append(String(cString: text)) }
             SDL_free(text)
         case SDL_DROPCOMPLETE:
@@ -80,16 +80,16 @@ extension ScreenLoop {
             }
         case SDL_MOUSEBUTTONUP:
             guard event.button.button == 1 else { return }
-            // The pointer may be elsewhere already: the window stays where the last motion has put it.
+            // The position may be newer than the release: the window stays where the last motion has moved it.
             windowDrag = nil
             letGo(x: event.button.x, y: event.button.y, on: screen)
         case SDL_MOUSEMOTION:
             let now = HostInstant.now
-            // Mice speak a thousand times a second.
+            // Pointer events arrive at up to 1 kHz.
             if windowDrag == nil, let pointerTold, now - pointerTold < .milliseconds(100) { return }
             pointerTold = now
             let hasMoved = pointer.hasMoved(on: screen)
-            // A drag compares with where it began: an event before the press may have been read after the whole movement.
+            // A drag compares with its start: an event from before the press may have been read after the whole motion.
             if windowDrag?.follow(screen) == true { return }
             guard hasMoved else { return }
             cursor.pointerMoved(isFullScreen: screen.isFullScreen)
@@ -98,7 +98,7 @@ extension ScreenLoop {
         }
     }
 
-    /// The pointer was pressed while there is a panel, at a pixel of the window.
+    /// Reports a press while there is a panel, at a pixel of the window.
     private func point(_ layout: PanelLayout, at place: (x: Int, y: Int)) {
         if let hit = layout.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
             control.tell(.panel(row: hit.row, hit.part, turned: 0))
@@ -107,7 +107,7 @@ extension ScreenLoop {
         }
     }
 
-    /// The wheel over a panel, beside it, or over the volume of the bar; false elsewhere.
+    /// Handles a wheel step over a panel, beside it, or over the bar's volume. Returns false elsewhere.
     private func turnWheel(_ turned: Int, on screen: Screen) -> Bool {
         var (x, y): (Int32, Int32) = (0, 0)
         SDL_GetMouseState(&x, &y)
@@ -123,7 +123,7 @@ extension ScreenLoop {
         return true
     }
 
-    /// A press on the panel, or on the bar beside it, or beside both while there is a panel; false where it lies elsewhere.
+    /// Handles a press on the panel or the bar, or beside both while there is a panel. Returns false elsewhere.
     private func press(x: Int32, y: Int32, on screen: Screen) -> Bool {
         let place = screen.pixel(x: Int(x), y: Int(y))
         if let panelLayout {

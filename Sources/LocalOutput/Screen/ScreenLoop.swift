@@ -2,16 +2,17 @@ internal import CSDL
 internal import MediaCore
 public import SyncRendering
 
-/// The loop of the process's main thread: it owns the screen, shows each picture at its instant, and serves the
-/// window.
+/// The main thread's loop: owns the screen, presents each frame at its instant, and handles window events.
 ///
-/// Between two things to do it sleeps in one call that hears the window system, commands, arriving pictures, the main dispatch
-/// queue and the next deadline alike: nothing is polled.
+/// Between events it sleeps in one system call. That waits for the window system, commands, frames, the main dispatch
+/// queue and the next deadline. Only a console's input and a window drag are polled.
 ///
-/// It serves `DispatchQueue.main` and with it the main actor, as a run loop would: observers and requests `queue: .main` are
-/// called between two pictures. What they do there delays the next one, if it takes longer than there is time.
+/// The loop serves `DispatchQueue.main`, and so the main actor, like a run loop. Observers and requests with the
+/// argument `queue: .main` run between two frames; a long callback delays the next frame.
+///
+/// All stored properties belong to the main thread, except `control`.
 public final class ScreenLoop {
-    /// For all other threads.
+    /// The interface for other threads.
     public let control: ScreenControl
     let options: ScreenOptions
     let converter: any PictureConverter
@@ -31,33 +32,35 @@ public final class ScreenLoop {
     var panelLayout: PanelLayout?
     var bar: ScreenBar?
     var barLayout: BarLayout?
-    /// The part of the bar that a pointer was pressed on, for as long as it is held down.
+    /// The part of the bar on which the pointer was pressed; nil when it is released.
     var dragged: ScreenBar.Part?
     var pointer = PointerPlace()
-    /// The window is moved by the picture, or may be, for as long as the button is held down.
+    /// The current or possible drag of the window while the button is pressed; nil otherwise.
     var windowDrag: WindowDrag?
-    /// When a movement of the pointer was last told.
+    /// When a pointer motion was last reported.
     var pointerTold: HostInstant?
     let overlayPainter: OverlayPainter
     var isAwake = false
+    /// Whether the state of the window was published since it opened.
     var isDescribed = false
     var isRepeating = false
-    /// The key that was pressed last, and is still held, has been reported by its name: its text is not another key.
+    /// Whether the key last pressed and still held was reported by name; its text is then ignored.
     var hasNamedKey = false
-    /// Files and addresses of a drop that is not over.
+    /// The files and addresses of an unfinished drop.
     var dropped: [String] = []
+    /// The maximum number of entries of a drop.
     static let mostDropped = 10_000
     var cursor: CursorHiding
-    /// When to look whether the window still stands, or to try to make one; nil when nothing changed.
+    /// When to check the window's display, or to retry creating a window; nil without a change.
     var displaysDue: HostInstant?
-    /// There is no display.
+    /// Whether no display is available.
     var isAway = false
     var knownDisplays: [ConnectedDisplay] = []
-    /// Beside the film; nil where none is wanted.
+    /// The board on another display; nil if none is requested.
     let board: BoardWindow?
     private var mainQueue: MainQueue?
 
-    /// Does nothing yet; the window system is reached by `run`.
+    /// Creates a loop. The window system is first used by `run`.
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
         self.options = options
         self.converter = converter
@@ -70,7 +73,7 @@ public final class ScreenLoop {
         commands.reserveCapacity(16)
     }
 
-    /// Serves the screen until `control.stop()`. On the main thread, once.
+    /// Runs the loop until `control.stop()`. Call it once, on the main thread.
     public func run() {
         PollableSignal.requestPreciseWaits()
         connect()
@@ -83,7 +86,7 @@ public final class ScreenLoop {
             let next = step()
             repaintIfNeeded(before: next)
             attendBoard(before: next)
-            // Last, because whatever talks to the window system may have brought news in, which the sleep would not see.
+            // Last: the steps before may have read events from the socket, which the sleep would not see.
             let hadNews = serveWindow()
             publish()
             mainQueue?.serve(before: next)
@@ -98,12 +101,12 @@ public final class ScreenLoop {
         control.report.finish()
     }
 
-    /// Pictures in HDR are wanted as they are coded, as far as that is known: before the window is open it is what is expected.
+    /// Whether HDR frames are tone-mapped by the screen. Before the window opens, the expected value.
     public var mapsTones: Bool { screen?.mapsTones ?? Screen.expectsToMapTones(options) }
 
-    // MARK: One round
+    // MARK: One iteration
 
-    /// What the film wants now; nil when nothing until something arrives.
+    /// Presents due frames. Returns the instant of the next one; nil if there is none to wait for.
     private func step() -> HostInstant? {
         guard let presenter, let layer else { return nil }
         keepAwake()
@@ -117,7 +120,7 @@ public final class ScreenLoop {
         }
     }
 
-    /// A picture that comes soon carries the message or fills the new window anyway; a repaint would delay it.
+    /// Repaints outdated content, unless a frame due within 12 ms does so anyway; the repaint would delay it.
     private func repaintIfNeeded(before next: HostInstant?) {
         guard let screen, screen.needsPaint else { return }
         if screen.isDark { return screen.paintNothing() }
@@ -137,16 +140,16 @@ public final class ScreenLoop {
         include(displaysDue)
         if windowDrag != nil { include(.now.advanced(by: WindowDrag.pollInterval)) }
         let connection = screen?.isOpen == true ? screen?.connection : nil
-        // A console's keyboard cannot be waited for, only looked at.
+        // Without a descriptor (console), input must be polled.
         if let connection, connection.descriptor == nil, !connection.isSilent {
             include(.now.advanced(by: .milliseconds(10)))
         }
         if let signal = control.signal {
-            // Also when there is no time left: a film that is always late is no reason to be deaf.
+            // Even with no time left: otherwise a film that is always late would block events.
             let wake = signal.wait(until: deadline, orReadable: connection?.descriptor, or: mainQueue?.waited)
             if wake.contains(.secondReadable) { mainQueue?.noteWork() }
         } else {
-            // There is no window, and nothing to wait with: commands and pictures are looked for.
+            // There is neither a window nor a descriptor: poll for commands and frames.
             let soon = HostInstant.now.advanced(by: .milliseconds(20))
             min(deadline ?? soon, soon).sleep()
         }
@@ -158,7 +161,7 @@ public final class ScreenLoop {
 
     private func publish() {
         if !isDescribed, screen?.isOpen == true {
-            // It opened by itself for the first picture.
+            // The first frame has opened the window.
             isDescribed = true
             pointer.note(on: screen)
             describe()

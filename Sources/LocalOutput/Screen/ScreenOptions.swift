@@ -1,64 +1,69 @@
 public import MediaCore
 public import SyncRendering
 
-/// How a screen is wanted.
+/// The configuration of a screen.
 public struct ScreenOptions: Sendable {
-    /// How pictures reach the glass.
+    /// The method of presenting frames.
     public enum Presentation: String, Sendable, CaseIterable {
-        /// The graphics processor when there is one, otherwise the window's own memory.
+        /// The graphics processor if there is one, otherwise window memory.
         case automatic
-        /// Planes handed to libplacebo, which draws with a graphics processor; where it cannot, as `automatic` says without it.
+        /// libplacebo with a graphics processor; if unavailable, as `automatic` without it.
         case placebo
-        /// Converted by the processor straight into the window's memory: cheapest without a graphics processor.
+        /// Conversion by the CPU into window memory: the cheapest method without a graphics processor.
         case surface
-        /// Planes handed to a graphics processor through SDL's own renderer.
+        /// Upload of the planes to a graphics processor through SDL's renderer.
         case texture
     }
 
-    /// One of the displays of this computer.
+    /// A display of this computer.
     public enum Display: Sendable, Equatable {
-        /// As counted by the window system, from 0.
+        /// The index in the window system, from 0.
         case index(Int)
-        /// By name or a part of it, as `doctor` lists them.
+        /// The name or a part of it, as listed by `doctor`.
         case name(String)
 
-        /// `"1"` is an index, anything else a name.
+        /// Parses a display: `"1"` is an index, any other text a name.
         public init(_ text: String) {
             if let index = Int(text), index >= 0 { self = .index(index) } else { self = .name(text) }
         }
     }
 
-    /// Where a board is shown, beside the film.
+    /// The display of the board.
     package enum BoardDisplay: Sendable, Equatable {
-        /// The first display that is not the film's.
+        /// The first display without the video.
         case other
         case chosen(Display)
     }
 
+    /// The title of the window.
     public var title = "Talkie"
-    /// Size of the window in pixels; nil is the picture's own, scaled down to fit the display.
+    /// The size of the window in pixels; nil: the size of the video, scaled down to fit the display.
     public var size: PixelSize?
+    /// Whether the window fills the display when it opens.
     public var isFullScreen = false
-    /// What the display is asked for while the window fills it; `ScreenControl.setMode` changes it.
+    /// The display mode while the window fills the display; `ScreenControl.setMode` changes it.
     public var mode = DisplayMode.current
-    /// The pointer is never shown over the window.
+    /// Whether the pointer is always hidden over the window.
     public var hidesCursor = false
-    /// Screensaver and DPMS are held off for as long as there is a window, not only while a film runs.
+    /// Whether screen saver and DPMS are inhibited as long as the window exists, not only during playback.
     public var staysAwake = false
-    /// The window is made anew when displays come, go or change, and the loop waits for one where there is none. Without it a window stays where it
-    /// is, and a program without a display has none for good.
+    /// Whether the window is recreated when displays change, and waits for a display if there is none.
+    ///
+    /// Otherwise a window stays where it is, and a program started without a display never gets one.
     public var followsDisplays = false
-    /// How the screen hangs; `ScreenControl.arrangement` changes it.
+    /// The rotation and overscan compensation; `ScreenControl.arrangement` changes them.
     public var arrangement = ScreenArrangement()
-    /// Nil is the window system's choice.
+    /// The display of the window; nil: selected by the window system.
     public var display: Display?
-    /// Where `ScreenControl.show(board:)` is shown, for as long as that display is there; nil is nowhere. With `followsDisplays`.
+    /// The display of `ScreenControl.show(board:)` while it is connected; nil: no board. Requires `followsDisplays`.
     package var boardDisplay: BoardDisplay?
+    /// The method of presenting frames.
     public var presentation = Presentation.automatic
-    /// How tones are mapped and pictures scaled; the converter is told the same.
+    /// Tone mapping and scaling; the converter must have the same settings.
     public var drawing = PictureDrawing()
-    /// What the panel adds between a flip and light, as calibrated or set by the user; zero when nobody knows.
+    /// The delay between a flip and light, calibrated or set by the user; zero if unknown.
     public var panelDelay: Duration = .zero
 
+    /// Creates the default options.
     public init() {}
 }

@@ -1,17 +1,20 @@
 internal import CSDL
 public import SyncRendering
 
-/// What can be said about this computer's displays without opening a window. On the main thread.
+/// Information about the displays of this computer, without opening a window. Main thread only.
 public struct ScreenProbe: Sendable {
     /// SDL's name of the window system.
     public var driver: String
+    /// The connected displays.
     public var displays: [ConnectedDisplay]
-    /// Whether there is a device for drawing; without one the processor draws.
+    /// Whether there is a graphics device; otherwise the CPU draws.
     public var hasGraphicsProcessor: Bool
-    /// Why libplacebo would not draw with that; nil where nothing speaks against it.
+    /// The reason why libplacebo cannot draw; nil if none is known.
     public var placeboObstacle: String?
 
-    /// - Throws: why no display can be reached.
+    /// Examines the displays of this computer.
+    ///
+    /// - Throws: `OutputError` if no display can be reached.
     public static func examine(converter: any PictureConverter) throws(OutputError) -> ScreenProbe {
         let screen = try Screen(options: ScreenOptions(), converter: converter)
         if let failure = screen.failure { throw failure }

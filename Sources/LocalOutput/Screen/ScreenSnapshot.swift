@@ -1,19 +1,20 @@
 public import MediaCore
 package import SyncRendering
 
-/// A picture as people see it: turned, in square pixels, in full-range R'G'B'.
+/// An image of the displayed video: rotated, in square pixels, in full-range R'G'B'.
 public struct ScreenSnapshot: Sendable {
+    /// The size in square pixels.
     public var size: PixelSize
-    /// B, G, R, A per pixel, rows without gaps.
+    /// B, G, R, A per pixel; rows without padding.
     public var pixels: [UInt8]
-    /// The film moment that it shows, on the player's timeline.
+    /// The media time of the frame, on the player's timeline.
     private var time: MediaTime?
-    /// The picture's own size, turned, before pixels were made square.
+    /// The coded size of the frame, rotated.
     private var storage = PixelSize(width: 0, height: 0)
 
-    /// Draws a picture anew, in its own size; nil when the converter cannot.
+    /// Converts a frame in its own size; nil if the converter cannot.
     ///
-    /// - Parameter time: the film time whose words lie over it.
+    /// - Parameter time: The media time of its subtitles.
     init?(of picture: any Picture, at time: MediaTime?, by converter: any PictureConverter) {
         let size = PicturePlacement.displaySize(
             of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation)
@@ -26,7 +27,7 @@ public struct ScreenSnapshot: Sendable {
             ? picture.size : PixelSize(width: picture.size.height, height: picture.size.width)
     }
 
-    /// Draws a picture anew, as it lies in an area that is black beside it; nil when the converter cannot.
+    /// Converts a frame placed in an otherwise black area; nil if the converter cannot.
     init?(of picture: any Picture, lying placement: PicturePlacement, by converter: any PictureConverter) {
         size = placement.area
         guard size.width * size.height <= Self.largest else { return nil }
@@ -72,7 +73,7 @@ public struct ScreenSnapshot: Sendable {
         }
     }
 
-    /// Nil for a size that no screen has.
+    /// Creates a black image; nil if the size exceeds the limit.
     init?(black size: PixelSize) {
         guard size.width * size.height <= Self.largest else { return nil }
         self.size = size
@@ -80,11 +81,12 @@ public struct ScreenSnapshot: Sendable {
         for alpha in stride(from: 3, to: pixels.count, by: 4) { pixels[alpha] = 255 }
     }
 
-    // MARK: Words
+    // MARK: Subtitles
 
-    /// Draws the words that lie over the picture in its own size, as on a window of that size. Blocks while it draws; any thread.
+    /// Draws the subtitles over the frame in its own size, as on a window of that size. Blocks while drawing; any
+    /// thread.
     ///
-    /// - Parameter layer: whose subtitles they are.
+    /// - Parameter layer: The layer with the subtitles.
     package mutating func lay(words layer: DisplayLayer) {
         guard let time else { return }
         let picture = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
@@ -121,8 +123,8 @@ public struct ScreenSnapshot: Sendable {
         }
     }
 
-    /// Pixels; more than 8K by 8K is no picture that a screen has shown.
+    /// The maximum number of pixels, 8K by 8K.
     private static let largest = 8192 * 8192
-    /// A multiple of what shares a colour in any format, and of what vector code loads.
+    /// A multiple of every chroma subsampling step and of the SIMD load width.
     private static let partStep = 16
 }

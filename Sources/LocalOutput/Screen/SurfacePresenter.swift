@@ -2,11 +2,11 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// Writes pictures straight into the window's own memory, for machines without a graphics processor.
+/// Draws into window memory, for computers without a graphics processor.
 ///
-/// The converter's output is the memory that the X server reads (MIT-SHM), so a picture is touched once by the
-/// converter and once by the server. SDL's renderers are not used: its "software" one presents through OpenGL,
-/// which without a graphics processor costs ten times as much.
+/// The converter writes into the memory that the X server reads (MIT-SHM): a frame is touched once by each. SDL's
+/// renderers are not used: the "software" one presents through OpenGL, ten times as expensive without a graphics
+/// processor.
 final class SurfacePresenter: PicturePresenter {
     let description = "window memory"
     let refresh = RefreshEvidence.immediate
@@ -18,13 +18,13 @@ final class SurfacePresenter: PicturePresenter {
     private var surface: UnsafeMutablePointer<SDL_Surface>?
     private var placement: PicturePlacement?
     private var isStale = true
-    /// Picture before rotation, or before it goes into a window of another pixel format.
+    /// The frame before rotation, or before conversion to the window's pixel format.
     private var staging: UnsafeMutablePointer<SDL_Surface>?
-    /// Turned picture before what of it lies in the window is copied there.
+    /// The rotated frame before its visible part is copied to the window.
     private var turned: UnsafeMutablePointer<SDL_Surface>?
     /// The region that was drawn since the last `present`; nil after it. A prepared picture may be replaced before it is presented.
     private var dirty: PixelRect?
-    /// Where something lay over picture and bars.
+    /// The rectangles of the previous overlays.
     private var covered: [PixelRect] = []
 
     init(window: OpaquePointer, converter: any PictureConverter) throws(OutputError) {
@@ -54,7 +54,7 @@ final class SurfacePresenter: PicturePresenter {
         let wanted = picture.map { placement(of: $0, on: whole.size) }
         let isAnew = isStale || wanted == nil || wanted != placement
         var changed = isAnew ? whole : wanted.map { $0.rect.intersection($0.visible) } ?? whole
-        // Bars need paint only when they moved, or where something lay over them.
+        // Borders are painted only if they moved, or where an overlay was.
         if isAnew { Self.blacken(whole, of: surface) }
         for rect in covered where !rect.isInside(changed) {
             Self.blacken(rect, of: surface)
@@ -75,7 +75,7 @@ final class SurfacePresenter: PicturePresenter {
     }
 
     func present() -> HostInstant {
-        // SDL's X11 driver ends this with XSync: when it returns, the server has copied the picture.
+        // SDL's X11 driver ends with XSync: when it returns, the server has copied the frame.
         if var rect = dirty.map({ SDL_Rect($0) }), SDL_UpdateWindowSurfaceRects(window, &rect, 1) != 0 {
             isStale = true
         }
@@ -88,7 +88,7 @@ final class SurfacePresenter: PicturePresenter {
         SDL_FillRect(surface, &rect, SDL_MapRGB(surface.pointee.format, 0, 0, 0))
     }
 
-    /// Fetches the window's memory anew after a resize; false when there is none.
+    /// Gets the window memory, which changes with the window's size. Returns false if there is none.
     private func refreshSurface() -> Bool {
         let before = surface.map { ($0, $0.pointee.w, $0.pointee.h) }
         surface = SDL_GetWindowSurface(window)
@@ -100,7 +100,7 @@ final class SurfacePresenter: PicturePresenter {
 
     // MARK: Drawing
 
-    /// Pixels of the film: a multiple of what shares a colour in any format, and of what vector code loads.
+    /// A multiple of every chroma subsampling step and of the SIMD load width, in source pixels.
     private static let partStep = 16
 
     private func draw(
@@ -111,7 +111,7 @@ final class SurfacePresenter: PicturePresenter {
         if placement.rotation == 0, isDirect, isWhole {
             return converter.convert(picture, to: Self.target(surface, placement.rect))
         }
-        // What lies outside the window costs nothing, however large the picture is shown.
+        // Only the visible part is converted, so that zooming costs nothing extra.
         let all = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
         let seen =
             isWhole
@@ -127,7 +127,7 @@ final class SurfacePresenter: PicturePresenter {
             seen.source == all
             ? converter.convert(picture, to: room) : converter.convert(picture, part: seen.source, to: room)
         guard isDrawn else { return false }
-        // A window of 16 bits or of another byte order: SDL converts. Rotation is left out there.
+        // SDL converts to a window of 16 bits or of another byte order. Rotation is unsupported there.
         guard placement.rotation != 0, isDirect else {
             return Self.copy(staging, to: place, within: placement.visible, of: surface)
         }
@@ -152,7 +152,7 @@ final class SurfacePresenter: PicturePresenter {
         }
     }
 
-    /// What lies outside the part that is seen is left out.
+    /// Copies with scaling; pixels outside `visible` are clipped.
     private static func copy(
         _ source: UnsafeMutablePointer<SDL_Surface>, to place: PixelRect, within visible: PixelRect,
         of surface: UnsafeMutablePointer<SDL_Surface>
@@ -164,7 +164,7 @@ final class SurfacePresenter: PicturePresenter {
         return SDL_UpperBlitScaled(source, nil, surface, &rect) == 0
     }
 
-    /// A surface of that size, made anew when the present one has another.
+    /// Returns a surface of this size; replaces one of another size.
     private static func fit(
         _ surface: inout UnsafeMutablePointer<SDL_Surface>?, to size: PixelSize
     ) -> UnsafeMutablePointer<SDL_Surface>? {
@@ -198,7 +198,7 @@ final class SurfacePresenter: PicturePresenter {
         }
     }
 
-    /// 32-bit words with blue in the lowest byte: what nearly every X screen has.
+    /// Returns whether pixels are 32-bit words with blue in the lowest byte, as on nearly all X screens.
     private static func isBGRA(_ surface: UnsafeMutablePointer<SDL_Surface>) -> Bool {
         let format = surface.pointee.format.pointee.format
         return format == UInt32(SDL_PIXELFORMAT_RGB888.rawValue)

@@ -3,10 +3,10 @@ internal import Glibc
 internal import MediaCore
 internal import SyncRendering
 
-/// Hands the planes of a picture to the graphics processor as they are, and lets it convert, scale and turn them.
+/// Uploads the planes of a frame to the graphics processor, which converts, scales and rotates them.
 final class TexturePresenter: PicturePresenter {
     let description: String
-    /// Whether "graphics processor" turned out to be this processor.
+    /// Whether the "graphics processor" is a software renderer.
     let isSoftware: Bool
     var gravity = VideoGravity.resizeAspect
     var view = PictureView()
@@ -16,7 +16,7 @@ final class TexturePresenter: PicturePresenter {
     private let converter: any PictureConverter
     private var texture: OpaquePointer?
     private var textureShape: Shape?
-    /// Textures of what lies over the picture now, and what each was made of.
+    /// The textures of the current overlays, with their source images.
     private var overlayTextures: [(image: OverlayImage, texture: OpaquePointer)] = []
     private var pacing: FlipPacing
 
@@ -25,7 +25,8 @@ final class TexturePresenter: PicturePresenter {
         var size: PixelSize
     }
 
-    /// - Parameter waitsForFlips: false for a window whose pictures have no instant of their own: nobody waits for it then.
+    /// - Parameter waitsForFlips: False for a window without timed frames, so that presenting does not block.
+    /// - Throws: `.unavailable` if SDL creates no renderer.
     init(
         window: OpaquePointer, converter: any PictureConverter, scaler: PictureDrawing.Scaler?,
         waitsForFlips: Bool = true
@@ -71,7 +72,7 @@ final class TexturePresenter: PicturePresenter {
         if let picture { isShown = draw(picture) }
         forgetTextures(otherThan: overlays)
         for overlay in overlays { draw(overlay) }
-        // Sends the upload and the drawing off now; only the flip is left.
+        // Submits upload and drawing now; only the flip is left.
         SDL_RenderFlush(renderer)
         return isShown
     }
@@ -85,7 +86,7 @@ final class TexturePresenter: PicturePresenter {
         guard upload(picture, placement), let texture else { return false }
         let rect = placement.rect
         let upright = placement.unrotatedSize
-        // SDL turns around the middle of the rectangle as it is before the turn.
+        // SDL rotates around the centre of the unrotated rectangle.
         var target = SDL_FRect(
             x: Float(rect.x) + Float(rect.width - upright.width) / 2,
             y: Float(rect.y) + Float(rect.height - upright.height) / 2, w: Float(upright.width),
@@ -122,7 +123,7 @@ final class TexturePresenter: PicturePresenter {
             default: break
             }
         }
-        // Not larger than it is shown: a 4K film in a small window is made small on the way.
+        // A frame is converted at most at its displayed size: a 4K film in a small window is reduced here.
         let shown = placement.unrotatedSize
         let isReduced = shown.width < picture.size.width && shown.height < picture.size.height
         let size = isReduced ? shown : picture.size
@@ -134,7 +135,8 @@ final class TexturePresenter: PicturePresenter {
         return converter.convert(picture, to: PixelTarget(base: pixels, stride: Int(pitch), size: size))
     }
 
-    /// How SDL 2.26 would convert this picture; nil when it has no such matrix and range, so that the converter must.
+    /// Returns SDL 2.26's conversion mode for a frame; nil if it lacks the matrix and range, so that the converter is
+    /// needed.
     private static func conversionMode(of picture: any Picture) -> SDL_YUV_CONVERSION_MODE? {
         guard picture.bitDepth == 8, !picture.color.isHighDynamicRange else { return nil }
         switch (picture.color.matrix(for: picture.size), picture.color.isFullRange) {
@@ -153,7 +155,7 @@ final class TexturePresenter: PicturePresenter {
             renderer, shape.format, Int32(SDL_TEXTUREACCESS_STREAMING.rawValue), Int32(clamping: size.width),
             Int32(clamping: size.height))
         textureShape = texture == nil ? nil : shape
-        // The film may carry an alpha that means nothing here.
+        // The alpha channel of video is meaningless here.
         if let texture { SDL_SetTextureBlendMode(texture, SDL_BLENDMODE_NONE) }
         return texture
     }

@@ -1,25 +1,25 @@
 internal import CSDL
 
-/// The window's icon, for window managers that do not take it from the desktop entry: Tools/package/talkie.svg without its details.
+/// The window icon, for window managers that ignore the desktop entry: a simplified Tools/package/talkie.svg.
 enum WindowIcon {
     static let side = 64
-    /// Samples of a pixel in each direction.
+    /// Samples per pixel and direction, for antialiasing.
     private static let samples = 4
 
     static func set(on window: OpaquePointer) {
         var pixels = pixels
         pixels.withUnsafeMutableBytes { bytes in
-            // A8B8G8R8 is R, G, B, A in the memory of a little-endian machine.
+            // A8B8G8R8 is R, G, B, A in memory on little-endian machines.
             let surface = SDL_CreateRGBSurfaceWithFormatFrom(
                 bytes.baseAddress, Int32(side), Int32(side), 32, Int32(side * 4),
                 UInt32(SDL_PIXELFORMAT_ABGR8888.rawValue))
-            // SDL copies it.
+            // SDL copies the surface.
             SDL_SetWindowIcon(window, surface)
             SDL_FreeSurface(surface)
         }
     }
 
-    /// R, G, B, A a pixel, rows without gaps.
+    /// R, G, B, A per pixel; rows without padding.
     static var pixels: [UInt8] {
         var pixels: [UInt8] = []
         pixels.reserveCapacity(side * side * 4)
@@ -42,7 +42,7 @@ enum WindowIcon {
         return pixels
     }
 
-    /// On the drawing of 128 by 128; nil outside of it.
+    /// Returns the colour at a point of the 128 by 128 drawing; nil outside of it.
     private static func colour(_ x: Double, _ y: Double) -> (Int, Int, Int)? {
         func isInside(_ left: Double, _ top: Double, _ right: Double, _ bottom: Double, corner: Double) -> Bool {
             let (dx, dy) = (
@@ -53,7 +53,7 @@ enum WindowIcon {
         let tail = y >= 90 && y <= 120 && x >= 30 && x <= 60 - (y - 96) * 26 / 24
         guard isInside(6, 10, 122, 96, corner: 18) || tail else { return nil }
         if isInside(14, 31, 114, 75, corner: 5) {
-            // The triangle of a button that plays, and two waves of sound.
+            // The triangle of a play button, and two sound waves.
             if x >= 40, x <= 68, abs(y - 53) <= (68 - x) * 15 / 28 { return (255, 179, 64) }
             let radius = ((x - 62) * (x - 62) + (y - 53) * (y - 53)).squareRoot()
             let isWave = abs(radius - 17) <= 2.5 || abs(radius - 28) <= 2.5

@@ -1,7 +1,7 @@
 internal import CALSA
 internal import Glibc
 
-/// ALSA's configuration as its files say it now, apart from the copy that opening devices uses. One thread.
+/// A current copy of ALSA's configuration, separate from the cached copy that `snd_pcm_open` uses. Not thread-safe.
 final class ALSAConfiguration {
     private var top: OpaquePointer?
     private var update: OpaquePointer?
@@ -16,10 +16,11 @@ final class ALSAConfiguration {
         if let top { snd_config_delete(top) }
     }
 
-    /// Whether a file has changed since the last question; looks at their dates, and reads them again when they moved.
+    /// Returns true if a configuration file has changed since the last call. Compares modification dates and rereads
+    /// changed files.
     var hasChanged: Bool { snd_config_update_r(&top, &update, nil) > 0 }
 
-    /// What the name of a playback device stands for, all aliases and functions worked out; nil for a name that is not
+    /// Returns the definition of a playback device with all aliases and functions expanded; nil if the name is not
     /// defined.
     func definition(of device: String) -> String? {
         guard let top else { return nil }

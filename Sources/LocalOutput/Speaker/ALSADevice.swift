@@ -3,22 +3,23 @@ internal import Glibc
 internal import MediaCore
 internal import SyncRendering
 
-/// One ALSA playback stream: opened, then configured, then driven by the pump.
+/// One ALSA playback stream: opened, configured, then written by the pump.
 ///
-/// `@unchecked Sendable`: used by one thread at a time; the owner hands it to the pump's thread before that starts
-/// and takes it back after that was joined.
+/// `@unchecked Sendable`: one thread at a time uses it. The owner passes it to the pump thread before that thread
+/// starts and reclaims it after the thread was joined.
 final class ALSADevice: PlayoutDevice, @unchecked Sendable {
-    /// How the queue is laid out.
+    /// The requested period and buffer.
     struct Sizes {
-        /// The device's own step. Small, because sound servers hold one of these beyond our queue.
+        /// The period. Short, because sound servers hold one period in addition to our buffer.
         var period: Duration = .milliseconds(10)
         var buffer: Duration = .milliseconds(250)
     }
 
     let name: String
     let way: Way
-    /// Which loudspeakers are wanted, and those of the sink behind a sound server, where that is known.
+    /// The requested channels. Set before `nearest` is called.
     var choice = ChannelChoice.autoSafe
+    /// The layout of the sink behind a sound server; nil if unknown. Set before `nearest` is called.
     var serverLayout: ChannelLayout?
     private let handle: OpaquePointer
     private let status: OpaquePointer
@@ -30,14 +31,14 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     private var sources: UnsafeMutablePointer<Int>
     private var scratch = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
     private var isConfigured = false
-    /// Frames that a rewind must leave, because they are on their way out.
+    /// The number of queued frames that a rewind must not touch, since the device may already have fetched them.
     private var untouchable = 0
 
-    /// Opens a device by its ALSA name. Blocks for some milliseconds, while a sound server answers.
+    /// Opens a device by its ALSA name. Blocks for some milliseconds while a sound server responds.
     init(name: String) throws(OutputError) {
         calsa_be_quiet()
         var handle: OpaquePointer?
-        // Not blocking: a device that somebody else holds answers "busy" instead of waiting for it.
+        // Non-blocking: a device in use by another program fails with EBUSY instead of waiting.
         let code = snd_pcm_open(&handle, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
         guard code >= 0, let handle else { throw OutputError.alsa(code, device: name) }
         var status: OpaquePointer?
@@ -56,7 +57,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         scratch.deallocate()
     }
 
-    /// It says by itself which loudspeakers it has.
+    /// Whether the device reports channel maps.
     var saysLoudspeakers: Bool {
         guard let maps = snd_pcm_query_chmaps(handle) else { return false }
         defer { snd_pcm_free_chmaps(maps) }
@@ -65,7 +66,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
 
     // MARK: Configuration
 
-    /// What this device takes that is nearest to a film's sound. No side effects.
+    /// Returns the supported format nearest to that of the media. No side effects.
     func nearest(to rate: Int, layout: ChannelLayout) throws(OutputError) -> PCMFormat {
         let parameters = try HardwareParameters(handle, device: name)
         let order = bestOrder(for: layout, choice, parameters)
@@ -73,7 +74,9 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         return PCMFormat(sampleRate: try parameters.setRate(near: rate), layout: order.layout)
     }
 
-    /// Sets the device up for a format that `nearest` gave, and makes it ready to be filled.
+    /// Configures and prepares the device for a format returned by `nearest`. May be called again with another format.
+    ///
+    /// - Throws: `OutputError` if the device rejects the format; the device is not playable then.
     func configure(_ wanted: PCMFormat, sizes: Sizes = Sizes()) throws(OutputError) {
         if isConfigured {
             snd_pcm_drop(handle)
@@ -110,8 +113,10 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         guard code >= 0 else { throw OutputError.alsa(code, device: name) }
     }
 
-    /// The channel map that serves a layout best, of those that the device offers. A device that cannot say which
-    /// loudspeakers it has (sound servers take any number) gets those of its server's sink, or stereo, which is right nearly always.
+    /// Returns the channel map of the device that is most similar to a layout.
+    ///
+    /// Sound servers accept any channel count and have no channel maps. The layout of the server's sink is used then;
+    /// if unknown, stereo, which is nearly always right.
     private func bestOrder(
         for film: ChannelLayout, _ choice: ChannelChoice, _ parameters: HardwareParameters
     ) -> ChannelOrder {
@@ -121,7 +126,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
             defer { snd_pcm_free_chmaps(maps) }
             var index = 0
             while let query = maps[index] {
-                // The map follows the type within the structure of the query.
+                // The map follows the type in the structure of the query.
                 let map = UnsafeRawPointer(query).advanced(by: MemoryLayout<snd_pcm_chmap_type>.stride)
                     .assumingMemoryBound(to: snd_pcm_chmap_t.self)
                 if let order = ChannelOrder(map), parameters.takes(channels: order.bits.count),
@@ -142,7 +147,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         return .alsaDefault(count: parameters.channels(near: 2))
     }
 
-    /// The order in force may differ from the one asked for.
+    /// Adopts the channel map in force, which may differ from the requested one.
     private func adoptDeviceOrder() {
         guard let map = snd_pcm_get_chmap(handle) else { return }
         defer { free(map) }
@@ -156,7 +161,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         snd_pcm_sw_params_malloc(&parameters)
         defer { snd_pcm_sw_params_free(parameters) }
         snd_pcm_sw_params_current(handle, parameters)
-        // Starts by itself once a period is inside; `start` is for devices that do not.
+        // The device starts automatically after one period; `start` serves devices that do not.
         snd_pcm_sw_params_set_start_threshold(handle, parameters, snd_pcm_uframes_t(period))
         snd_pcm_sw_params_set_avail_min(handle, parameters, snd_pcm_uframes_t(period))
         snd_pcm_sw_params_set_tstamp_mode(handle, parameters, SND_PCM_TSTAMP_ENABLE)
@@ -165,7 +170,8 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         guard code >= 0 else { throw OutputError.alsa(code, device: name) }
     }
 
-    /// A card in this machine can take frames back; what went to a sound server is gone.
+    /// Returns true for hardware of this computer, which supports rewinding; data sent to a sound server cannot be
+    /// taken back.
     private static func isCard(_ handle: OpaquePointer) -> Bool {
         var info: OpaquePointer?
         snd_pcm_info_malloc(&info)
@@ -182,7 +188,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         let free = min(capacity, Int(snd_pcm_status_get_avail(status)))
         var stamp = snd_htimestamp_t()
         snd_pcm_status_get_htstamp(status, &stamp)
-        // Drivers that keep no stamp leave zero.
+        // Drivers without timestamps return zero.
         let instant =
             stamp.tv_sec == 0 && stamp.tv_nsec == 0
             ? HostInstant.now
@@ -235,7 +241,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
 
     func recover() -> Bool {
         if snd_pcm_state(handle) == SND_PCM_STATE_SUSPENDED {
-            // The driver may need some more time after the machine woke.
+            // EAGAIN: the driver is not ready yet after the system resumed.
             if snd_pcm_resume(handle) == -EAGAIN { return false }
             snd_pcm_drop(handle)
         }

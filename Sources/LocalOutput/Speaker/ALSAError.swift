@@ -4,7 +4,7 @@ internal import MediaCore
 internal import SyncRendering
 
 extension OutputError {
-    /// What alsa-lib's negative code means for the listener.
+    /// Returns the user-facing error for a negative alsa-lib error code.
     static func alsa(_ code: Int32, device: String, isCapture: Bool = false) -> OutputError {
         let reason = String(cString: snd_strerror(code))
         let isDefault = device == "default"

@@ -1,23 +1,25 @@
 internal import CALSA
 internal import MediaCore
 
-/// Which of our channels goes to which of a device's.
+/// The mapping from our channels to those of a device.
 struct ChannelOrder: Equatable {
-    /// Loudspeaker bits of the device's channels, in the device's order; 0 for one that has no place.
+    /// The WAVEFORMATEXTENSIBLE bit of each device channel, in the device's order; 0 for a channel without a position.
     let bits: [UInt64]
-    /// For each device channel the index of ours, or −1 for silence.
+    /// For each device channel the index of our channel; −1 for silence.
     let sources: [Int]
 
-    /// The layout our samples must have for this device: its places in ascending order.
+    /// The layout that samples must have for this device: its positions in ascending order.
     var layout: ChannelLayout {
         let mask = bits.reduce(0, |)
         return ChannelLayout(mask: mask, count: mask == 0 ? bits.count : mask.nonzeroBitCount)
     }
 
-    /// - Parameter bits: loudspeaker bits in the device's order.
+    /// Creates a mapping. Each position is fed once.
+    ///
+    /// - Parameter bits: Loudspeaker bits in the device's order.
     init(bits: [UInt64]) {
         var seen: UInt64 = 0
-        // A place named twice is fed once; the second channel stays silent.
+        // The second channel with the same position stays silent.
         self.bits = bits.map { bit in
             defer { seen |= bit }
             return seen & bit == 0 ? bit : 0
@@ -29,25 +31,25 @@ struct ChannelOrder: Equatable {
         }
     }
 
-    /// True when samples can be handed over as they are.
+    /// Whether samples need no reordering.
     var isIdentity: Bool { sources.enumerated().allSatisfy { $0 == $1 } }
 
-    /// ALSA's order where a device does not say (pcm.h: front, rear, centre, LFE, side).
+    /// Returns ALSA's default order for devices without channel maps (pcm.h: front, rear, centre, LFE, side).
     static func alsaDefault(count: Int) -> ChannelOrder {
         switch count {
         case 1: return ChannelOrder(bits: [0x4])
         case 2, 4, 6, 8: return ChannelOrder(bits: Array([0x1, 0x2, 0x10, 0x20, 0x4, 0x8, 0x200, 0x400].prefix(count)))
         default:
-            // Stereo in front, the rest silent: nobody knows what is connected there.
+            // Front stereo; the other channels stay silent, since their loudspeakers are unknown.
             return ChannelOrder(bits: (0..<count).map { $0 < 2 ? UInt64(1) << UInt64($0) : 0 })
         }
     }
 
-    /// From a channel map as ALSA gives it.
+    /// Creates the mapping of an ALSA channel map; nil if several channels have no known position among them.
     init?(_ map: UnsafePointer<snd_pcm_chmap_t>) {
         let count = Int(map.pointee.channels)
         guard count > 0, count <= 64 else { return nil }
-        // The positions follow the count in memory; Swift does not import the flexible array.
+        // The positions follow the count in memory; Swift does not import the flexible array member.
         let positions = UnsafeRawPointer(map).advanced(by: MemoryLayout<UInt32>.stride)
         let bits = (0..<count).map { index in
             let value = positions.loadUnaligned(fromByteOffset: index * 4, as: UInt32.self)
@@ -85,23 +87,23 @@ struct ChannelOrder: Equatable {
         }
     }
 
-    /// How well a film's layout is served: places it has that are there count for it, places beyond count against.
+    /// Returns the similarity to a layout of the media: 4 for each common position, −1 for each additional one.
     func likeness(to film: ChannelLayout) -> Int {
         let here = Self.sideIsRear(layout.mask)
         let wanted = Self.sideIsRear(film.mask)
         return 4 * (here & wanted).nonzeroBitCount - (here & ~wanted).nonzeroBitCount
     }
 
-    /// Side and rear loudspeakers of a 5.1 set are the same pair under two names.
+    /// Replaces side by rear positions: both names denote the same pair in a 5.1 setup.
     private static func sideIsRear(_ mask: UInt64) -> UInt64 {
         mask & 0x630 == 0x600 ? (mask & ~0x600) | 0x30 : mask
     }
 
-    /// The order for a device that does not say which loudspeakers it has.
+    /// Returns the order for a device without channel maps; nil if no channel count is accepted.
     ///
     /// - Parameters:
-    ///   - server: the loudspeakers of the sink behind it, as a sound server tells; nil where nobody does.
-    ///   - takes: whether the device can be opened with so many channels.
+    ///   - server: The layout of the sink, as reported by a sound server; nil if unknown.
+    ///   - takes: Returns whether the device can be opened with a channel count.
     static func unmapped(
         for film: ChannelLayout, choice: ChannelChoice, server: ChannelLayout?, takes: (Int) -> Bool
     ) -> ChannelOrder? {
@@ -111,7 +113,7 @@ struct ChannelOrder: Equatable {
         case .auto: most = film.count
         case .layout(let layout): most = layout.count
         }
-        // What a device has beyond that stays silent there, and what the film has beyond it is mixed into the others.
+        // Additional device channels stay silent; media channels that the device lacks are downmixed.
         return [8, 6, 4, 2].first { $0 <= most && takes($0) }.map(alsaDefault)
     }
 }

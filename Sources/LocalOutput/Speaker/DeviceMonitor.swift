@@ -2,10 +2,11 @@ internal import MediaCore
 internal import SyncRendering
 internal import Synchronization
 
-/// Looks, beside a sound card that plays, for a device that should play instead: the own one, once it is back while a
-/// substitute plays, and the one that its name means since ALSA's configuration was changed.
+/// Polls for a device that should replace the current one. That is the requested device while a substitute plays, or
+/// the new target of its name after a change of ALSA's configuration.
 ///
-/// ALSA announces neither, so that it looks every other second, on a thread of its own, because opening a device blocks.
+/// ALSA sends no notification for either, hence a poll every 2 s. It runs on its own background thread, because opening
+/// a device blocks.
 final class DeviceMonitor: Sendable {
     private static let interval = Duration.seconds(2)
 
@@ -17,19 +18,20 @@ final class DeviceMonitor: Sendable {
     private let thread = Lock<WorkerThread?>(nil)
 
     /// - Parameters:
-    ///   - wake: raised when the pump's thread has something to take over.
-    ///   - open: opens a device in the pump's format.
+    ///   - wake: Raised when the pump thread has to adopt a device.
+    ///   - open: Opens a device in the pump's format.
     init(keeper: DeviceFailover, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?) {
         (self.keeper, self.wake, self.open) = (keeper, wake, open)
     }
 
-    /// Where the system gives no thread nobody looks: what plays plays on.
+    /// Starts the thread. If that fails, the current device keeps playing and is never replaced.
     func start() {
-        // ignored: without a thread a lost device is not replaced, and what plays plays on.
+        // ignored: without a thread a lost device is not replaced; the current one keeps playing.
         let worker = try? WorkerThread.start(name: "sound card look", priority: .background) { self.run() }
         thread.withLock { $0 = worker }
     }
 
+    /// Stops and joins the thread, then closes the retired device. May block.
     func stop() {
         stopping.store(true, ordering: .releasing)
         tick.raise()
@@ -47,7 +49,7 @@ final class DeviceMonitor: Sendable {
             guard !stopping.load(ordering: .acquiring), HostInstant.now >= next else { continue }
             next = HostInstant.now.advanced(by: Self.interval)
             keeper.closeRetired()
-            // Without any device the pump's thread looks by itself.
+            // Without any device, the pump thread itself tries to reopen one.
             guard let place = keeper.place else { continue }
             let isElsewhere = place != keeper.own
             var hasNewMeaning = false

@@ -2,7 +2,7 @@ internal import CALSA
 internal import MediaCore
 internal import SyncRendering
 
-/// The space of configurations that a device still allows, narrowed step by step.
+/// The hardware configurations that a device still allows, narrowed by each `set…` call.
 final class HardwareParameters {
     private let handle: OpaquePointer
     private let device: String
@@ -16,7 +16,7 @@ final class HardwareParameters {
         self.raw = raw!
         try check(snd_pcm_hw_params_any(handle, raw))
         try check(snd_pcm_hw_params_set_access(handle, raw, SND_PCM_ACCESS_RW_INTERLEAVED))
-        // ALSA's own converter interpolates linearly; the film's decoder has a better one.
+        // ALSA's converter interpolates linearly; the resampler of the decoder is better.
         snd_pcm_hw_params_set_rate_resample(handle, raw, 0)
     }
 
@@ -30,7 +30,7 @@ final class HardwareParameters {
         snd_pcm_hw_params_test_channels(handle, raw, UInt32(clamping: channels)) == 0
     }
 
-    /// The number of channels that the device takes nearest to another.
+    /// Returns the supported channel count nearest to `wanted`.
     func channels(near wanted: Int) -> Int {
         var count: UInt32 = 0
         if snd_pcm_hw_params_get_channels_min(raw, &count) >= 0, count > UInt32(wanted) { return Int(count) }
@@ -42,7 +42,7 @@ final class HardwareParameters {
         try check(snd_pcm_hw_params_set_channels(handle, raw, UInt32(clamping: channels)))
     }
 
-    /// Sets the rate, or the nearest there is.
+    /// Sets the supported sample rate nearest to `wanted` and returns it, in Hz.
     func setRate(near wanted: Int) throws(OutputError) -> Int {
         var rate = UInt32(clamping: wanted)
         var direction: Int32 = 0
@@ -50,6 +50,7 @@ final class HardwareParameters {
         return Int(rate)
     }
 
+    /// Sets the preferred sample format among those supported and returns it.
     func setSampleFormat() throws(OutputError) -> SampleFormat {
         for format in SampleFormat.allCases where snd_pcm_hw_params_test_format(handle, raw, format.alsa) == 0 {
             try check(snd_pcm_hw_params_set_format(handle, raw, format.alsa))
@@ -60,7 +61,7 @@ final class HardwareParameters {
             "the sound device \"\(device)\" takes no sample format that is known here; try \"plug:\(device)\"")
     }
 
-    /// Sets period and buffer as near as the device can; returns both in frames.
+    /// Sets the period and buffer times nearest to `sizes`. Returns both in frames.
     func setSizes(_ sizes: ALSADevice.Sizes) throws(OutputError) -> (period: Int, buffer: Int) {
         var period = UInt32(clamping: sizes.period.wholeNanoseconds / 1000)
         var buffer = UInt32(clamping: sizes.buffer.wholeNanoseconds / 1000)
@@ -71,7 +72,7 @@ final class HardwareParameters {
         var periodFrames: snd_pcm_uframes_t = 0
         var bufferFrames: snd_pcm_uframes_t = 0
         direction = 0
-        // Some devices fix these only when the parameters are applied; until then there is a range.
+        // Some devices determine the sizes only in snd_pcm_hw_params(); until then they report a range.
         if snd_pcm_hw_params_get_period_size(raw, &periodFrames, &direction) < 0
             || snd_pcm_hw_params_get_buffer_size(raw, &bufferFrames) < 0
         {
@@ -84,6 +85,6 @@ final class HardwareParameters {
 
     func apply() throws(OutputError) { try check(snd_pcm_hw_params(handle, raw)) }
 
-    /// True for devices whose position advances in bursts.
+    /// Whether the position of the device advances in bursts instead of continuously.
     var isBatch: Bool { snd_pcm_hw_params_is_batch(raw) != 0 }
 }

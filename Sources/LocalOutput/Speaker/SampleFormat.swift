@@ -1,8 +1,8 @@
 internal import CALSA
 
-/// How a device wants samples, and the way there from floats. Values beyond full scale are clipped, never wrapped.
+/// A sample format of a device, with conversion from and to Float. Values beyond full scale are clipped.
 enum SampleFormat: CaseIterable {
-    // In order of preference: what need not be converted, then what keeps most.
+    // In order of preference: no conversion first, then by precision.
     case float32, int32, int24in32, int24packed, int16
 
     var alsa: snd_pcm_format_t {
@@ -23,7 +23,7 @@ enum SampleFormat: CaseIterable {
         }
     }
 
-    /// Converts frames, reordering channels on the way; −1 in `sources` is silence.
+    /// Converts interleaved frames and reorders their channels; −1 in `sources` writes silence.
     func convert(
         _ input: UnsafePointer<Float>, frames: Int, channels: Int, sources: UnsafePointer<Int>, count: Int,
         to output: UnsafeMutableRawPointer
@@ -34,7 +34,7 @@ enum SampleFormat: CaseIterable {
             Self.each(input, frames, channels, sources, count) { target[$0] = min(1, max(-1, $1)) }
         case .int32:
             let target = output.assumingMemoryBound(to: Int32.self)
-            // 2³¹ is no Int32: the double is clipped just below.
+            // 2³¹ exceeds Int32: the Double is clipped to the largest value below.
             Self.each(input, frames, channels, sources, count) {
                 target[$0] = Int32(min(2_147_483_647, max(-2_147_483_648, Double($1) * 2_147_483_648)))
             }
@@ -57,7 +57,7 @@ enum SampleFormat: CaseIterable {
         }
     }
 
-    /// One sample as a device gave it; full scale is 1.
+    /// Returns the sample at an index of captured data; full scale is 1. NaN and infinity become 0.
     func value(_ input: UnsafeRawPointer, at index: Int) -> Float {
         switch self {
         case .float32:
@@ -65,7 +65,7 @@ enum SampleFormat: CaseIterable {
             return value.isFinite ? value : 0
         case .int32: return Float(input.loadUnaligned(fromByteOffset: index * 4, as: Int32.self)) / 2_147_483_648
         case .int24in32:
-            // The highest byte is not defined.
+            // The highest byte is undefined.
             let raw = input.loadUnaligned(fromByteOffset: index * 4, as: Int32.self)
             return Float((raw << 8) >> 8) / 8_388_608
         case .int24packed:
@@ -80,8 +80,8 @@ enum SampleFormat: CaseIterable {
         Int32(min(8_388_607, max(-8_388_608, (value * 8_388_608).rounded())))
     }
 
-    /// Calls `body` with the output index and the value of every sample. Not-a-number, which a broken stream can
-    /// decode to, is silence.
+    /// Calls `body` with the output index and the value of every sample. NaN, which a corrupt stream can decode to,
+    /// becomes silence.
     @inline(__always)
     private static func each(
         _ input: UnsafePointer<Float>, _ frames: Int, _ channels: Int, _ sources: UnsafePointer<Int>, _ count: Int,

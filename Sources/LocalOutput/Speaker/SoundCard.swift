@@ -2,20 +2,25 @@ public import MediaCore
 public import SyncRendering
 internal import Synchronization
 
-/// This computer's sound: any device that ALSA knows, hardware or a sound server behind its plugin.
+/// An ALSA playback device: hardware, or a sound server behind its plugin.
 ///
-/// The card never becomes the clock: its drift against the host clock is measured and the sound resampled by a few
-/// parts per million. Underruns, suspends and lost devices are reported as events. When a device is lost another one
-/// takes over, where there are `substitutes`, until it is back; without any it is tried again until it comes back. Sound
-/// then joins the film where it is by then. A name that comes to mean another device (ALSA's `default`) is followed
-/// within two seconds; where a sound server stands behind it, the server moves the sound and the card its clock. `sink`
-/// says where the sound is heard in the end.
+/// The card is never the master clock. Its drift against the host clock is measured, and audio is resampled by a few
+/// parts per million. Underruns, suspends and lost devices are reported as events.
 ///
-/// The pump's thread ("sound card") runs at real-time priority where that is granted; a second one ("sound card look")
-/// sees to changes behind its back.
+/// A lost device is replaced by one of the `substitutes` until it returns; without substitutes it is reopened
+/// periodically. Audio then resumes at the current media time. If a name gets another target (ALSA's `default`), the
+/// card follows within 2 s. A sound server moves the stream without reopening; only the measured clock changes. `sink`
+/// is the actual destination.
+///
+/// The feeder thread of the renderer makes the data calls (`prepare`, `accept`, `finish`, `flush`, `close`). The pump
+/// thread ("sound card") runs at real-time priority if permitted. A second thread ("sound card look") polls for device
+/// changes.
 public final class SoundCard: AudioOutput {
+    /// The user-facing name of the output.
     public let name: String
+    /// Always `soundCard`.
     public let kind = AudioRouteKind.soundCard
+    /// The requested read-ahead of the renderer: 1 s.
     public let desiredDepth: Duration = .seconds(1)
 
     let device: String
@@ -26,26 +31,29 @@ public final class SoundCard: AudioOutput {
     private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
     private let delayAfterCard = Atomic<Int64>(0)
 
+    /// The mutable state; guarded by `state`.
     struct State {
-        /// Opens the device on a thread of its own, ahead of need.
+        /// The open operation in progress; nil if there is none.
         var opening: Opening?
-        /// Open, and not in the pump's hands.
+        /// An open device that no pump uses.
         var idle: ALSADevice?
         var worker: SoundCardWorker?
-        /// Told when the sink is another one, or becomes known.
+        /// Called when the sink has changed or becomes known. For the application.
         var sinkNews: @Sendable () -> Void = {}
-        /// Told the same, beside the application.
+        /// Called at the same events. For other modules.
         var sinkWatchers: [@Sendable () -> Void] = []
-        /// When it was closed last the device was not there.
+        /// Whether the requested device was missing when the card was last closed.
         var wasLost = false
     }
 
+    /// Creates an output. Opens nothing.
+    ///
     /// - Parameters:
-    ///   - device: ALSA's name for it: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
-    ///   - depths: how far the card's queue is filled; the defaults suit playing films.
-    ///   - channels: which loudspeakers are played to, of films that have more than two channels.
-    ///   - substitutes: ALSA's names of devices that take over when this one is lost, the likeliest first; asked then, on
-    ///     the pump's thread, and may block. `SoundCardProbe.substitutes(for:)` names what this computer has.
+    ///   - device: The ALSA name: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
+    ///   - depths: Fill levels of the device queue; the defaults suit film playback.
+    ///   - channels: The loudspeakers to use for media with more than two channels.
+    ///   - substitutes: Returns ALSA names of replacement devices, most preferred first. Called on the pump thread
+    ///     after a loss; may block. See `SoundCardProbe.substitutes(for:)`.
     public init(
         device: String = "default", depths: SoundCardPump.Depths = SoundCardPump.Depths(),
         channels: ChannelChoice = .autoSafe,
@@ -60,28 +68,29 @@ public final class SoundCard: AudioOutput {
 
     deinit { close() }
 
-    /// ALSA's name of the device that plays: the one that was asked for, or a substitute; nil while there is none, or
-    /// nothing is prepared. Any thread.
+    /// The ALSA name of the device that plays, requested or substitute; nil without a device and before `prepare`. Any
+    /// thread.
     public var playingDevice: String? { state.withLock { $0.worker }?.keeper.place }
 
-    /// The device is the one that was asked for. Any thread.
+    /// Whether the requested device plays, not a substitute. Any thread.
     public var isPlayingOwnDevice: Bool { playingDevice == device }
 
     // MARK: Where it is heard
 
-    /// The sink that the sound goes to, which behind a sound server is another one than ALSA's name says; not known before
-    /// `prepare`, and for some milliseconds after it. Any thread.
+    /// The destination of the audio, which differs from the ALSA name behind a sound server. Unknown before `prepare`
+    /// and for some milliseconds after it. Any thread.
     public var sink: SinkKnowledge {
         state.withLock { $0.worker }?.sink ?? .unknown("nothing plays")
     }
 
-    /// Wants to hear when `sink` has changed behind the card's back: it became known, or the server moved the sound, which
-    /// is an `outputMoved` event too. A device that is replaced by another one is told by events alone.
+    /// Sets the handler for changes of `sink`: it has become known, or the sound server has moved the stream.
     ///
-    /// - Parameter news: called on a thread of the card's; must return at once. Replaces the one before.
+    /// The latter is also an `outputMoved` event. A device replaced by another one is reported by events only.
+    ///
+    /// - Parameter news: Called on an internal thread; must return at once. Replaces the previous handler.
     public func setSinkNews(_ news: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = news } }
 
-    /// The same for one more, beside whoever `setSinkNews` has named.
+    /// Adds a handler for changes of `sink`, in addition to the one of `setSinkNews`. Any thread.
     package func addSinkWatcher(_ watcher: @escaping @Sendable () -> Void) {
         state.withLock { $0.sinkWatchers.append(watcher) }
     }
@@ -92,13 +101,13 @@ public final class SoundCard: AudioOutput {
         for watcher in watchers { watcher() }
     }
 
-    /// How calibrations know it now.
+    /// The current identity for calibration profiles.
     package var identity: OutputIdentity { SoundCardProvider.identity(at: sink, device: device) }
 
     // MARK: Opening
 
-    /// Begins to open the device in the background, which takes some tens of milliseconds where a sound server must
-    /// answer. Optional; whether it worked is told by `prepare`. Any thread.
+    /// Starts to open the device in the background; takes some tens of milliseconds with a sound server. Optional.
+    /// `prepare` reports a failure. Any thread.
     public func open() {
         state.withLock { state in
             guard state.opening == nil, state.idle == nil, state.worker == nil else { return }
@@ -106,15 +115,16 @@ public final class SoundCard: AudioOutput {
         }
     }
 
-    /// Waits for the device to be open, opening it if need be. May block.
-    /// - Throws: why it cannot be opened; nothing is held then.
+    /// Returns the open device; opens it if needed. May block.
+    ///
+    /// - Throws: `OutputError` if it cannot be opened; nothing is held then.
     private func opened() throws(OutputError) -> ALSADevice {
         open()
         let (opening, idle) = state.withLock { ($0.opening, $0.idle) }
         if let idle { return idle }
         guard let opening else { throw OutputError(.busy, "the sound device \"\(device)\" is playing already") }
         var result = opening.wait()
-        // A device that was lost in one film is no reason to play the next without sound.
+        // A device lost during the previous item: use a substitute instead of playing without audio.
         if case .failure = result, state.withLock({ $0.wasLost }),
             let substitute = substitutes().lazy.compactMap({ try? ALSADevice(name: $0) }).first
         {
@@ -127,7 +137,7 @@ public final class SoundCard: AudioOutput {
         return try result.get()
     }
 
-    /// Opens a device on a thread of its own.
+    /// Opens a device on a separate thread.
     final class Opening: Sendable {
         private let result = Lock<Result<ALSADevice, OutputError>?>(nil)
         private let thread = Lock<WorkerThread?>(nil)
@@ -140,7 +150,7 @@ public final class SoundCard: AudioOutput {
                     do throws(OutputError) {
                         let opened = try ALSADevice(name: device)
                         opened.choice = channels
-                        // Only the server behind it knows what it plays on.
+                        // Only the sound server knows the layout of its sink.
                         if channels == .autoSafe, opened.way == .elsewhere, !opened.saysLoudspeakers {
                             opened.serverLayout = SinkLayout.ask()
                         }
@@ -166,6 +176,7 @@ public final class SoundCard: AudioOutput {
 
     // MARK: AudioOutput
 
+    /// The lead for starts and stops, the delay of the card and the calibrated delay after it. Any thread.
     public var latency: OutputLatency {
         let worker = state.withLock { $0.worker }
         guard let pump = worker?.pump else {
@@ -180,22 +191,23 @@ public final class SoundCard: AudioOutput {
         return OutputLatency(startLead: pump.startLead, stopLead: pump.stopLead, shares: shares)
     }
 
-    /// The device was lost, and no other one plays in its place so far. Any thread.
+    /// The reason for silence: the device is lost, and no substitute plays. Nil while a device plays. Any thread.
     public var loss: OutputError? {
         guard let worker = state.withLock({ $0.worker }), worker.keeper.place == nil else { return nil }
         return OutputError(.lost, "the sound device \"\(device)\" is gone; connect it again, or choose another output")
     }
 
+    /// Whether the delay of the card is measured well enough for a precise start. Any thread.
     public var isReadyToStart: Bool { state.withLock { $0.worker }?.pump.isSettled ?? false }
 
-    /// Time from the card's output to the ear that the card cannot know of, as a calibration found it. Any thread.
+    /// Sets the calibrated delay from the card's output to the listener, which the card cannot report. Any thread.
     public func setDelayAfterCard(_ delay: Duration) {
         delayAfterCard.store(delay.wholeNanoseconds, ordering: .relaxed)
         state.withLock { $0.worker }?.keeper.setDelayAfterOwn(delay)
     }
 
-    /// Always decoded sound, at the film's own rate where the device takes it. The first call may block while the
-    /// device opens.
+    /// Returns PCM at the sample rate of the media if the device supports it. The first call may block while the device
+    /// opens.
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         if let worker = state.withLock({ $0.worker }) { return .pcm(worker.format) }
         if let device = try? opened(),
@@ -203,13 +215,13 @@ public final class SoundCard: AudioOutput {
         {
             return .pcm(format)
         }
-        // The failure comes out of `prepare`.
+        // `prepare` throws the error.
         return .pcm(PCMFormat(sampleRate: format.sampleRate, layout: .stereo))
     }
 
-    /// Opens and starts the device, which plays silence from then on, so that its clock is known when sound comes.
+    /// Opens and starts the device. It plays silence at first, so that its clock is known when audio arrives.
     ///
-    /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a sentence that says what to do.
+    /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a remedy in the message.
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         guard case .pcm(let format) = delivery else {
             throw OutputError(.unsupportedFormat, "a sound card takes decoded sound only")
@@ -243,6 +255,7 @@ public final class SoundCard: AudioOutput {
         }
     }
 
+    /// Queues decoded audio from frame `offset` of the block on. Returns the number of frames taken; never blocks.
     public func accept(_ block: PCMBlock, from offset: Int) -> Int {
         guard let worker = state.withLock({ $0.worker }) else { return 0 }
         let taken = worker.buffer.accept(block, from: offset)
@@ -250,35 +263,41 @@ public final class SoundCard: AudioOutput {
         return taken
     }
 
+    /// Marks the end of the input: running dry afterwards is no underrun.
     public func finish() { state.withLock { $0.worker }?.buffer.finish() }
 
+    /// The media time up to which audio is queued since the last flush; nil if none.
     public var acceptedUntil: MediaTime? { state.withLock { $0.worker }?.buffer.acceptedUntil }
 
+    /// Discards all queued audio and wakes the pump.
     public func flush() {
         guard let worker = state.withLock({ $0.worker }) else { return }
         worker.buffer.flush()
         worker.wake.raise()
     }
 
+    /// Wakes the pump, which reads the new timeline. Any thread; returns at once.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { state.withLock { $0.worker }?.wake.raise() }
 
+    /// Sets the linear gain; 1 is unchanged. Any thread.
     public func setGain(_ gain: Float) {
         gainBits.store(gain.bitPattern, ordering: .relaxed)
         state.withLock { $0.worker }?.pump.setGain(gain)
     }
 
+    /// Stops the pump and closes the device. May block until a pending open has ended.
     public func close() {
         let opening = state.withLock { state -> Opening? in
             defer { state.opening = nil }
             return state.opening
         }
-        // Whatever it opened is closed by its last reference.
+        // The last reference to the opening closes the device that it opened.
         _ = opening?.wait()
         stopWorker()
         state.withLock { $0.idle = nil }
     }
 
-    /// Ends the pump; its device is kept for the next use.
+    /// Stops the pump and keeps its device open for the next use.
     private func stopWorker() {
         let worker = state.withLock { state -> SoundCardWorker? in
             defer { state.worker = nil }

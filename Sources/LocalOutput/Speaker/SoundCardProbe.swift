@@ -3,19 +3,20 @@ internal import Glibc
 public import MediaCore
 public import SyncRendering
 
-/// What can be said about this computer's sound devices without making a sound.
+/// Information about the sound devices of this computer. Plays nothing.
 public enum SoundCardProbe {
-    /// A device as ALSA's configuration names it.
+    /// A device named in ALSA's configuration.
     public struct Device: Sendable, Hashable {
+        /// The ALSA name.
         public var name: String
-        /// For people, one line.
+        /// The user-facing description, one line.
         public var description: String
     }
 
-    /// More devices than a configuration sensibly names.
+    /// A safety limit; configurations have fewer.
     private static let mostDevices = 200
 
-    /// Every playback device that ALSA's configuration names, in its order.
+    /// The playback devices named in ALSA's configuration, in its order. Reads files.
     public static var devices: [Device] {
         calsa_be_quiet()
         var hints: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
@@ -25,7 +26,7 @@ public enum SoundCardProbe {
         var index = 0
         while let hint = hints[index], devices.count < mostDevices {
             index += 1
-            // Absent means both directions.
+            // A missing IOID means both directions.
             if let direction = text("IOID", of: hint), direction != "Output" { continue }
             guard let name = text("NAME", of: hint), name != "null" else { continue }
             let words = (text("DESC", of: hint) ?? "").split(separator: "\n").joined(separator: ", ")
@@ -34,13 +35,13 @@ public enum SoundCardProbe {
         return devices
     }
 
-    /// A device's name for people: the first line of what ALSA says of it.
+    /// Returns the user-facing name of a device: the first line of ALSA's description, or else its ALSA name.
     public static func title(of device: String) -> String {
         let found = devices.first { $0.name == device }?.description.split(separator: ",").first
         return found.map(String.init) ?? device
     }
 
-    /// Devices that may take over from one that is lost: the system's default, then each card, in ALSA's order.
+    /// Returns the replacement candidates for a lost device: the system default, then each card, in ALSA's order.
     public static func substitutes(for device: String) -> [String] {
         (["default"] + devices.map(\.name).filter { $0.hasPrefix("sysdefault:CARD=") }).filter { $0 != device }
     }
@@ -51,13 +52,12 @@ public enum SoundCardProbe {
         return String(cString: value)
     }
 
-    /// How long a sound server may take to say where a stream plays.
+    /// The timeout for the sound server to report the sink of a stream.
     private static let sinkPatience = Duration.seconds(1)
 
-    /// Opens a device as for a film, asks where it would be heard, and closes it again. Makes no sound; may block for a
-    /// second.
+    /// Opens a device as for playback, queries its sink, and closes it. Plays nothing; may block for 1 s.
     ///
-    /// - Throws: when it cannot be opened.
+    /// - Throws: `OutputError` if it cannot be opened.
     public static func sink(of device: String) throws(OutputError) -> SinkKnowledge {
         let told = Signal()
         let finder = SinkFinder { _, now in if now.sink != nil || now == .noServer { told.raise() } }
@@ -69,7 +69,9 @@ public enum SoundCardProbe {
         return withExtendedLifetime(opened) { finder.knowledge(of: device) }
     }
 
-    /// Opens a device, asks what it would take for a film's usual sound, and closes it again.
+    /// Opens a device, returns the format it would use for 48 kHz stereo, and closes it. May block.
+    ///
+    /// - Throws: `OutputError` if it cannot be opened or has no suitable format.
     public static func format(of device: String) throws(OutputError) -> PCMFormat {
         try ALSADevice(name: device).nearest(to: 48_000, layout: .stereo)
     }

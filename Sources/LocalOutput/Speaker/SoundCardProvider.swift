@@ -1,41 +1,47 @@
 public import MediaCore
 public import SyncRendering
 
-/// This computer's sound cards as places for sound. Any thread.
+/// The output provider of this computer's sound cards. Any thread.
 public final class SoundCardProvider: OutputProvider {
+    /// The provider name in `OutputPlace.provider`.
     public let name = "soundcard"
 
+    /// The mutable state; guarded by `state`.
     private struct State {
         var cards: [String: SoundCard] = [:]
         var onIdentityChange: @Sendable () -> Void = {}
     }
 
-    /// ALSA announces nothing: its list is read this often.
+    /// The poll interval of the device list; ALSA sends no notifications.
     static let lookInterval: Duration = .seconds(3)
-    /// ALSA's name for the card that its configuration chooses.
+    /// The ALSA name of the device selected by its configuration.
     package static let defaultDevice = "default"
 
     private let state = Lock(State())
     private let device: String
-    /// Another card takes over from one that is lost.
+    /// Whether a lost card is replaced by another one.
     private let replacesLostCards: Bool
     private let channels: ChannelChoice
 
+    /// Creates a provider. Opens nothing.
+    ///
     /// - Parameters:
-    ///   - device: ALSA's name for what “this computer” plays on; nil is the system's default.
-    ///   - replacesLostCards: false waits for a card that is lost instead of playing on another.
-    ///   - channels: which loudspeakers are played to.
+    ///   - device: The ALSA name of “this computer”; nil: the system default.
+    ///   - replacesLostCards: False: a lost card is waited for and not replaced.
+    ///   - channels: The loudspeakers to use.
     public init(device: String? = nil, replacesLostCards: Bool = true, channels: ChannelChoice = .autoSafe) {
         self.device = device ?? Self.defaultDevice
         self.replacesLostCards = replacesLostCards
         self.channels = channels
     }
 
-    /// This computer, by whatever card its owner or the command line chose.
+    /// The place of the default or user-provided card.
     public var thisComputer: OutputPlace {
         OutputPlace(provider: name, id: "local", name: "This computer", kind: .thisComputer)
     }
 
+    /// Reports the available cards, and again after each change. Blocks until the interruption is raised; polls every 3
+    /// s.
     public func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
         var last: OutputOffer?
         repeat {
@@ -45,9 +51,9 @@ public final class SoundCardProvider: OutputProvider {
         } while interruption.pause(until: .now.advanced(by: Self.lookInterval))
     }
 
-    /// This computer first, then its cards if there are several.
+    /// Returns this computer, followed by its cards if there are several.
     package func offer(_ devices: [SoundCardProbe.Device]) -> OutputOffer {
-        // One name for each card, and each of its digital ways out; everything else is another way to the same place.
+        // One name per card and per digital output; other ALSA names are further paths to the same hardware.
         let cards = devices.filter { $0.name.hasPrefix("sysdefault:CARD=") || $0.name.hasPrefix("hdmi:CARD=") }
         guard cards.count > 1 else { return OutputOffer(places: [thisComputer]) }
         let others = cards.filter { $0.name != device }.map { card in
@@ -59,12 +65,15 @@ public final class SoundCardProvider: OutputProvider {
 
     private static let prefix = "alsa:"
 
+    /// Returns true for `local`.
     public func answers(to name: String) -> Bool { name == "local" }
 
+    /// Returns the place of this computer for any name. Does not block.
     public func find(
         _ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void
     ) -> [OutputPlace] { names.isEmpty ? [] : [thisComputer] }
 
+    /// Returns the card of a place, always the same object for the same ALSA device. Opens nothing.
     public func outputs(at place: OutputPlace) -> [any AudioOutput] {
         [card(place.id.hasPrefix(Self.prefix) ? String(place.id.dropFirst(Self.prefix.count)) : device)]
     }
@@ -82,17 +91,19 @@ public final class SoundCardProvider: OutputProvider {
         }
     }
 
+    /// Returns the identity of a card for calibration profiles; nil for outputs of other providers.
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
         state.withLock { $0.cards.values.first { $0 === output } }?.identity
     }
 
+    /// Sets the handler that is called when the sink of a card becomes known or changes. Called on any thread.
     public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { $0.onIdentityChange = handler }
     }
 
-    /// What profiles of a card are kept under: the sink that plays. No key, and so no profile, where that is not known.
+    /// Returns the profile identity of a sink. The key is empty, and no profile applies, if the sink is unknown.
     ///
-    /// - Parameter device: ALSA's name, for people who have no better one.
+    /// - Parameter device: The ALSA name, displayed if the sink is unknown.
     package static func identity(at sink: SinkKnowledge, device: String) -> OutputIdentity {
         OutputIdentity(
             key: sink.sink?.key ?? "",

@@ -2,12 +2,12 @@ internal import MediaCore
 internal import SyncRendering
 internal import Synchronization
 
-/// The pump's thread and what it owns: the device while there is one, the wait for one while there is none.
+/// The pump thread and its device, if there is one; retries opening while there is none.
 ///
-/// `@unchecked Sendable`: everything is immutable, atomic, or a keeper that the thread between `start` and the join in
-/// `stop` steps alone.
+/// `@unchecked Sendable`: all state is immutable, atomic or locked, or it belongs to `keeper`. Only the pump thread
+/// steps that one, between `start` and the join in `stop`.
 final class SoundCardWorker: @unchecked Sendable {
-    /// How much sound is kept after it was rendered, for going back to the frame that was heard at a pause.
+    /// The rendered audio that is retained, for returning to the last audible frame after a pause.
     private static let history = Duration.milliseconds(300)
     private static let depth = Duration.milliseconds(500)
 
@@ -23,8 +23,8 @@ final class SoundCardWorker: @unchecked Sendable {
     private let sinks: SinkFinder
 
     /// - Parameters:
-    ///   - substitutes: ALSA's names of devices that may take over when this one is lost.
-    ///   - sinkNews: called on any thread when the sound server plays the sound elsewhere than was known before.
+    ///   - substitutes: Returns ALSA names of replacement devices after a loss.
+    ///   - sinkNews: Called on any thread when the sound server reports another sink.
     init(
         device: ALSADevice, name: String, context: AudioOutputContext, depths: SoundCardPump.Depths, gain: Float,
         substitutes: @escaping @Sendable () -> [String], sinkNews: @escaping @Sendable () -> Void
@@ -39,7 +39,7 @@ final class SoundCardWorker: @unchecked Sendable {
         pump = SoundCardPump(
             device: device, buffer: buffer, playout: playout, context: context, depths: depths, initialGain: gain)
         let sinks = SinkFinder { before, _ in
-            // The first word is no move.
+            // The first report is not a move.
             if before.sink != nil { context.events.note(.outputMoved(output: context.id)) }
             sinkNews()
         }
@@ -56,23 +56,26 @@ final class SoundCardWorker: @unchecked Sendable {
         lookout = DeviceMonitor(keeper: keeper, wake: wake, open: open)
     }
 
+    /// Returns true if this worker was created for an equal context, so that it can be reused.
     func isFor(_ other: AudioOutputContext) -> Bool {
         context.timebase === other.timebase && context.room === other.room && context.events === other.events
             && context.id == other.id
     }
 
-    /// Where the sound is heard. Any thread.
+    /// The destination of the audio. Any thread.
     var sink: SinkKnowledge { sinks.knowledge(of: keeper.place) }
 
-    /// - Throws: when the system gives no thread; `stop` gives back the device then, too.
+    /// Starts the pump thread and the device monitor.
+    ///
+    /// - Throws: `ExhaustionError` if no thread can be created; call `stop` to get the device back.
     func start() throws(ExhaustionError) {
-        // Two thirds up the scale of sched(7)'s ordinary use: above decoders, below the kernel's own threads.
+        // Two thirds of the range of sched(7): above decoders, below kernel threads.
         let worker = try WorkerThread.start(name: "sound card", priority: .realtime(50)) { self.run() }
         thread.withLock { $0 = worker }
         lookout.start()
     }
 
-    /// Ends the thread and gives back the device, if it is still there.
+    /// Stops and joins all threads. Returns the device, or nil if it is lost.
     func stop() -> ALSADevice? {
         sinks.stop()
         lookout.stop()

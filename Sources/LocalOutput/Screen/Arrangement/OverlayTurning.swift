@@ -1,11 +1,11 @@
 internal import MediaCore
 
-/// Brings what lies over the film to the glass, each image once for as long as it lies there.
+/// Converts overlays to glass coordinates, each image once as long as it is displayed.
 struct OverlayTurning {
     private var known: [(image: OverlayImage, turned: OverlayImage)] = []
     private var geometry: ScreenGeometry?
 
-    /// The same images where the canvas is the glass.
+    /// Returns the converted images, or the same ones if canvas and glass are equal.
     mutating func onGlass(_ images: [OverlayImage], _ geometry: ScreenGeometry?) -> [OverlayImage] {
         guard let geometry, !geometry.isPlain else {
             known.removeAll()

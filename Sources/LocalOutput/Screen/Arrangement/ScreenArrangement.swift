@@ -1,39 +1,42 @@
-/// How a screen hangs on its wall, and how much of it people see.
+/// The rotation of a screen and the compensation of its overscan.
 public struct ScreenArrangement: Sendable, Hashable {
-    /// What is done about edges that the display hides. The names mean what `UIScreen.OverscanCompensation` means by them.
+    /// The handling of edges hidden by the display. The names match `UIScreen.OverscanCompensation`.
     public enum Overscan: Sendable, Hashable {
         /// The whole screen is used.
         case none
-        /// The picture is scaled, so that all pixels are visible; per cent of each side that stays black.
+        /// The video is scaled so that all pixels are visible; the value is the black part of each side in per cent.
         case scale(Double)
-        /// The screen's bounds are smaller, so that all pixels are visible; per cent of each side. Pictures are scaled to their window in
-        /// any case, so that this shows the same as `scale`.
+        /// The screen's bounds are reduced so that all pixels are visible, in per cent of each side. Video is always
+        /// scaled to the window, so the result equals `scale`.
         case insetBounds(Double)
-        /// The picture fills the screen, and the display hides its edges; words keep away from them by this many per cent of each side.
+        /// Video fills the screen, and the display hides its edges; text is kept this many per cent of each side away.
         case insetApplicationFrame(Double)
 
-        /// Per cent of a side. More would leave too little: displays hide five at most.
+        /// The maximum in per cent of a side. Displays hide at most 5 %.
         public static let most = 20.0
-        /// Per cent of each side outside of the action-safe area (EBU R 95), for a display that does not state its own.
+        /// Per cent of each side outside the action-safe area (EBU R 95), for displays that do not state their
+        /// overscan.
         public static let usual = 3.5
     }
 
-    /// By how many degrees all that is drawn is turned clockwise: 0, 90, 180 or 270, anything else is 0. The film's own turn and a person's come
-    /// on top of it.
+    /// The clockwise rotation of all content in degrees: 0, 90, 180 or 270; other values are 0. Applied after the
+    /// rotation of the media and of the user's view.
     public var rotation = 0
+    /// The handling of edges hidden by the display.
     public var overscan = Overscan.none
-    /// Per cent of each side, of what overscan leaves, that words keep free, 0 to `Overscan.most`: EBU R 95 has 5 for titles. What the author of
-    /// subtitles placed in the picture stays where it is.
+    /// The title-safe margin in per cent of each side, after overscan, 0 to `Overscan.most`; EBU R 95 has 5 for titles.
+    /// Subtitles positioned by their author are unaffected.
     public var titleSafe = 0.0
 
+    /// Creates an arrangement without rotation and overscan compensation.
     public init() {}
 
-    /// Upright and whole, as nearly every screen is.
+    /// Whether nothing is rotated or compensated.
     var isPlain: Bool {
         guard rotation == 0, titleSafe == 0, case .none = overscan else { return false }
         return true
     }
 
-    /// Whether the screen hangs on its side.
+    /// Whether the screen is rotated by 90 or 270 degrees.
     var isSideways: Bool { PicturePlacement.normalized(rotation) % 180 != 0 }
 }

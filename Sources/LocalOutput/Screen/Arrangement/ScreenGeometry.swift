@@ -1,19 +1,19 @@
 internal import MediaCore
 
-/// A window's pixels against the upright sheet that everything is laid out on.
+/// The conversion between the pixels of a window and its upright layout area.
 ///
-/// The *glass* is the window as the display scans it. The *canvas* is what people see of it, upright: pictures, words and pointers have their
-/// places there, and only what is handed to a presenter is brought to the glass.
+/// The *glass* is the window as scanned out by the display. The *canvas* is its visible part, upright. Video, text and
+/// pointer positions are in canvas coordinates; only input to a presenter is in glass coordinates.
 struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
     let glass: PixelSize
-    /// Clockwise, from the canvas to the glass: 0, 90, 180 or 270.
+    /// The clockwise rotation from canvas to glass: 0, 90, 180 or 270.
     let rotation: Int
-    /// Where the canvas lies on the glass.
+    /// The canvas in glass coordinates.
     let field: PixelRect
     let canvas: PixelSize
-    /// The part of the canvas on which anything is drawn.
+    /// The part of the canvas that is drawn on.
     let visible: PixelRect
-    /// The part of it that words keep to.
+    /// The title-safe part of it, for text.
     let words: PixelRect
 
     init(_ arrangement: ScreenArrangement, on glass: PixelSize) {
@@ -32,7 +32,7 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
         self.words = arrangement.titleSafe == 0 ? words : words.inset(by: arrangement.titleSafe)
     }
 
-    /// The canvas is the glass.
+    /// Whether canvas and glass are equal.
     var isPlain: Bool { rotation == 0 && field.size == glass && visible.size == glass }
 
     func onGlass(_ rect: PixelRect) -> PixelRect {
@@ -51,7 +51,8 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
         return PixelRect(x: turned.x + field.x, y: turned.y + field.y, width: turned.width, height: turned.height)
     }
 
-    /// The pixel of the canvas at a pixel of the glass; outside of the canvas where the glass is not covered by it.
+    /// Converts a pixel from glass to canvas coordinates. The result is outside the canvas for pixels that it does not
+    /// cover.
     func onCanvas(x: Int, y: Int) -> (x: Int, y: Int) {
         let (x, y) = (x - field.x, y - field.y)
         switch rotation {
@@ -62,7 +63,7 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The same image turned to lie on the glass, without what is not seen; nil where nothing is.
+    /// Rotates an image to glass orientation, without invisible parts; nil if nothing is visible.
     func onGlass(_ image: OverlayImage) -> OverlayImage? {
         let seen = image.rect.intersection(visible)
         guard !seen.isEmpty else { return nil }
@@ -84,7 +85,7 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension PixelRect {
-    /// Without a share of each side, in per cent of its width at left and right and of its height above and below.
+    /// Returns the rectangle without `share` per cent of its width left and right and of its height above and below.
     fileprivate func inset(by share: Double) -> PixelRect {
         let part = share.isFinite ? min(ScreenArrangement.Overscan.most, max(0, share)) / 100 : 0
         let (across, along) = (Int((Double(width) * part).rounded()), Int((Double(height) * part).rounded()))

@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import Text
 
-/// Draws a bar as an overlay: light signs and words on a dark ground that lets the film through.
+/// Draws a bar as an overlay: light icons and text on a dark translucent background.
 struct BarDrawing {
     let painter: TextPainter
 
@@ -59,11 +59,11 @@ struct BarDrawing {
         for chapter in bar.chapters where chapter > 0 && chapter < 1 {
             sheet.notch(chapter, of: line, at: middle, half: 1.2, Paint.chapter)
         }
-        // A knob that a finger finds.
+        // Large enough for touch input.
         sheet.knob(now, of: line, at: middle, 3.4, Paint.words)
     }
 
-    /// Above the line, where the pointer is, and inside the window.
+    /// Draws the time box above the slider, at the pointer and within the window.
     private func write(
         _ aim: ScreenBar.Aim, over line: PixelRect, _ layout: BarLayout, of area: PixelSize, on sheet: inout Sheet
     ) {
@@ -80,7 +80,7 @@ struct BarDrawing {
         sheet.write(words, in: PixelRect(x: left + margin, y: box.y, width: wide - margin, height: high))
     }
 
-    /// A script in pixels of the window; strokes and letters are given in units.
+    /// A script in window pixels; strokes and font sizes are in units.
     private struct Sheet {
         var script = TextScript()
         let scale: Double
@@ -93,7 +93,7 @@ struct BarDrawing {
                 colour: colour)
         }
 
-        /// A part of a line, on whole pixels, so that edges are sharp.
+        /// Fills a part of a slider, aligned to whole pixels for sharp edges.
         mutating func fill(
             share: ClosedRange<Double>, of line: PixelRect, at middle: Int, half: Double, _ colour: TextScript.Colour
         ) {

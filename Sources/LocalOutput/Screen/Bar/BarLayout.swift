@@ -1,19 +1,19 @@
 internal import MediaCore
 internal import Text
 
-/// Where the parts of a bar lie in a window, in pixels. Letters become smaller and words shorter before anything is left out, and
-/// what matters least is left out first.
+/// The layout of a bar in a window, in pixels. Text is made smaller and shorter before parts are omitted; the least
+/// important parts are omitted first.
 struct BarLayout: Hashable {
     /// The whole bar.
     let rect: PixelRect
-    /// Pixels for a unit; a small letter is five units high.
+    /// Pixels per unit; the x-height is five units.
     let scale: Double
-    /// The line that shows where the film is, where a pointer may touch it; nil where nobody knows how long it lasts.
+    /// The touchable area of the seek slider; nil if the duration is unknown.
     let line: PixelRect?
     let parts: [Place]
-    /// Where the time is written; nil where there is no room for it.
+    /// The area of the time; nil if there is no space.
     let time: PixelRect?
-    /// The line of the loudness, where a pointer may touch it, and where its number is written; nil where there is no room.
+    /// The touchable area of the volume slider and the area of its number; nil if there is no space.
     let volume: Volume?
 
     struct Volume: Hashable {
@@ -23,42 +23,42 @@ struct BarLayout: Hashable {
     struct Place: Hashable {
         let part: ScreenBar.Part
         let rect: PixelRect
-        /// What stands there; empty for a sign.
+        /// The text; empty for an icon.
         let words: String
     }
 
-    /// How wide a line of text is, in units.
+    /// Returns the width of a line of text, in units.
     typealias Width = (String) -> Double
 
-    /// In units.
+    /// Dimensions in units.
     enum Measure {
         static let line = 11.0
         static let margin = 6.0
         static let gap = 8.0
         static let sign = 14.0
         static let row = 18.0
-        /// From the bar's upper edge to the middle of the line.
+        /// From the bar's top to the middle of the seek slider.
         static let lineMiddle = 6.0
-        /// Above and below the line a pointer touches it this far.
+        /// The touchable distance above and below the middle of the slider.
         static let lineReach = 6.0
         static let height = 36.0
         static let volume = 40.0
-        /// The widest number of a volume.
+        /// The widest text of the volume.
         static let number = "130%"
-        /// The box over the line that tells where a pointer is.
+        /// The height of the time box above the slider.
         static let aimHeight = 15.0
     }
 
-    /// A way to fit: how large letters are, how short words may become, in units, and whether parts may be left out.
+    /// A candidate layout: pixels per unit, the minimum text width in units, and whether parts may be omitted.
     private struct Fit {
         var scale: Double
         var shortest: Double
         var mayLeaveOut = false
     }
 
-    /// Nil where the window is too small for a finger.
+    /// Creates a layout; nil if the window is too small for touch input.
     init?(_ bar: ScreenBar, in area: PixelSize, width: @escaping Width) {
-        // Letters that one reads from three metres; also on a screen that stands on end.
+        // Readable from a distance of 3 m, also on a portrait screen.
         let usual = max(1.3, min(Double(area.height), Double(area.width) * 0.75) / 330)
         let small = max(0.8, usual * 0.6)
         let fits = [
@@ -126,11 +126,11 @@ struct BarLayout: Hashable {
         parts = places
     }
 
-    /// What stands in the lower row, in units.
+    /// The content of the lower row; sizes in units.
     private struct Row {
         struct Item {
             var part: ScreenBar.Part
-            /// The ways to say it, longest first.
+            /// The alternative texts, longest first.
             var choices: [String] = []
             var words = ""
             var width: Double
@@ -138,7 +138,7 @@ struct BarLayout: Hashable {
 
         var left: [ScreenBar.Part] = [.play]
         var time: Double
-        /// Of the volume.
+        /// The width of the volume text.
         let number: Double
         var right: [Item] = []
 
@@ -161,10 +161,10 @@ struct BarLayout: Hashable {
             }
         }
 
-        /// Shortens the longest words to one common length, as little as is needed. False where that is not enough.
+        /// Shortens the longest texts to a common width, as little as needed. Returns false if that does not suffice.
         mutating func shorten(toFit room: Double, shortest: Double, _ width: @escaping Width) -> Bool {
             let named = right.indices.filter { !(right[$0].choices.first ?? "").isEmpty }
-            // The last way of several says nothing of the name any more.
+            // The last of several alternatives contains no name any more.
             let names = named.map { index in
                 let choices = right[index].choices
                 return (choices.count > 1 ? choices.dropLast() : choices[...]).map { (words: $0, width: width($0)) }
@@ -173,7 +173,7 @@ struct BarLayout: Hashable {
                 (right[index].words, right[index].width) = (ways[0].words, max(Measure.sign, ways[0].width))
             }
             let others = self.width - named.reduce(0) { $0 + right[$1].width }
-            // A way that fits is taken whole, and leaves the others what it does not need.
+            // An alternative that fits is used whole; the width it leaves is available to the others.
             func needed(at longest: Double) -> Double {
                 names.reduce(others) { sum, ways in
                     sum + max(Measure.sign, ways.first { $0.width <= longest }?.width ?? longest)
@@ -198,7 +198,7 @@ struct BarLayout: Hashable {
                 + right.reduce(-Measure.gap) { $0 + $1.width + Measure.gap }
         }
 
-        /// Names go before parts do, and what matters least goes first; the last to go is what begins and stops the film.
+        /// Removes names before parts, the least important first; the play button is never removed.
         mutating func leaveOut(toFit room: Double, shortest: Double, _ width: @escaping Width) {
             let leastWanted: [ScreenBar.Part] = [
                 .button(.speed), .button(.chapters), .volume(0), .button(.sound), .button(.rooms), .button(.subtitles),
@@ -224,22 +224,22 @@ struct BarLayout: Hashable {
         }
     }
 
-    /// The upper edge of all that belongs to the bar: what else lies over the film keeps above it. With a line there is room for the box
-    /// that says where a pointer is, so that words do not move when it comes.
+    /// The top of the area that other overlays must avoid. With a slider it includes the time box, so that subtitles do
+    /// not move when that appears.
     var top: Int { rect.y - Int((line == nil ? 2 : Measure.aimHeight + 1) * scale) }
 
-    // MARK: Pointing
+    // MARK: Hit testing
 
-    /// The part at a pixel of the window; nil outside of the bar.
+    /// Returns the part at a pixel of the window; nil outside the bar.
     ///
-    /// The lower edge of a screen stops the pointer, and so do its sides: what lies nearest to them is hit there.
+    /// The edges of the screen stop the pointer, so the outermost parts extend to them.
     func hit(x: Int, y: Int) -> ScreenBar.Part? {
         guard rect.holds(x, y) || line?.holds(x, y) ?? false else { return nil }
         if let line, y >= line.y, y < line.y + line.height { return .place(share(of: x)) }
         let row = parts.first?.rect ?? rect
         let y = min(y, row.y + row.height - 1)
         if let volume, volume.line.holds(x, y) { return .volume(loudness(at: x)) }
-        // Fingers are wide: half the gap on each side belongs to a part.
+        // Half of each gap belongs to the adjacent part, for touch input.
         let reach = Int(Measure.gap * scale / 2)
         let ends = (parts.map(\.rect.x).min() ?? 0, parts.map { $0.rect.x + $0.rect.width }.max() ?? 0)
         return parts.first { place in
@@ -250,7 +250,7 @@ struct BarLayout: Hashable {
         }?.part ?? .nothing
     }
 
-    /// What a pointer means that is held down since it touched a part: it may leave a line that it moves something on.
+    /// Returns the part for a pointer held down since a press on `part`; it may leave the slider. Nil for other parts.
     func drag(_ part: ScreenBar.Part, to x: Int) -> ScreenBar.Part? {
         switch part {
         case .place: .place(share(of: x))
@@ -259,7 +259,7 @@ struct BarLayout: Hashable {
         }
     }
 
-    /// The place on the film's line above or below a pixel, 0…1, also beside it.
+    /// Returns the position on the seek slider at a pixel, clamped to 0…1.
     func share(of x: Int) -> Double { line.map { Self.share(of: x, on: $0) } ?? 0 }
 
     private func loudness(at x: Int) -> Double { volume.map { Self.share(of: x, on: $0.line) } ?? 0 }

@@ -1,6 +1,6 @@
 internal import Text
 
-/// A sign that needs no font: shapes in a square of one by one, from its upper left corner.
+/// An icon drawn without a font: polygons in a unit square with the origin at its upper left corner.
 struct BarSign {
     private(set) var shapes: [[TextScript.Point]] = []
 

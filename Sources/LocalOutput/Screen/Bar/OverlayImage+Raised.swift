@@ -1,8 +1,8 @@
 internal import MediaCore
 
 extension OverlayImage {
-    /// The same image where it does not reach below an edge; what lies in the upper half of the area, or has no room above the
-    /// edge, stays where it is.
+    /// Returns the image moved up so that it ends above `edge`. Unchanged if it starts in the upper half of the area,
+    /// or if there is no space above the edge.
     func raised(above edge: Int?, in area: PixelSize?) -> OverlayImage {
         guard let edge, let area, rect.y >= area.height / 2 else { return self }
         let excess = rect.y + rect.height - edge

@@ -1,16 +1,18 @@
-/// The bar of a player along the lower edge of the window: where the film is, and what a pointer can do.
+/// The control bar along the lower edge of the window.
 public struct ScreenBar: Sendable, Hashable {
-    /// What a person pointed at.
+    /// A part of the bar under the pointer.
     public enum Part: Sendable, Hashable {
+        /// The buttons for the previous item, play or pause, and the next item.
         case previous, play, next
-        /// A place on the line, 0…1.
+        /// A position on the seek slider, 0…1.
         case place(Double)
-        /// The sign of the loudness.
+        /// The mute button.
         case mute
-        /// A place on the line of the loudness, 0…1.
+        /// A position on the volume slider, 0…1.
         case volume(Double)
+        /// One of the text buttons, or full screen.
         case button(Button)
-        /// The bar's ground.
+        /// The background.
         case nothing
 
         var isVolume: Bool {
@@ -21,51 +23,58 @@ public struct ScreenBar: Sendable, Hashable {
         }
     }
 
-    /// What opens a list or changes something; each is shown with the words that say how it stands.
+    /// The buttons that open a list or change a setting; each is displayed with its current state.
     public enum Button: String, Sendable, CaseIterable { case chapters, sound, subtitles, speed, rooms, fullScreen }
 
-    /// What a pointer would do where it rests on the line.
+    /// The action of a click at the pointer's position on the slider.
     public struct Aim: Sendable, Hashable {
-        /// 0…1.
+        /// The position, 0…1.
         public var place: Double
-        /// `00:12:34`, and the chapter that lies there.
+        /// The time, `00:12:34`, and the chapter at it.
         public var words: String
 
+        /// Creates an aim.
         public init(place: Double, words: String) { (self.place, self.words) = (place, words) }
     }
 
-    /// How loud it is.
+    /// The volume.
     public struct Volume: Sendable, Hashable {
-        /// 0…100, and up to 130 where sound is lifted.
+        /// The volume in per cent: 0…100, and up to 130 with amplification.
         public var percent: Int
+        /// Whether the audio is muted.
         public var isMuted: Bool
 
+        /// Creates a volume.
         public init(percent: Int, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
     }
 
+    /// Whether the film plays; selects the play or pause icon.
     public var isPlaying: Bool
-    /// The film plays as soon as enough of it has been read.
+    /// Whether playback waits until enough data has been read.
     public var isWaiting: Bool
-    /// Where the film is, 0…1; nil where nobody knows how long it lasts.
+    /// The playback position, 0…1; nil if the duration is unknown.
     public var place: Double?
-    /// How far the film has been read, 0…1.
+    /// The end of the data read, 0…1; nil: not displayed.
     public var loaded: Double?
-    /// How far the speaker holds the sound already, 0…1.
+    /// The end of the audio sent to the speaker, 0…1; nil: not displayed.
     public var handed: Double?
-    /// Where chapters begin, 0…1.
+    /// The starts of chapters, 0…1.
     public var chapters: [Double]
-    /// `00:01:02 / 01:02:03`.
+    /// The time display: `00:01:02 / 01:02:03`.
     public var time: String
-    /// What is shown of each button, the longest way to say it first, such as `Subtitles: eng`, `Subs: eng`; one that is absent is
-    /// left out, and one without words shows its sign.
+    /// The alternative texts of each button, longest first, such as `Subtitles: eng`, `Subs: eng`. A missing button is
+    /// not displayed; one without texts shows its icon.
     public var buttons: [Button: [String]]
-    /// There is something before, and behind.
+    /// Whether there is a previous item.
     public var hasPrevious: Bool
+    /// Whether there is a next item.
     public var hasNext: Bool
-    /// Nil without sound.
+    /// The volume; nil without audio.
     public var volume: Volume?
+    /// The box at the pointer; nil while the pointer is not on the slider.
     public var aim: Aim?
 
+    /// Creates a bar.
     public init(
         isPlaying: Bool, isWaiting: Bool = false, place: Double?, loaded: Double? = nil, handed: Double? = nil,
         chapters: [Double] = [],

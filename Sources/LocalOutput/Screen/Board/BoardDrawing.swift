@@ -1,18 +1,18 @@
 internal import MediaCore
 internal import Text
 
-/// Draws a board: labels in one column, what they say beside them, as large as the display has room for.
+/// Draws a board: labels in one column, texts in another, as large as the display allows.
 struct BoardDrawing {
     let painter: TextPainter
 
-    /// Units, of which a line of text is one high.
+    /// Dimensions in units; a line of text is one unit high.
     private enum Measure {
         static let title = 1.4
         static let titleGap = 0.8
         static let row = 1.5
         static let margin = 1.0
         static let gap = 0.8
-        /// A display is at least so many units wide: a name of a film has room then.
+        /// The minimum width of a display in units, so that a film's name fits.
         static let width = 32.0
         static let height = 14.0
     }
@@ -24,7 +24,7 @@ struct BoardDrawing {
         static let trouble = TextScript.Colour(red: 255, green: 176, blue: 64)
     }
 
-    /// Nil when there is nothing to see: no words, or no room.
+    /// Returns the image; nil without text or space.
     func overlay(_ board: ScreenBoard, in area: PixelSize) -> OverlayImage? {
         let wanted = 2 * Measure.margin + Measure.title + Measure.titleGap + Double(board.lines.count) * Measure.row
         let unit = min(Double(area.width) / Measure.width, Double(area.height) / max(wanted, Measure.height))

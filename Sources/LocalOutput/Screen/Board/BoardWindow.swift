@@ -2,30 +2,30 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// A window that fills a display beside the film's and shows a board. The thread that owns the screen only.
+/// A window that fills a second display with a board. Used on the thread that owns the screen.
 ///
-/// It comes with its display and goes with it; further displays are left alone. Nothing that happens to it touches the film's window.
+/// It exists while its display is connected; further displays are unused. Its errors do not affect the film's window.
 final class BoardWindow {
     private let wish: ScreenOptions.BoardDisplay
     private let converter: any PictureConverter
     private let painter: OverlayPainter
     private var window: OpaquePointer?
     private var presenter: (any PicturePresenter)?
-    /// The display that it fills; nil while there is none for it.
+    /// The display that it fills; nil if there is none.
     private(set) var display: ConnectedDisplay?
     private var images: [OverlayImage] = []
     private var needsPaint = false
-    /// Since when it waits for a moment in which no picture is due.
+    /// Since when a repaint has been deferred because a frame was due; nil if none is.
     private var waitsSince: HostInstant?
-    /// Displays may be others now, or the film's window lies elsewhere.
+    /// Whether the displays or the position of the film's window may have changed.
     var isDisplayDue = true
     var board: ScreenBoard? { didSet { if board != oldValue { layOut() } } }
-    /// Why there is no window, once.
+    /// The reason why there is no window, reported once.
     private var trouble: (sentence: String?, isKnown: Bool) = (nil, false)
 
-    /// How long painting took last; a processor that draws in a graphics processor's place takes tens of milliseconds.
+    /// The duration of the last repaint; a software renderer takes tens of milliseconds.
     private var cost = Duration.milliseconds(4)
-    /// A film whose pictures leave no such room is interrupted after so long.
+    /// The maximum deferral of a repaint; after it, the film is interrupted.
     private static let patience = Duration.seconds(2)
 
     init(_ wish: ScreenOptions.BoardDisplay, converter: any PictureConverter, raising signal: PollableSignal?) {
@@ -35,11 +35,11 @@ final class BoardWindow {
 
     deinit { close() }
 
-    // MARK: Its place
+    // MARK: Placement
 
-    /// Lies on the display that it should, or on none.
+    /// Opens the window on its display, or closes it if there is none.
     ///
-    /// - Parameter screen: the film's; its window is open.
+    /// - Parameter screen: The film's screen; its window is open.
     func follow(_ screen: Screen) {
         isDisplayDue = false
         let wanted = Self.display(for: wish, beside: screen.display, among: screen.displays)
@@ -51,7 +51,7 @@ final class BoardWindow {
         layOut()
     }
 
-    /// The display for a board: never the film's.
+    /// Returns the display for the board, which is never the film's; nil if there is none.
     static func display(
         for wish: ScreenOptions.BoardDisplay, beside film: ConnectedDisplay?, among displays: [ConnectedDisplay]
     ) -> ConnectedDisplay? {
@@ -87,23 +87,23 @@ final class BoardWindow {
         }
         self.window = window
         WindowSystem.show(window)
-        // Not before: a Wayland window would stay empty.
+        // Not earlier: a Wayland window would stay empty.
         if isManaged { SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue) }
         if !isManaged { SDL_SetWindowPosition(window, place.x, place.y) }
         needsPaint = true
     }
 
-    /// The film's window draws with the context that is current, and waits for flips as that was told to.
+    /// Restores the OpenGL context and swap interval of the film's window after `body`.
     private func keepingContext(_ body: () -> Void) {
         guard let context = SDL_GL_GetCurrentContext(), let window = SDL_GL_GetCurrentWindow() else { return body() }
         let interval = SDL_GL_GetSwapInterval()
         body()
         SDL_GL_MakeCurrent(window, context)
-        // Wayland's SDL has one for all windows.
+        // On Wayland, SDL has one interval for all windows.
         SDL_GL_SetSwapInterval(interval)
     }
 
-    /// Gives the window up, before the window system is left. Where that is gone nothing of it is touched.
+    /// Destroys the window. Call it before the window system is left; if that is gone, the window is not touched.
     func close(_ connection: DisplayConnection? = nil) {
         if let window, connection?.takeDown(window) == false { return abandon() }
         keepingContext {
@@ -113,7 +113,7 @@ final class BoardWindow {
         forget()
     }
 
-    /// Gives the window up without touching it: the window system is gone.
+    /// Abandons the window without touching it, since the window system is gone.
     func abandon() {
         if let presenter { _ = Unmanaged.passRetained(presenter as AnyObject) }
         forget()
@@ -121,28 +121,30 @@ final class BoardWindow {
 
     private func forget() { (presenter, window, display, images) = (nil, nil, nil, []) }
 
+    /// Stops and joins the painter's thread.
     func stop() { painter.stop() }
 
     private func note(_ sentence: String) { if !trouble.isKnown { trouble = (sentence, true) } }
 
+    /// Returns the reason why there is no window or text, once.
     func takeTrouble() -> String? {
         defer { trouble.sentence = nil }
         return trouble.sentence ?? painter.takeTrouble()
     }
 
-    // MARK: Its content
+    // MARK: Content
 
     private func layOut() {
         guard let presenter else { return }
         painter.draw(OverlayPainter.Content(board: board), in: presenter.area)
     }
 
-    /// Paints what is new, where the film's next picture leaves time for it.
+    /// Repaints changed content if there is time before the film's next frame, at `next`.
     func paint(before next: HostInstant?) {
         if let drawn = painter.take() { (images, needsPaint) = (drawn.images, true) }
         guard needsPaint, let presenter else { return }
         let now = HostInstant.now
-        // So much time must be left before the film's next picture.
+        // The required time before the film's next frame.
         if let next, next - now < cost + cost / 2, now - (waitsSince ?? now) < Self.patience {
             waitsSince = waitsSince ?? now
             return
@@ -152,7 +154,7 @@ final class BoardWindow {
         cost = HostInstant.now - now
     }
 
-    /// Whether it concerns this window; it has been dealt with then. Keys are for the program, wherever they come in.
+    /// Handles an event of this window and returns true; false for other windows. Keys are left to the program.
     func take(_ event: SDL_Event) -> Bool {
         guard let window, let number = event.windowNumber, number == SDL_GetWindowID(window) else { return false }
         guard event.type == SDL_WINDOWEVENT.rawValue else { return true }
@@ -170,7 +172,7 @@ final class BoardWindow {
 }
 
 extension SDL_Event {
-    /// The window of what a pointer did or the window system says; nil for all else.
+    /// The window of a pointer or window event; nil for other events.
     fileprivate var windowNumber: UInt32? {
         switch SDL_EventType(type) {
         case SDL_WINDOWEVENT: window.windowID

@@ -1,9 +1,10 @@
-/// What a display beside the film's says, for whoever runs the show: a title, and lines with a label each.
+/// The content of an operator's display: a title and labelled lines.
 package struct ScreenBoard: Sendable, Hashable {
+    /// A line of the board.
     package struct Line: Sendable, Hashable {
         package var label: String
         package var text: String
-        /// Wants somebody's attention.
+        /// Whether the line is highlighted as a problem.
         package var isTrouble: Bool
 
         package init(_ label: String, _ text: String, isTrouble: Bool = false) {

@@ -1,11 +1,11 @@
-/// What a display is asked for while the window fills it.
+/// The display mode requested while the window fills the display.
 public enum DisplayMode: Sendable, Hashable {
-    /// It stays as the system has set it.
+    /// The mode set in the system.
     case current
-    /// The one that the display prefers; where the window system does not say, the largest.
+    /// The preferred mode of the display; the largest one if the window system does not report it.
     case preferred
-    /// One of its present size that refreshes a whole number of times for each picture of the film.
+    /// A mode of the current size whose refresh rate is a multiple of the frame rate.
     case film
-    /// Of this size in pixels; without a rate the one that refreshes most often.
+    /// A mode of this size in pixels; without a rate the one with the highest.
     case fixed(width: Int, height: Int, rate: Double?)
 }

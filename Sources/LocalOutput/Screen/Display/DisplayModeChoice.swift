@@ -1,32 +1,34 @@
 internal import MediaCore
 
-/// Chooses one of a display's modes.
+/// The selection of a display mode.
 struct DisplayModeChoice {
     struct Mode: Hashable {
         var size: PixelSize
-        /// Refreshes a second in whole numbers, which is all that SDL 2 tells: 59.94 and 60 are one. 0 is not known.
+        /// The refresh rate in Hz, 0 if unknown. SDL 2 reports whole numbers only: 59.94 and 60 are equal.
         var rate: Int
     }
 
     enum Answer: Equatable {
         case asItIs
         case mode(Mode)
-        /// There is none; for people.
+        /// No mode matches; the message is user-facing.
         case none(String)
     }
 
-    /// All that the display has.
+    /// All modes of the display.
     var modes: [Mode]
-    /// As the system has set it.
+    /// The mode set in the system.
     var desktop: Mode
-    /// Nil where the window system does not say.
+    /// The preferred mode; nil if the window system does not report it.
     var preferred: Mode?
 
-    /// How far a rate may lie beside a multiple of the film's. SDL rounds rates to whole numbers: 23.976 is 24, 59.94 is 60, a thousandth apart;
-    /// 24 and 25 are forty times as far.
+    /// The relative tolerance of a refresh rate against a multiple of the frame rate. SDL rounds 23.976 to 24 and 59.94
+    /// to 60, a difference of 0.1 %; 24 and 25 differ by 4 %.
     private static let tolerance = 0.0025
 
-    /// - Parameter filmRate: pictures a second; nil where there are none.
+    /// Returns the mode for a request.
+    ///
+    /// - Parameter filmRate: The frame rate of the video in Hz; nil without video.
     func answer(to wish: DisplayMode, filmRate: Double?) -> Answer {
         switch wish {
         case .current: return .asItIs
@@ -53,7 +55,7 @@ struct DisplayModeChoice {
         modes.max { ($0.size.width * $0.size.height, $0.rate) < ($1.size.width * $1.size.height, $1.rate) }
     }
 
-    /// The nearest to what it does now, of those that fit.
+    /// Returns the matching mode nearest to the current refresh rate.
     private func mode(forFilm rate: Double) -> Answer {
         func fits(_ mode: Mode) -> Bool {
             let times = (Double(mode.rate) / rate).rounded()

@@ -1,12 +1,12 @@
 internal import CSDL
 internal import CX11
 
-/// Switches the displays of an X server off and on (DPMS). The thread that owns the window.
+/// Switches the displays of an X server off and on (DPMS). Used on the thread that owns the window.
 struct DisplayPower {
-    /// Whether the server's own timers were at work before; nil while the displays are on.
+    /// Whether DPMS was enabled before; nil while the displays are on.
     private var wasEnabled: Bool?
 
-    /// False where displays cannot be switched off.
+    /// Switches the displays off. Returns false if that is unsupported.
     mutating func switchOff(_ window: OpaquePointer) -> Bool {
         guard let display = csdl_x11_display(window) else { return false }
         var enabled: Int32 = 0
@@ -15,6 +15,7 @@ struct DisplayPower {
         return true
     }
 
+    /// Switches the displays on and restores the DPMS setting. Does nothing if they are on.
     mutating func switchOn(_ window: OpaquePointer) {
         guard let wasEnabled, let display = csdl_x11_display(window) else { return }
         cx11_power_on(display, wasEnabled ? 1 : 0)

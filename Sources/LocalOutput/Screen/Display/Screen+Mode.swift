@@ -2,16 +2,19 @@ internal import CSDL
 internal import CX11
 internal import MediaCore
 
-/// In which mode the display is while the window fills it. SDL sets it, and sets it back when the window no longer does or closes.
+/// The display mode while the window fills the display. SDL sets it, and restores it when the window leaves full screen
+/// or closes.
 extension Screen {
-    /// - Parameter filmRate: pictures a second of what is shown, for `.film`.
+    /// Sets the requested mode and applies it.
+    ///
+    /// - Parameter filmRate: The frame rate of the video in Hz, for `.film`.
     func setMode(_ mode: DisplayMode, filmRate: Double?) {
         checkThread()
         (self.mode, self.filmRate) = (mode, filmRate)
         applyMode()
     }
 
-    /// Does what is wanted, as far as the window fills the display.
+    /// Applies the requested mode if the window fills the display. Reports a failure once.
     func applyMode() {
         guard let window, isFullScreen else { return }
         let index = SDL_GetWindowDisplayIndex(window)
@@ -34,7 +37,7 @@ extension Screen {
         modeTrouble = nil
     }
 
-    /// The mode that the display is in now; nil without a window.
+    /// The current mode of the display; nil without a window.
     var modeNow: DisplayModeChoice.Mode? {
         guard let window else { return nil }
         var mode = SDL_DisplayMode()
@@ -82,7 +85,7 @@ extension Screen {
         return false
     }
 
-    /// Gives the display its own mode back; the window fills it all the same.
+    /// Restores the display's mode; the window keeps filling the display.
     func leaveOwnMode(_ window: OpaquePointer) {
         guard hasOwnMode else { return }
         hasOwnMode = false

@@ -1,8 +1,8 @@
-/// A screen that is switched off for the night, while films may go on.
+/// Switching the screen off while playback may continue.
 extension Screen {
-    /// Switches the display off, or on again; while it is off the window is black, and pictures are taken and dropped.
+    /// Switches the display off or on. While it is off the window is black, and frames are discarded.
     ///
-    /// Where displays cannot be switched off, the window is black all the same; that is told once.
+    /// If the display cannot be switched off, the window is black nevertheless; that is reported once.
     func setPower(_ isOn: Bool) {
         checkThread()
         guard isDark == isOn else { return }
@@ -13,10 +13,10 @@ extension Screen {
         needsPaint = true
     }
 
-    /// What `setPower(false)` means for a window that is there.
+    /// Executes `setPower(false)` on an open window: paints it black and switches the display off.
     func darken() {
         guard let window else { return }
-        // Somebody may wake the display by a key.
+        // Black, because a key press can wake the display.
         paintNothing()
         guard !power.switchOff(window), !isPowerTold else { return }
         isPowerTold = true

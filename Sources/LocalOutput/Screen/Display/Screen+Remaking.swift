@@ -3,21 +3,22 @@ internal import CX11
 internal import MediaCore
 internal import SyncRendering
 
-/// What becomes of a window whose display went away, came back, or is another one now.
+/// Recreation of the window after its display was removed, reconnected or changed.
 extension Screen {
-    /// Whether the window still lies on the display that it should, and that display is as the window system thinks.
+    /// Whether the window is on its display, and SDL's geometry of that display is current.
     var stands: Bool {
         guard let window, !isConnectionLost() else { return false }
         guard let chosen = try? ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all) else {
             return false
         }
         let index = SDL_GetWindowDisplayIndex(window)
-        // Nobody asked for this one: wherever a person put the window.
+        // Without a request, the window may be on any display that the user moved it to.
         if options.display != nil || isFullScreen, Int(index) != chosen.index { return false }
         return !isOutdated(window)
     }
 
-    /// SDL 2 takes no notice when a display of an X server gets another mode from outside, or is switched off by its owner.
+    /// Returns true if SDL's display geometry is outdated: SDL 2 ignores mode changes and power-off of X displays by
+    /// other programs.
     private func isOutdated(_ window: OpaquePointer) -> Bool {
         guard let found = monitors(window) else { return false }
         var known: Set<PixelRect> = []
@@ -28,7 +29,7 @@ extension Screen {
         return Set(found) != known
     }
 
-    /// Returns where displays show something now; nil where the window system does not say.
+    /// Returns the areas of the active displays; nil if the window system does not report them.
     private func monitors(_ window: OpaquePointer) -> [PixelRect]? {
         guard let display = csdl_x11_display(window) else { return nil }
         var monitors = [cx11_rect](repeating: cx11_rect(), count: 16)
@@ -39,10 +40,10 @@ extension Screen {
         }
     }
 
-    /// True while the window fills a display that no window manager gives it.
+    /// Whether the window covers the display without a window manager.
     var coversDisplay: Bool { windowBefore != nil }
 
-    /// Fills the display in the mode that it has now: SDL 2 keeps the size that it found at the start.
+    /// Resizes the window to the current display mode, since SDL 2 keeps the size found at the start.
     func coverDisplayAgain() {
         guard let window, coversDisplay, !hasOwnMode, !isConnectionLost(), let monitors = monitors(window) else {
             return
@@ -54,10 +55,11 @@ extension Screen {
         geometryChanged()
     }
 
-    /// Whether another window can be made by this process: Xlib ends it when a lost connection is closed.
+    /// Whether this process can create another window: Xlib exits the process when a lost connection is closed.
     var canBeRemade: Bool { connection?.isLost != true || driver != "x11" }
 
-    /// Leaves the window system and enters it anew. False when there is no display; then it can be asked again.
+    /// Leaves and re-enters the window system and reopens the window. Returns false without a display; `failure` has
+    /// the reason, and a retry is possible.
     func remake() -> Bool {
         checkThread()
         guard canBeRemade else { return false }

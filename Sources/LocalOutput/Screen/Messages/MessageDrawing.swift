@@ -1,18 +1,18 @@
 internal import MediaCore
 internal import Text
 
-/// Draws words as an overlay: white with a dark rim, sized by the window.
+/// Draws text as an overlay: white with a dark outline, scaled with the window.
 struct MessageDrawing {
     let painter: TextPainter
 
-    /// Units, of which a small letter is five high: from line to line, and the rim around the letters.
+    /// Dimensions in units, of which the x-height is five: line spacing and outline.
     private enum Measure {
         static let line = 11.0
         static let rim = 0.6
         static let lines = 16
     }
 
-    /// Nil when there is nothing to see: no words, or no room.
+    /// Returns the image; nil without text or space.
     func overlay(_ text: String, in area: PixelSize, at place: ScreenMessage.Place = .top) -> OverlayImage? {
         let scale = max(1.6, Double(area.height) / 240)
         let margin = (Double(area.height) / 36).rounded()

@@ -1,21 +1,24 @@
-/// A few words over the film.
+/// A short text over the video.
 public struct ScreenMessage: Sendable, Hashable {
+    /// The position of a message.
     public enum Place: Sendable, Hashable {
         /// The upper left corner.
         case top
-        /// The lower right corner, out of the way.
+        /// The lower right corner.
         case corner
-        /// The middle, for a screen that shows nothing else.
+        /// The centre, for a screen without other content.
         case middle
     }
 
-    /// One line or several, in every script that the system has fonts for, each in its own direction.
+    /// One or more lines, in any script with an installed font, each in its own direction.
     public var text: String
-    /// How long it stays once it can be read.
+    /// The display time, from when the message is visible.
     public var duration: Duration
 
+    /// The position of the message.
     public var place: Place
 
+    /// Creates a message.
     public init(_ text: String, for duration: Duration = .milliseconds(1500), at place: Place = .top) {
         self.text = text
         self.duration = duration

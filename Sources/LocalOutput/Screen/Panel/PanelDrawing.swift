@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import Text
 
-/// Draws a panel as an overlay: light words on a dark ground that lets the film through.
+/// Draws a panel as an overlay: light text on a dark translucent background.
 struct PanelDrawing {
     let painter: TextPainter
 
@@ -19,7 +19,7 @@ struct PanelDrawing {
 
     func width(_ text: String) -> Double { painter.width(of: text, size: Measure.line) }
 
-    /// Nil where there is no room for anything.
+    /// Returns the image; nil if there is no space.
     func overlay(_ panel: ScreenPanel, in layout: PanelLayout, of area: PixelSize) -> OverlayImage? {
         guard !layout.rect.isEmpty else { return nil }
         var sheet = Sheet(layout)
@@ -58,7 +58,7 @@ struct PanelDrawing {
         case .none: break
         }
         let (left, end) = (Measure.margin + layout.mark, layout.textRight)
-        // The detail leaves the name half of the room at least.
+        // The detail leaves at least half of the space to the name.
         let beside = row.detail.isEmpty ? 0 : Measure.gap + self.width(row.detail)
         let room =
             layout.column.map { row.detail.isEmpty ? end - left : $0 - Measure.gap }
@@ -79,7 +79,7 @@ struct PanelDrawing {
             anchor: .topRight)
     }
 
-    /// Writes as much as there is room for; how far it reaches, in units.
+    /// Writes a text, shortened to fit `room`. Returns its width, in units.
     @discardableResult
     private func write(
         _ text: String, _ x: Double, _ top: Double, _ room: Double, _ colour: TextScript.Colour, on sheet: inout Sheet
@@ -110,7 +110,7 @@ struct PanelDrawing {
         }
     }
 
-    /// A script in units, from the panel's corner.
+    /// A script in units, with its origin at the panel's corner.
     private struct Sheet {
         var script = TextScript()
         private let scale: Double
@@ -132,7 +132,7 @@ struct PanelDrawing {
                 rimColour: TextScript.Colour(grey: 0, opacity: colour.opacity / 2))
         }
 
-        /// On whole pixels, so that edges are sharp.
+        /// Fills a rectangle, aligned to whole pixels for sharp edges.
         mutating func fill(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ colour: TextScript.Colour) {
             let (from, to) = (place(x, y), place(x + width, y + height))
             script.fill(

@@ -1,22 +1,22 @@
 internal import MediaCore
 internal import Text
 
-/// Where the parts of a panel lie in a window, in pixels. Rows that do not fit are scrolled to.
+/// The layout of a panel in a window, in pixels. Rows that do not fit are reached by scrolling.
 struct PanelLayout: Hashable {
     /// The whole panel.
     let rect: PixelRect
-    /// Pixels for a unit; a small letter is five units high.
+    /// Pixels per unit; the x-height is five units.
     let scale: Double
-    /// The first row that is shown, and how many are.
+    /// The first visible row, and the number of visible rows.
     let first: Int
     let count: Int
 
-    /// How wide a line of text is, in units.
+    /// Returns the width of a line of text, in units.
     typealias Width = (String) -> Double
 
-    /// In units.
+    /// Dimensions in units.
     enum Measure {
-        /// From line to line of text.
+        /// The line spacing of text.
         static let line = 11.0
         static let margin = 6.0
         static let row = 13.0
@@ -25,31 +25,31 @@ struct PanelLayout: Hashable {
         static let hintGap = 4.0
         static let mark = 11.0
         static let bar = 42.0
-        /// The widest number beside a bar.
+        /// The widest number beside a level bar.
         static let number = "130%"
         static let gap = 6.0
-        /// The line at the right edge that shows which part of a long list is seen.
+        /// The width of the scroll indicator at the right edge.
         static let scroll = 2.0
     }
 
     let hasBars: Bool
-    /// How wide a number beside a bar is, in units.
+    /// The width of a number beside a level bar, in units.
     private let number: Double
-    /// How wide the mark before a row's text is, with its gap, in units.
+    /// The width of the mark before a row's text including its gap, in units.
     let mark: Double
-    /// Where what follows the texts begins after them, in units, when that is one column.
+    /// The offset of the details from the texts, in units, if they form a column; nil otherwise.
     let column: Double?
-    /// The part of the list that is seen, 0…1; nil where all of it is.
+    /// The visible part of the list, 0…1; nil if all of it is visible.
     let scroll: ClosedRange<Double>?
-    /// The hint, broken where the window is too narrow for it; left out whole where there is no room for all of it.
+    /// The lines of the hint, wrapped to the window; empty if it does not fit completely.
     let hint: [String]
 
-    /// Nil when the window is too small for a single row.
+    /// Creates a layout; nil if the window is too small for one row.
     ///
-    /// - Parameter bar: the panel ends above it.
+    /// - Parameter bar: The bar that the panel must stay above.
     init?(_ panel: ScreenPanel, in area: PixelSize, above bar: BarLayout? = nil, width: @escaping Width) {
         let usual = max(1.3, Double(area.height) / 330)
-        // In a small window smaller letters, before the hint is left out.
+        // A small window gets smaller text before the hint is omitted.
         let sizes: [(scale: Double, hasHint: Bool)] = [(usual, true), (1, true), (0.8, true), (usual, false)]
         for size in sizes {
             if let layout = PanelLayout(
@@ -116,22 +116,22 @@ struct PanelLayout: Hashable {
         rect = PixelRect(x: corner.x, y: corner.y, width: size.width, height: size.height)
     }
 
-    /// The top of a row within the panel, in units.
+    /// Returns the top of a row within the panel, in units.
     func top(of row: Int) -> Double { Measure.margin + Measure.title + Double(row - first) * Measure.row }
 
-    /// Where the first line of the hint stands within the panel, in units.
+    /// The top of the hint within the panel, in units.
     var hintTop: Double { top(of: first + count) + Measure.hintGap }
 
-    /// Where rows end whose bars and numbers follow, in units.
+    /// The end of the texts in rows, before numbers and level bars, in units.
     var textRight: Double {
         hasBars
             ? barLeft - 2 * Measure.gap - number : Double(rect.width) / scale - Measure.margin
     }
 
-    /// Where bars begin within the panel, in units.
+    /// The start of the level bars within the panel, in units.
     var barLeft: Double { Double(rect.width) / scale - Measure.margin - Measure.bar }
 
-    /// The row and the part of it at a pixel of the window; nil outside.
+    /// Returns the row and its part at a pixel of the window; nil outside.
     func hit(x: Int, y: Int, rows: Int) -> (row: Int, part: ScreenPanel.Part)? {
         let (left, high) = (Double(x - rect.x) / scale, Double(y - rect.y) / scale)
         guard left >= 0, high >= 0, x < rect.x + rect.width else { return nil }
@@ -144,7 +144,7 @@ struct PanelLayout: Hashable {
         return (row, .text)
     }
 
-    /// Whether a pixel of the window lies on the panel.
+    /// Returns whether a pixel of the window is on the panel.
     func contains(x: Int, y: Int) -> Bool {
         x >= rect.x && y >= rect.y && x < rect.x + rect.width && y < rect.y + rect.height
     }

@@ -1,21 +1,26 @@
-/// A list over the film that a person chooses from: lines with a box to tick and a level beside them.
+/// A selectable list over the video: rows with a mark and a level bar.
 public struct ScreenPanel: Sendable, Hashable {
+    /// A row of the list.
     public struct Row: Sendable, Hashable {
+        /// The state of a row's mark.
         public enum Mark: Sendable, Hashable {
             case empty, ticked
-            /// On its way to being ticked.
+            /// A transition to `ticked` is in progress.
             case pending
         }
 
+        /// The text of the row.
         public var text: String
-        /// A few words after the text: a state, a reason.
+        /// A short text after it: a state or a reason.
         public var detail: String
+        /// The state of the mark.
         public var mark: Mark
-        /// 0…1, drawn as a bar; nil draws none.
+        /// The value of the level bar, 0…1; nil: no bar.
         public var level: Double?
-        /// Cannot be chosen as things are.
+        /// Whether the row is currently not selectable.
         public var isDim: Bool
 
+        /// Creates a row.
         public init(_ text: String, detail: String = "", mark: Mark = .empty, level: Double? = nil, isDim: Bool = false)
         {
             self.text = text
@@ -26,38 +31,45 @@ public struct ScreenPanel: Sendable, Hashable {
         }
     }
 
-    /// What a person pointed at.
+    /// A part of a row under the pointer.
     public enum Part: Sendable, Hashable {
+        /// The mark, or the text.
         case mark, text
-        /// A place on the bar, 0…1.
+        /// A position on the level bar, 0…1.
         case level(Double)
     }
 
-    /// What is drawn before a row's text.
+    /// The kind of mark before a row's text.
     public enum Marks: Sendable, Hashable {
-        /// A box: any number of rows are ticked.
+        /// Check boxes: any number of rows can be ticked.
         case boxes
-        /// A dot: one row is chosen.
+        /// Radio buttons: one row is selected.
         case dots
-        /// Nothing: rows are read, and what follows their texts is one column.
+        /// No marks: the rows are informational, and their details form a column.
         case none
     }
 
+    /// The position of the panel.
     public enum Place: Sendable, Hashable {
         case middle, topLeft
-        /// Above this button of the bar; in the middle where there is none.
+        /// Above this button of the bar; centred if there is none.
         case above(ScreenBar.Button)
     }
 
+    /// The title line.
     public var title: String
+    /// The rows, from top to bottom.
     public var rows: [Row]
+    /// The kind of marks.
     public var marks: Marks
+    /// The position of the panel.
     public var place: Place
-    /// The row that keys speak of; nil when there is none.
+    /// The row selected by keys; nil if there is none.
     public var current: Int?
-    /// One line under the rows: which keys do what.
+    /// A line under the rows that explains the keys.
     public var hint: String
 
+    /// Creates a panel.
     public init(
         title: String, rows: [Row], current: Int? = nil, hint: String = "", marks: Marks = .boxes,
         place: Place = .middle

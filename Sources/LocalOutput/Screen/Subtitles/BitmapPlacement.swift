@@ -1,22 +1,22 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Brings bitmaps from the plane that they were made for onto a window's picture.
+/// Scales subtitle bitmaps from their plane to the video in a window.
 struct BitmapPlacement {
     private let horizontal, vertical: Double
     private let origin: (x: Double, y: Double)
     private let area: PixelSize
-    /// The plane is higher than the picture, so that parts of it lie outside of the picture.
+    /// Whether the plane is higher than the video, so that parts of it are outside.
     private let isCut: Bool
 
-    /// The plane covers the picture's width; where both have different shapes (a film whose bars were cut off) it keeps its own,
-    /// with the same middle.
+    /// Fits the plane to the width of the video. With another aspect ratio (a film whose black bars were cropped), it
+    /// keeps its own and is centred vertically.
     init(plane: PixelSize, canvas: SubtitleCanvas) {
         let picture = canvas.picture
         horizontal = Double(picture.width) / Double(max(1, plane.width))
         let pictureShape = Double(picture.width) / Double(max(1, picture.height))
         let shape = Self.shape(of: plane, over: pictureShape)
-        // Pixels that are not square give planes of the picture's own size another shape: those cover it.
+        // A plane of the coded frame size differs only by non-square pixels: it covers the video.
         isCut = plane != canvas.storage && abs(shape / pictureShape - 1) > 0.02 && shape < pictureShape
         let height = isCut ? Double(picture.width) / shape : Double(picture.height)
         vertical = height / Double(max(1, plane.height))
@@ -27,10 +27,10 @@ struct BitmapPlacement {
         area = canvas.area
     }
 
-    /// Returns the shape, width by height, in which a plane is shown.
+    /// Returns the display aspect ratio of a plane, width by height.
     ///
-    /// The pixels of a DVD's plane (ITU-R BT.601) are not square: it is shown in 4:3 or 16:9. The nearer one to the picture's shape is
-    /// taken.
+    /// A DVD plane (ITU-R BT.601) has non-square pixels and is displayed in 4:3 or 16:9. The ratio nearer to that of
+    /// the video is used.
     private static func shape(of plane: PixelSize, over pictureShape: Double) -> Double {
         let (narrow, wide) = (4.0 / 3, 16.0 / 9)
         guard [704, 720].contains(plane.width), [480, 576].contains(plane.height) else {
@@ -39,9 +39,9 @@ struct BitmapPlacement {
         return pictureShape * pictureShape < narrow * wide ? narrow : wide
     }
 
-    /// Returns the bitmaps of a cue where they lie in the window, without those of which nothing is visible.
+    /// Returns the bitmaps of a cue at their positions in the window, without invisible ones.
     ///
-    /// Those of a plane that is higher than the picture are moved into the window together.
+    /// Bitmaps of a plane higher than the video are moved into the window together.
     func placed(_ images: [OverlayImage]) -> [OverlayImage] {
         var places = images.map { place($0.rect) }
         if isCut, let top = places.map(\.y).min(), let bottom = places.map({ $0.y + $0.height }).max() {
@@ -68,7 +68,8 @@ struct BitmapPlacement {
         return scaled(image, to: wanted, visible)
     }
 
-    /// Between the four nearest, or the mean of all that a pixel covers where it shrinks; each counts by its opacity.
+    /// Scales an image: bilinear when enlarging, the weighted mean of all covered samples when reducing. Colours are
+    /// weighted by alpha.
     private func scaled(_ image: OverlayImage, to place: PixelRect, _ visible: PixelRect) -> OverlayImage {
         let (width, height) = (image.rect.width, image.rect.height)
         let (columns, rows) = (
@@ -103,7 +104,7 @@ struct BitmapPlacement {
         return OverlayImage(rect: visible, pixels: pixels)
     }
 
-    /// The samples of a line that make up one of its scaled ones; their weights add up to one.
+    /// The source samples of one scaled sample; their weights add up to 1.
     private struct Taps {
         var first: Int
         var weights: [Float]
@@ -111,7 +112,7 @@ struct BitmapPlacement {
 
     private static func taps(from count: Int, to scaled: Int, _ first: Int, _ wanted: Int) -> [Taps] {
         let step = Double(count) / Double(max(1, scaled))
-        // A triangle of one sample to each side, wider where many become one.
+        // A triangle filter of one sample per side, wider when reducing.
         let reach = max(1, step)
         return (first..<first + wanted).map { index in
             let middle = (Double(index) + 0.5) * step - 0.5

@@ -2,21 +2,24 @@ public import MediaCore
 public import SyncRendering
 internal import Text
 
-/// Draws subtitles for a window: scripts by libass, bitmaps scaled to the picture.
+/// Draws subtitles for a window: scripts with libass, bitmaps scaled to the video. Used by one thread at a time.
 public final class SubtitlePainter: SubtitleDrawing {
     private let painter = ScriptPainter()
     private var sheet: SubtitleStyleSheet?
-    /// Bitmaps as they were scaled last, by cue and canvas.
+    /// The bitmaps last scaled, by cue and canvas.
     private var scaled: (number: UInt64, canvas: SubtitleCanvas, images: [OverlayImage])?
     private var trouble: String?
 
+    /// Creates a painter. Without memory for libass only bitmaps are drawn; `takeTrouble` has the reason.
     public init() { if painter == nil { trouble = "there is no memory to draw subtitles with" } }
 
+    /// Returns the reason why scripts cannot be drawn, once; nil if they can.
     public func takeTrouble() -> String? {
         defer { trouble = nil }
         return trouble
     }
 
+    /// Returns the images of the active cues at a media time, in pixels of the canvas' area.
     public func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         var images: [OverlayImage] = []
         for cue in cues {
@@ -36,9 +39,9 @@ public final class SubtitlePainter: SubtitleDrawing {
         for cue in cues { if case .script(_, let sheet) = cue.cue.content { newest = sheet } }
         guard let painter, let sheet = newest else { return [] }
         for cue in cues {
-            // Where a list changes films, the old track's last lines make room for the new one's.
+            // At a gapless boundary, the last lines of the old track yield to the new one's.
             guard case .script(let bytes, let own) = cue.cue.content, own === sheet else { continue }
-            // All are seen now: whole milliseconds must not hide one.
+            // All cues are active now: rounding to whole milliseconds must not hide one.
             let start = cue.start.nanoseconds.flooredMilliseconds
             let end = cue.end.map { $0.nanoseconds.flooredMilliseconds + 1 } ?? start + 3_600_000
             events.append(ScriptPainter.Event(bytes: bytes, start: start, duration: max(1, end - start)))
@@ -48,8 +51,8 @@ public final class SubtitlePainter: SubtitleDrawing {
             painter.use(header: sheet.header, fonts: sheet.fonts)
             self.sheet = sheet
         }
-        // Plain words are as large as the window allows and stand on bars too, as in mpv (`sub-scale-with-window`,
-        // `sub-use-margins`); what an author has placed belongs to the picture.
+        // Unstyled text is scaled with the window and may cover borders, as in mpv (`sub-scale-with-window`,
+        // `sub-use-margins`). Text positioned by an author belongs to the video.
         let frame = ScriptPainter.Frame(
             area: canvas.area, picture: sheet.isAuthored ? canvas.picture : canvas.words,
             storage: sheet.isAuthored ? canvas.storage : canvas.words.size)
@@ -69,6 +72,6 @@ public final class SubtitlePainter: SubtitleDrawing {
 }
 
 extension Int64 {
-    /// Nanoseconds as whole milliseconds, towards the past.
+    /// Nanoseconds as whole milliseconds, rounded down.
     fileprivate var flooredMilliseconds: Int64 { self >= 0 ? self / 1_000_000 : (self - 999_999) / 1_000_000 }
 }

@@ -1,6 +1,6 @@
 internal import CPulse
 
-/// A conversation with a sound server about who plays where. One thread, from `init` to the end.
+/// A connection to a sound server that queries which stream plays on which sink. One thread from `init` to `deinit`.
 final class PulseConnection {
     private let pulse: PulseLibrary
     private let loop: PulseLibrary.Loop
@@ -9,16 +9,17 @@ final class PulseConnection {
     private var view = SoundServerView()
     private var clients: [UInt32: [String: String]] = [:]
     private var streamOwners: [UInt32: UInt32] = [:]
-    /// Answers that are still to come.
+    /// The number of outstanding replies.
     private var awaited = 0
-    /// Something happened after the questions were asked.
+    /// Whether a change was reported after the last query.
     private var isStale = true
 
-    /// More than any machine has; what goes beyond is not read.
+    /// The maximum number of sinks, clients and streams read; far above real counts.
     private static let most = 256
+    /// The maximum length of a string of the server, in characters.
     private static let longestText = 300
 
-    /// - Parameter changed: called with each whole view.
+    /// - Parameter changed: Called with each complete view, in `run`.
     init?(_ pulse: PulseLibrary, changed: @escaping (SoundServerView) -> Void) {
         guard let loop = pulse.loopNew() else { return nil }
         guard let context = pulse.contextNew(pulse.loopAPI(loop), "Talkie (where does it play?)") else {
@@ -35,15 +36,16 @@ final class PulseConnection {
         pulse.loopFree(loop)
     }
 
-    /// Wakes the loop so that it looks whether it is to stop. Any thread, while the connection is there.
+    /// A function that wakes the main loop, so that `run` checks `isStopping`. Callable on any thread while the
+    /// connection exists.
     var waker: @Sendable () -> Void {
         let (pulse, address) = (pulse, UInt(bitPattern: loop))
         return { if let loop = OpaquePointer(bitPattern: address) { pulse.loopWakeUp(loop) } }
     }
 
-    /// Talks until the server is gone or somebody wants an end.
+    /// Serves the connection until the server disconnects or `isStopping` returns true. Blocks.
     func run(isStopping: () -> Bool) {
-        // A server that is not there is not to be started for a question.
+        // NOAUTOSPAWN: a query must not start a server.
         guard pulse.connect(context, nil, PA_CONTEXT_NOAUTOSPAWN, nil) >= 0 else { return }
         var isSubscribed = false
         while !isStopping() {
@@ -80,7 +82,7 @@ final class PulseConnection {
         release(pulse.subscribe(context, pa_subscription_mask_t(rawValue: mask), nil, nil))
     }
 
-    /// Asks for everything; the server answers in the order of the questions.
+    /// Queries everything. The server replies in the order of the requests.
     private func ask() {
         isStale = false
         view = SoundServerView()

@@ -1,8 +1,8 @@
 internal import CPulse
 internal import MediaCore
 
-/// The functions of libpulse that say where sound goes, found at run time: where the library is not installed, films play
-/// all the same. Sound itself never goes this way.
+/// The functions of libpulse for querying sinks, resolved at run time: playback works without the library. Audio is
+/// never sent through it.
 struct PulseLibrary: Sendable {
     typealias Context = OpaquePointer
     typealias Loop = OpaquePointer
@@ -19,7 +19,7 @@ struct PulseLibrary: Sendable {
     let loopFree: @convention(c) @Sendable (Loop) -> Void
     let loopAPI: @convention(c) @Sendable (Loop) -> UnsafeMutablePointer<pa_mainloop_api>?
     let loopIterate: @convention(c) @Sendable (Loop, Int32, UnsafeMutablePointer<Int32>?) -> Int32
-    /// From any thread.
+    /// Callable on any thread.
     let loopWakeUp: @convention(c) @Sendable (Loop) -> Void
     let contextNew:
         @convention(c) @Sendable (UnsafeMutablePointer<pa_mainloop_api>?, UnsafePointer<CChar>?) ->
@@ -43,7 +43,7 @@ struct PulseLibrary: Sendable {
     let operationFree: @convention(c) @Sendable (Operation) -> Void
     let property: @convention(c) @Sendable (OpaquePointer, UnsafePointer<CChar>?) -> UnsafePointer<CChar>?
 
-    /// Nil where the library is not installed. Stays loaded: ALSA's plugin wants it too.
+    /// The library; nil if it is not installed. Never unloaded, since ALSA's plugin uses it too.
     static let shared = PulseLibrary()
 
     private init?() {

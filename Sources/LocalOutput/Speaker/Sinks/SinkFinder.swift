@@ -2,10 +2,11 @@ internal import CALSA
 internal import Glibc
 internal import MediaCore
 
-/// Knows for each device that a card has played on where its sound is heard. Any thread.
+/// Determines the sink of each device that a card has used. Any thread.
 final class SinkFinder: Sendable {
+    /// The mutable state; guarded by `state`.
     private struct State {
-        /// By ALSA's name.
+        /// By ALSA name.
         var ways: [String: ALSADevice.Way] = [:]
         var belief = SinkBelief()
         var watch: SoundServerWatch?
@@ -14,7 +15,7 @@ final class SinkFinder: Sendable {
 
     private let state = Lock(State())
     private let pulse: PulseLibrary?
-    /// What is known of the server's sink has changed.
+    /// Called when the knowledge about the server's sink has changed.
     private let changed: @Sendable (_ before: SinkKnowledge, _ now: SinkKnowledge) -> Void
 
     init(
@@ -24,7 +25,7 @@ final class SinkFinder: Sendable {
         (self.pulse, self.changed) = (pulse, changed)
     }
 
-    /// A device was opened, and may play.
+    /// Registers an opened device. Starts watching the sound server if the device plays through one.
     func note(_ device: ALSADevice) {
         let watch = state.withLock { state -> SoundServerWatch? in
             state.ways[device.name] = device.way
@@ -36,6 +37,7 @@ final class SinkFinder: Sendable {
         watch?.start()
     }
 
+    /// Stops watching the sound server. Joins its thread.
     func stop() {
         let watch = state.withLock { state -> SoundServerWatch? in
             state.isOver = true
@@ -53,7 +55,9 @@ final class SinkFinder: Sendable {
         if before != now { changed(before, now) }
     }
 
-    /// - Parameter device: ALSA's name of the one that plays; nil while none does.
+    /// Returns the sink of a device.
+    ///
+    /// - Parameter device: The ALSA name of the device that plays; nil if none does.
     func knowledge(of device: String?) -> SinkKnowledge {
         guard let device else { return .unknown("nothing plays") }
         return state.withLock { state in
@@ -68,15 +72,15 @@ final class SinkFinder: Sendable {
 }
 
 extension ALSADevice {
-    /// What is behind ALSA's name.
+    /// The target of an ALSA name.
     enum Way: Sendable, Hashable {
-        /// A card of this computer: its identifier, the device's number, and its name for people.
+        /// A card of this computer: identifier, device number, user-facing name.
         case hardware(id: String, device: Int, title: String)
-        /// A sound server, or something else that only its plugin knows.
+        /// A sound server, or another target known only to its plugin.
         case elsewhere
     }
 
-    /// By alsa-lib's word for an open device.
+    /// Returns the target of an open device, as reported by alsa-lib.
     static func way(_ handle: OpaquePointer) -> Way {
         var info: OpaquePointer?
         snd_pcm_info_malloc(&info)

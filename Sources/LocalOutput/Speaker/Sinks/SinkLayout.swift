@@ -1,12 +1,12 @@
 internal import CPulse
 internal import MediaCore
 
-/// Which loudspeakers the sound server's default sink has.
+/// The channel layout of the sound server's default sink.
 enum SinkLayout {
-    /// Longer than any server that answers takes; a start need not wait for one that does not.
+    /// The timeout: longer than a responding server needs, short enough for a start of playback.
     private static let patience = Duration.milliseconds(500)
 
-    /// Asks the server; nil where there is none, or it does not answer. Blocks for some milliseconds, half a second at most.
+    /// Queries the server; nil without a server or response. Blocks for some milliseconds, at most 0.5 s.
     static func ask(_ pulse: PulseLibrary? = .shared) -> ChannelLayout? {
         guard let pulse else { return nil }
         let told = Signal()
@@ -21,7 +21,8 @@ enum SinkLayout {
         return answer.withLock { $0 }
     }
 
-    /// A map of channels as WAVEFORMATEXTENSIBLE counts loudspeakers; one that names other places counts as stereo.
+    /// Converts a channel map to WAVEFORMATEXTENSIBLE bits; nil if it has none of the supported positions. Callers
+    /// then assume stereo.
     static func layout(of map: pa_channel_map) -> ChannelLayout? {
         let count = min(Int(map.channels), 32)
         let mask = withUnsafeBytes(of: map.map) { places -> UInt64 in

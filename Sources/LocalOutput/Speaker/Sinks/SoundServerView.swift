@@ -1,36 +1,35 @@
 internal import MediaCore
 
-/// What a sound server says at one moment of its sinks and of the streams that play on them. A plain value, without a
-/// server.
+/// A snapshot of the sinks and streams of a sound server. A plain value, testable without a server.
 struct SoundServerView: Sendable, Equatable {
     struct Sink: Sendable, Equatable {
         var index: UInt32
         var name: String
         var title: String
         var properties: [String: String] = [:]
-        /// The loudspeakers it has, as far as they have places.
+        /// The layout, from the channels with a known position; nil if none has one.
         var layout: ChannelLayout?
     }
 
     struct Stream: Sendable, Equatable {
         var index: UInt32
-        /// The sink it plays on; none of the list's while it has none yet.
+        /// The index of the sink; matches no entry of `sinks` while the stream has none.
         var sink: UInt32
-        /// Its own properties, and beneath them those of the program that plays it.
+        /// The properties of the stream, supplemented by those of its client.
         var properties: [String: String] = [:]
     }
 
-    /// What the server calls the machine it runs on, when that is not this one.
+    /// The server's host name; nil if it runs on this computer.
     var host: String?
-    /// Who asks, by the server's word for this program.
+    /// The properties of our own client.
     var own: [String: String] = [:]
     var sinks: [Sink] = []
-    /// Where streams go that say nothing else.
+    /// The sink of streams that request no other.
     var defaultSink: String?
     var defaultLayout: ChannelLayout? { sinks.first { $0.name == defaultSink }?.layout }
     var streams: [Stream] = []
 
-    /// The names under which PulseAudio and PipeWire tell what is needed here; no others are read.
+    /// The PulseAudio and PipeWire properties in use; no others are read.
     static let properties = [
         Property.process, Property.host, Property.machine, Property.api, Property.deviceString, Property.blueZ,
         Property.protocol, Property.blueZProfile, Property.deviceClass, Property.master, Property.factory,
@@ -54,10 +53,10 @@ struct SoundServerView: Sendable, Equatable {
 
     // MARK: Our own stream
 
-    /// The streams of this program that play on a sink.
+    /// The streams of this process that play on a sink.
     ///
-    /// By the number of the process, which alone is not enough: over a network, and out of a container, somebody else has
-    /// the same. So whatever else both sides say of the machine must agree.
+    /// The process id is not sufficient: remote clients and containers can have the same one. Machine id and host name
+    /// must therefore agree if both sides report them.
     var ownStreams: [Stream] {
         guard let process = own[Property.process] else { return [] }
         return streams.filter { stream in
@@ -69,7 +68,7 @@ struct SoundServerView: Sendable, Equatable {
         }
     }
 
-    /// Where this program is heard; nil while it has no stream that plays.
+    /// The sink of this process; nil while it has no playing stream.
     var knowledge: SinkKnowledge? {
         let places = Set(ownStreams.map(\.sink))
         guard let index = places.first, let sink = sinks.first(where: { $0.index == index }) else { return nil }
@@ -84,13 +83,13 @@ struct SoundServerView: Sendable, Equatable {
 extension SoundServerView.Sink {
     typealias Property = SoundServerView.Property
 
-    /// A filter or an effect in front of other sinks: who hears it changes behind its name.
+    /// Whether this is a filter or effect in front of another sink: the actual sink can change under the same name.
     var passesOn: Bool {
         properties[Property.deviceClass] == "filter" || properties[Property.master] != nil
             || properties[Property.linkGroup] != nil || properties[Property.factory] == "support.null-audio-sink"
     }
 
-    /// Twelve digits of a Bluetooth device's address.
+    /// The twelve hexadecimal digits of the Bluetooth address; nil for other sinks.
     var bluetoothAddress: String? {
         if let address = properties[Property.blueZ].flatMap(Self.digits) { return address }
         if properties[Property.api]?.hasPrefix("bluez") == true,
@@ -112,7 +111,7 @@ extension SoundServerView.Sink {
         return parts.joined().uppercased()
     }
 
-    /// A headset that also listens has another delay than the same one that only plays.
+    /// Whether the headset uses a bidirectional profile, which has another delay than playback only.
     private var isTelephone: Bool {
         let profile = properties[Property.protocol] ?? properties[Property.blueZProfile] ?? name
         return ["handsfree", "headset", "hfp", "hsp"].contains { profile.contains($0) }
@@ -127,12 +126,12 @@ extension SoundServerView.Sink {
     }
 }
 
-/// What is believed of the sink while a server tells news. Between a seek's streams there is none for a moment, and
-/// nothing is heard: the belief stays until the next one tells.
+/// The last known sink. Between two streams, for example during a seek, the server reports none for a moment; the
+/// previous sink remains until the next report.
 struct SinkBelief: Sendable {
     private(set) var knowledge = SinkKnowledge.unknown("the sound server shows no stream of this program")
 
-    /// - Parameter view: nil when the server does not answer.
+    /// - Parameter view: The current view; nil if the server does not respond.
     mutating func hear(_ view: SoundServerView?) {
         guard let view else {
             knowledge = .noServer

@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import Synchronization
 
-/// Listens to the sound server while a card plays through it: on which sink this program is heard, as soon as that
-/// changes. A thread of its own, "sound server"; a server that goes is looked for every other second.
+/// Watches on which sink of the sound server this process plays. Runs on its thread, "sound server"; reconnects every 2
+/// s.
 final class SoundServerWatch: Sendable {
     private static let interval = Duration.seconds(2)
 
@@ -11,23 +11,24 @@ final class SoundServerWatch: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let tick = Signal()
     private let thread = Lock<WorkerThread?>(nil)
-    /// Wakes the connection's loop, while there is one.
+    /// Wakes the main loop of the connection; nil while there is none.
     private let waker = Lock<(@Sendable () -> Void)?>(nil)
 
-    /// - Parameter changed: told what the server says, nil when it does not answer; on the watch's thread.
+    /// - Parameter changed: Called on the watch's thread with each view; nil if the server does not respond.
     init(_ pulse: PulseLibrary, changed: @escaping @Sendable (SoundServerView?) -> Void) {
         (self.pulse, self.changed) = (pulse, changed)
     }
 
-    /// Where the system gives no thread it is not known where the sound is heard.
+    /// Starts the thread. If that fails, the sink stays unknown.
     func start() {
         thread.withLock { thread in
             guard thread == nil else { return }
-            // ignored: without a thread no sink is known, as without a sound server.
+            // ignored: without a thread the sink is unknown, as without a sound server.
             thread = try? WorkerThread.start(name: "sound server", priority: .background) { self.run() }
         }
     }
 
+    /// Stops and joins the thread.
     func stop() {
         stopping.store(true, ordering: .releasing)
         tick.raise()
@@ -47,7 +48,7 @@ final class SoundServerWatch: Sendable {
     private func talk() {
         guard let connection = PulseConnection(pulse, changed: changed) else { return }
         waker.withLock { $0 = connection.waker }
-        // Before the loop that it wakes is freed.
+        // The waker must be gone before its main loop is freed.
         defer { withExtendedLifetime(connection) { waker.withLock { $0 = nil } } }
         connection.run { self.stopping.load(ordering: .acquiring) }
     }

@@ -1,12 +1,12 @@
-/// Where the sound of a card is really heard: a loudspeaker's end of a sound card, a sink of a sound server, a headset.
+/// The destination of a card's audio: an output of a sound card, a sink of a sound server, or a headset.
 ///
-/// ALSA's names do not say it: behind `default` and `pulse` a sound server chooses, and changes its mind.
+/// ALSA names do not identify it: a sound server selects the sink of `default` and `pulse`, and may change it.
 public struct SoundSink: Sendable, Hashable {
-    /// The same from one day to the next, for the same sink and no other: 64 letters, digits, `-`, `_` and `.` at most.
+    /// A persistent, unique key: at most 64 letters, digits, `-`, `_` and `.`.
     public let key: String
-    /// As its owner, the sound server or ALSA, names it.
+    /// The name in the sound server or ALSA.
     public let name: String
-    /// For people: `USB Headset Analog Stereo`.
+    /// The user-facing name: `USB Headset Analog Stereo`.
     public let title: String
 
     init(key: String, name: String, title: String) {
@@ -15,14 +15,14 @@ public struct SoundSink: Sendable, Hashable {
         self.title = title.isEmpty ? name : title
     }
 
-    /// A card of this computer that plays without a sound server.
+    /// Returns the sink of a card that plays without a sound server.
     ///
-    /// - Parameter id: the card's own identifier, which stays where numbers change.
+    /// - Parameter id: The card's identifier, which persists while card numbers change.
     static func hardware(id: String, device: Int, title: String) -> SoundSink {
         SoundSink(key: key("hw", "\(id)-\(device)"), name: "hw:CARD=\(id),DEV=\(device)", title: title)
     }
 
-    /// A kind, as much of a name as fits, and where that is not all of it a number for the whole.
+    /// Returns the kind, the start of the name, and a hash of the name if it was shortened or changed.
     static func key(_ kind: String, _ name: String) -> String {
         let isPlain = { (byte: UInt8) -> Bool in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -39,13 +39,15 @@ public struct SoundSink: Sendable, Hashable {
     }
 }
 
-/// What is known of the sink that a card's sound goes to.
+/// The knowledge about the destination of a card's audio.
 public enum SinkKnowledge: Sendable, Hashable {
+    /// The sink is known.
     case known(SoundSink)
-    /// Nobody says. The words are the end of a sentence: "the sound server does not answer".
+    /// The sink is unknown. The text completes a sentence: "the sound server does not answer".
     case unknown(String)
 
     static let noServer = SinkKnowledge.unknown("the sound server does not answer")
 
+    /// The sink; nil if unknown.
     public var sink: SoundSink? { if case .known(let sink) = self { sink } else { nil } }
 }
