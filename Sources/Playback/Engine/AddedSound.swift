@@ -1,25 +1,25 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A further sound track of the films that play, for outputs of its own, on the one synchronizer. Confined to the player's thread.
+/// An additional audio track with separate outputs on the player's synchronizer. Confined to the player's thread.
 ///
-/// The first sound leads: it says where a film's sound ends, and only without it, or beside it, are others heard.
+/// The main audio track determines the end of an item's audio; additional tracks play without it or beside it only.
 final class AddedSound {
-    /// 1 and more; 0 is the first sound.
+    /// 1 or greater; 0 is the main audio track.
     let number: Int
     let choice: SoundTrackChoice
     let output: any AudioOutput
     let renderer: AudioRenderer
-    /// Reads its tracks; nil while no film is open.
+    /// Reads the tracks; nil while no item is open.
     var pipeline: TrackPipeline?
-    /// 0…100; nil is as loud as the player.
+    /// The volume, 0…130; nil: that of the player.
     var volume: Double?
-    /// Its output or its decoder has refused, which was told.
+    /// Whether a failure of the output or decoder was reported.
     var isLost = false
 
     var walker: SharedPlaybackList.Walker { .sound(number) }
 
-    /// Numbers of outputs between two sounds: events tell all outputs apart.
+    /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
 
     init(number: Int, choice: SoundTrackChoice, output: any AudioOutput, codecs: any AudioCodecs, events: EventLog) {
@@ -30,10 +30,10 @@ final class AddedSound {
         renderer.setOutput(output, id: OutputID(number * Self.spacing))
     }
 
-    /// The track of an entry that it plays.
+    /// Returns the track of an entry to play; nil if there is none.
     static func track(_ choice: SoundTrackChoice, of entry: PlaybackList.Entry) -> Track? {
         let track = choice.track(in: entry.film.summary)
-        // An input that cannot be opened twice has one reader for each track.
+        // An input that cannot be opened twice has one reader per track.
         return entry.film.summary.sharesReader && track == entry.audioTrack ? nil : track
     }
 }

@@ -1,32 +1,32 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Sound from its sources to a renderer: one entry of the list after the other, each in its place on the timeline. Packets are
-/// handed on as they are.
+/// Reads the audio of successive entries and enqueues it at its position on the timeline. Packets are passed on
+/// undecoded. Confined to the pipeline's thread, except `cancel`.
 final class AudioStage: TrackStage {
     private let list: SharedPlaybackList
     private let walker: SharedPlaybackList.Walker
     private let renderer: AudioRenderer
     private let replayGain: ReplayGainOptions
-    /// What the samples of the track that is read are multiplied with.
+    /// The linear gain of the current track.
     private var gain: Float
-    /// The track of an entry that is played.
+    /// Selects the track of an entry.
     private let choose: @Sendable (PlaybackList.Entry) -> Track?
-    /// The entry that is read; nil before the first jump.
+    /// The entry being read; nil before the first seek.
     private var entry: PlaybackList.Entry?
-    /// Whose source is open.
+    /// The media whose source is open.
     private var film: (any MediaSource)?
     private var track: Track?
     private let source: StageSource
-    /// The entry's sound has been read to its end.
+    /// Whether the audio of the entry was read to its end.
     private var isAtEnd = false
-    /// The next buffer joins the film before.
+    /// Whether the next buffer follows a gapless boundary.
     private var isJoint = false
-    /// Film time just after what was read last.
+    /// The end of the read audio in media time.
     private var readUntil = MediaTime.zero
-    /// Sound that is heard was read since the last jump, or since the entry began.
+    /// Whether audible audio was read since the last seek or the start of the entry.
     private var hasRead = false
-    /// Read before there was room for it, so that the end of the sound is known as soon as can be.
+    /// A buffer read before the renderer had space, so that the end of the audio is known early.
     private var next: SampleBuffer?
     private var mover = SoundMover()
     private var failuresInARow = 0
@@ -34,7 +34,9 @@ final class AudioStage: TrackStage {
 
     private static let mostFailures = 100
 
-    /// - Parameter entry: the one that `source` belongs to.
+    /// Creates a stage with an open source.
+    ///
+    /// - Parameter entry: The entry of `source`.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.Entry,
@@ -49,7 +51,7 @@ final class AudioStage: TrackStage {
         gain = replayGain.gain(for: entry.audioTrack?.replayGain)
     }
 
-    /// A stage that begins with what follows an entry without sound.
+    /// Creates a stage that starts with the successor of an entry without audio.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(),
@@ -67,14 +69,14 @@ final class AudioStage: TrackStage {
         list.enter(entry.serial, walker)
     }
 
-    // MARK: Jumping
+    // MARK: Seeking
 
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         renderer.flush()
         guard let entry = list.current else { return time }
         self.entry = entry
         let moment = time - (entry.offset ?? .zero)
-        // Until its source is there, nothing of it is read.
+        // Nothing is read until its source is open.
         (isAtEnd, isJoint, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
         list.enter(entry.serial, walker)
         guard let wanted = choose(entry) else { return time }
@@ -89,7 +91,8 @@ final class AudioStage: TrackStage {
             try reader.seek(to: moment, mode: .exact)
         } catch {
             if error.code == .cancelled { throw error }
-            // A source that cannot jump goes on from where it is, which at the start is right; one that fails is over.
+            // A source that is not seekable continues at its position, which is correct at the start. A failed source
+            // ends.
             if error.code != .unsupported {
                 list.note(error, at: moment, walker, of: entry.serial)
                 _ = reachEnd(of: entry)
@@ -100,11 +103,11 @@ final class AudioStage: TrackStage {
         return time
     }
 
-    /// What lies behind an entry was taken back, or behind its new end; what is to follow it comes next.
+    /// Returns to an entry after its successors, or its end, have changed.
     func cut(after serial: Int) {
         guard let kept = list.entry(serial) else { return }
         if let end = kept.sectionEnd, kept.serial == entry?.serial, !isAtEnd, readUntil < end {
-            // It reads on, to there.
+            // It reads on up to the new end.
             return entry = kept
         }
         (entry, isAtEnd, next) = (kept, true, nil)
@@ -122,7 +125,7 @@ final class AudioStage: TrackStage {
     func step() throws(MediaError) -> TrackStep {
         guard let entry else { return .full }
         if isAtEnd { return goOn(behind: entry) }
-        // In this order: a renderer that was full asks for more only after it was asked.
+        // Queried before the read: a full renderer requests more only after it was queried.
         let hasRoom = renderer.isReadyForMoreMediaData || intake?.wantsMore ?? false
         if let buffer = next {
             guard hasRoom else { return .full }
@@ -146,7 +149,7 @@ final class AudioStage: TrackStage {
             next = buffer
             return .full
         } catch {
-            // One bad packet is skipped; a source that only fails is over.
+            // A damaged packet is skipped; a source that fails repeatedly ends.
             failuresInARow += 1
             if error.code == .damagedPacket {
                 if failuresInARow == 1 { list.noteDamage(of: entry.serial) }
@@ -161,12 +164,13 @@ final class AudioStage: TrackStage {
         }
     }
 
+    /// Shifts a buffer to the timeline, trims it to the entry, and enqueues it.
     private func hand(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) -> TrackStep {
         let offset = entry.offset ?? .zero
         var buffer = buffer
         let start = buffer.presentationTime ?? readUntil
         let isHeard = !buffer.flags.contains(.decodeOnly)
-        // Nothing of a film lies behind its end.
+        // Audio beyond the end of the entry is dropped.
         let settled = list.settledEnd(of: entry.serial).map { $0 - offset }
         let limit = [entry.limit, settled].compactMap { $0 }.min()
         if let limit, isHeard, start >= limit {
@@ -180,7 +184,7 @@ final class AudioStage: TrackStage {
             hasRead = true
             readUntil = max(readUntil, start + buffer.soundLength)
         }
-        // The rest of a film behind a section is on the film's own time, and begins inside a packet all the same.
+        // The part after a section has the timeline of the media but starts within a packet.
         if isJoint || entry.isPart || offset.value != 0 {
             buffer = mover.moved(
                 buffer, by: TimeShift(offset), from: isJoint || entry.start > .zero ? entry.start : nil)
@@ -221,7 +225,7 @@ final class AudioStage: TrackStage {
     }
 
     private func begin(_ next: PlaybackList.Entry) {
-        // Opened before it counts as begun: whoever waits for the joint waits for this.
+        // Opened before `enter`, because that marks the boundary as reached.
         var wanted = choose(next)
         if let track = wanted {
             intake?.beginReading()
@@ -231,7 +235,7 @@ final class AudioStage: TrackStage {
                 if next.start > .zero { try reader.seek(to: next.start, mode: .exact) }
                 try take(reader, next, track)
             } catch {
-                // Its picture alone is not played either. A further sound is nothing that a film is given up for.
+                // Video without the audio is not played either. An additional track is dropped instead.
                 guard walker != .sound else { return list.lose(next.serial, error) }
                 wanted = nil
             }

@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Black, for items that have nothing to show and for the time before an item's first picture.
+/// A black video frame, for items without video and for the time before an item's first frame.
 ///
-/// `@unchecked Sendable`: its memory is written once, before anybody else sees it.
+/// `@unchecked Sendable`: the memory is written once, in `init`.
 final class BlankPicture: Picture, @unchecked Sendable {
     let size = PixelSize(width: 64, height: 36)
     let pixelFormat = PixelFormat.yuv420p
@@ -17,7 +17,7 @@ final class BlankPicture: Picture, @unchecked Sendable {
     private init() {
         let luma = size.width * size.height
         pixels = .allocate(capacity: luma * 3 / 2)
-        // ITU-R BT.601, 2.5.3: black is 16, no colour is 128.
+        // ITU-R BT.601, 2.5.3: black is 16, neutral chroma is 128.
         pixels.initialize(repeating: 16, count: luma)
         (pixels + luma).initialize(repeating: 128, count: luma / 2)
     }
@@ -33,7 +33,7 @@ final class BlankPicture: Picture, @unchecked Sendable {
                 strides: (size.width, size.width / 2, size.width / 2, 0)))
     }
 
-    /// As a picture that begins at a moment and lasts until the next one.
+    /// Returns the frame as a buffer that lasts until the next one.
     static func buffer(at time: MediaTime) -> SampleBuffer {
         SampleBuffer(payload: .picture(shared), presentationTime: time, flags: [.sync, .discontinuity])
     }

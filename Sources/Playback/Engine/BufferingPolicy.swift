@@ -1,57 +1,61 @@
 internal import MediaCore
 
-/// What the tracks of a film have in reserve at one moment, gathered track by track.
+/// The reserves of all tracks at one time, accumulated track by track.
 struct BufferedSupply {
-    /// One track that is not at its end.
+    /// A track that is not at its end.
     struct Track {
-        /// Position up to which its renderer, or the output, has material; nil before the first.
+        /// The timeline up to which its renderer or output has media; nil before the first.
         var handedUntil: MediaTime?
-        /// Position up to which the source has delivered; nil before the first packet.
+        /// The timeline up to which the source has delivered; nil before the first packet.
         var readUntil: MediaTime?
-        /// The track lacks material because its source delivers nothing.
+        /// Whether the track lacks media because its source delivers nothing.
         var isWaitingForSource: Bool
-        /// The track cannot read more ahead than it has.
+        /// Whether the track cannot read further ahead.
         var isSated = false
-        /// The source has delivered nothing for so long that the track may have ended.
+        /// Whether the source has delivered nothing for so long that the track may have ended.
         var isSilent = false
-        /// So long before the material ends film time must stop, so that no output plays silence.
+        /// How long before the end of the media the timeline must stop, so that no output plays silence.
         var margin: Duration
     }
 
     private let moment: MediaTime
     private let speed: Double
     private let reserve: Duration
-    /// Film time at which nothing more is needed.
+    /// The position at which no more media is required.
     private let end: MediaTime?
 
-    /// A track is about to run dry, and its source delivers nothing.
+    /// Whether a track is about to underrun because its source delivers nothing.
     private(set) var isStarved = false
-    /// A track lacks material because its source delivers nothing.
+    /// Whether any track lacks media because its source delivers nothing.
     private(set) var isWaitingForSource = false
     /// The smallest share of the reserve that a track has, 0…1.
     private(set) var share = 1.0
-    /// The same without tracks whose sources are silent; nil where all are.
+    /// Same without tracks whose sources are silent; nil if all are.
     private(set) var shareOfOthers: Double?
-    /// Host time until the first track may run dry.
+    /// Host time until the first track may underrun.
     private(set) var untilDry: Duration?
 
-    /// What is left of the film when it counts as read to its end.
+    /// An item with less remaining media counts as read to its end.
     private static let remainder = Duration.milliseconds(50)
 
+    /// Creates the reserves without tracks.
+    ///
     /// - Parameters:
-    ///   - moment: the film position that is perceived, on the timeline.
-    ///   - reserve: the host time that each track's material is to last when film time passes again.
-    ///   - end: position on the timeline where the film is known to end.
+    ///   - moment: The current position on the timeline.
+    ///   - reserve: The host time that each track's media must last when playback continues.
+    ///   - end: The position on the timeline at which the media is known to end.
     init(at moment: MediaTime, speed: Double, reserve: Duration, end: MediaTime?) {
         (self.moment, self.speed, self.reserve, self.end) = (moment, max(speed, 0.01), reserve, end)
     }
 
-    /// - Parameter delay: how much later than the timeline the track is perceived.
+    /// Adds a track.
+    ///
+    /// - Parameter delay: The delay of the track's presentation against the timeline.
     mutating func add(_ track: Track, delay: Duration = .zero) {
         func ahead(_ position: MediaTime?) -> Duration { ((position ?? moment) - moment).duration / speed }
         func isLast(_ position: MediaTime?) -> Bool {
             guard let position, let end else { return false }
-            // Whatever lies further on proves the stated end wrong.
+            // Media beyond the stated end proves it wrong.
             return abs((end - position).nanoseconds) <= Self.remainder.wholeNanoseconds
         }
         if track.isWaitingForSource { isWaitingForSource = true }
@@ -68,26 +72,26 @@ struct BufferedSupply {
     }
 }
 
-/// Decides how much must be in reserve before a film that ran out of material continues. A value; the caller brings the time.
+/// Determines the reserve required before playback continues after a hold. A value type; the caller provides the time.
 ///
-/// As mpv's `cache-pause` and `cache-pause-wait`: the first hold waits for one second of film. A hold soon after the last one doubles
-/// that, so that a stream slower than its film plays in stretches that can be watched.
+/// Modelled on mpv's `cache-pause` and `cache-pause-wait`: the first hold waits for one second of media. A hold soon
+/// after the last one doubles that, so that a source slower than real time plays in longer parts.
 struct BufferingPolicy {
     /// mpv's `cache-pause-wait`.
     private static let minReserve = Duration.seconds(1)
     private static let maxReserve = Duration.seconds(4)
-    /// A hold that begins within this time after the last one ended is a repeated one.
+    /// A hold within this time after the last one is a repeated one.
     private static let repetition = Duration.seconds(20)
-    /// A jump that takes longer is reported as waiting for its source, and collects a reserve.
+    /// A seek that takes longer reports that it waits for its source, and collects a reserve.
     static let slowJump = Duration.milliseconds(300)
 
-    /// Film time is held, or is not to pass before there is a reserve.
+    /// Whether the timeline is held, or must not start without a reserve.
     private(set) var isHolding = false
-    /// The host time that each track's material is to last when film time passes again.
+    /// The host time that each track's media must last when playback continues.
     private(set) var reserve = minReserve
     private var ended: HostInstant?
 
-    /// Begins a hold, unless one is under way.
+    /// Starts a hold, unless one is in progress.
     mutating func hold(at now: HostInstant) {
         guard !isHolding else { return }
         isHolding = true
@@ -95,9 +99,9 @@ struct BufferingPolicy {
         reserve = isRepeated ? min(Self.maxReserve, reserve * 2) : Self.minReserve
     }
 
-    /// Ends the hold where there is a reserve.
+    /// Ends the hold if the reserve is complete; returns whether it is.
     ///
-    /// - Parameter share: of the reserve, as the track that has least.
+    /// - Parameter share: The share of the reserve of the track that has least.
     mutating func release(share: Double, at now: HostInstant) -> Bool {
         guard share >= 1 else { return false }
         if isHolding { ended = now }
@@ -105,7 +109,7 @@ struct BufferingPolicy {
         return true
     }
 
-    /// Forgets a hold that something else has ended: a jump, another film.
+    /// Cancels a hold because of a seek or another item.
     mutating func abandon(at now: HostInstant) {
         if isHolding { ended = now }
         isHolding = false

@@ -1,23 +1,24 @@
 internal import MediaCore
 
-/// Decides how much a decoder should do from whether its pictures come out in time.
+/// Adapts the decoder's skip policy to whether its frames arrive in time.
 ///
-/// A dozen pictures in a row that come too late cost one step. The way back is counted in film and not in pictures: where
-/// only key pictures are left, some seconds apart, a count would keep a film that stumbled once a slide show for minutes.
+/// A dozen consecutive late frames cost one step. Recovery is measured in media time and not in frames. With sync
+/// frames only, which are seconds apart, a count would keep a briefly slow item skipping for minutes.
 struct EffortPolicy {
+    /// The number of consecutive late frames per step down.
     static let patience = 12
-    /// A dozen seconds lead from key pictures alone back to everything.
+    /// The timely media time per step up; a dozen seconds lead from sync frames only to full decoding.
     static let recovery: Duration = .seconds(4)
 
-    /// A screen that shows more pictures a second is rare, and nobody would tell them apart in film that is wound.
+    /// Screens with a higher frame rate are rare, and the difference is invisible in fast playback.
     private static let mostPicturesASecond = 120.0
 
-    /// Whether pictures of a length pass faster than they can be shown, give or take what lengths are rounded by.
+    /// Returns true if frames of a duration pass faster than they can be shown, with a tolerance for rounded durations.
     static func isHurried(_ length: MediaTime, at rate: Double) -> Bool {
         length > .zero && rate / length.seconds > mostPicturesASecond * 1.01
     }
 
-    /// Returns how many pictures of a length are missing between two film times.
+    /// Returns the number of frames of a duration that are missing between two media times.
     static func missing(from end: MediaTime, to start: MediaTime, each length: MediaTime) -> Int {
         guard length > .zero, start > end else { return 0 }
         return Int(clamping: (start - end).seconds / length.seconds, in: 0...1 << 40)
@@ -28,10 +29,10 @@ struct EffortPolicy {
 
     enum Advice: Equatable { case same, less, more }
 
-    /// The decoder starts anew somewhere else.
+    /// Resets the state after a seek of the decoder.
     mutating func reset() { self = EffortPolicy() }
 
-    /// A picture that is due until `end` came out of the decoder when the film was at `now`.
+    /// Returns the advice after a frame that ends at `end` was decoded at `now`.
     mutating func advice(end: MediaTime, now: MediaTime) -> Advice {
         guard end >= now else {
             timelySince = nil

@@ -2,15 +2,15 @@ internal import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// Further sound tracks, each by a renderer with outputs of its own. They follow the first sound's way: through the list, through
-/// jumps, in speed and delay. None of them holds the film up for longer than the first sound may.
+/// Additional audio tracks, each with a renderer and outputs. They follow the main track through the list and through
+/// seeks, in speed and delay. None delays playback longer than the main track.
 extension PlaybackEngine {
-    /// Sound that nothing follows so far leaves the converters this long before it is heard.
+    /// Without a successor, buffered audio is drained from the converters this long before it plays.
     private static let tailLead: Duration = .milliseconds(500)
 
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
         guard renderer != nil else { return news(.message("This player was made without sound.")) }
-        // Before it is heard: a change would be a jump of its sound.
+        // Applied before playback: a later change would be a discontinuity of its audio.
         if let group = output as? OutputGroup { parts.calibration?.include(group) }
         parts.calibration?.apply()
         let sound = AddedSound(number: number, choice: choice, output: output, codecs: parts.codecs, events: events)
@@ -47,7 +47,7 @@ extension PlaybackEngine {
         applyGain()
     }
 
-    /// Everybody who plays sound.
+    /// The renderers of all audio tracks.
     var soundRenderers: [AudioRenderer] { [renderer].compactMap { $0 } + addedSounds.map(\.renderer) }
 
     private func addedSoundFailed(_ number: Int, _ failure: TalkieError) {
@@ -56,9 +56,9 @@ extension PlaybackEngine {
         news(.message(Sentences.joined(failure.message, "What else plays goes on.")))
     }
 
-    // MARK: Along the list
+    // MARK: Playlist
 
-    /// Makes the pipelines that are not there yet; they begin where they are sent, or with what follows an entry.
+    /// Creates the missing pipelines; they start at a seek target, or with the successor of an entry.
     func addPipelinesToSounds(behind entry: PlaybackList.Entry) {
         for sound in addedSounds where sound.pipeline == nil {
             sound.isLost = false
@@ -97,9 +97,9 @@ extension PlaybackEngine {
     func wakeSounds() { for sound in addedSounds where shared.isWaiting(sound.walker) { sound.pipeline?.wake() } }
     func letSoundsGoOn() { for sound in addedSounds { sound.pipeline?.goOn() } }
 
-    /// Those that have read what is not wanted any more read anew from where the film is; only theirs is interrupted.
+    /// Lets tracks that have read an obsolete entry seek to the current position; only their audio is interrupted.
     ///
-    /// - Parameter time: whoever has handed over more than that has read it, too.
+    /// - Parameter time: A track that has enqueued beyond this time has read it as well.
     func rereadSounds(thatEntered serial: Int, handedBeyond time: MediaTime? = nil) {
         for sound in addedSounds {
             let until = sound.renderer.progress.enqueuedUntil
@@ -108,24 +108,24 @@ extension PlaybackEngine {
         }
     }
 
-    // MARK: Jumps and starts
+    // MARK: Seeks and starts
 
-    /// Sends all to where a jump leads.
+    /// Sends all tracks to the target of a seek.
     func seekSounds(to target: MediaTime) {
         for sound in addedSounds { sound.pipeline?.seek(to: target, aim: .exact, serial: serial) }
     }
 
-    /// Sends one to where the film is.
+    /// Sends a track to the current position.
     private func goThere(_ sound: AddedSound) {
         sound.pipeline?.seek(to: jump?.target ?? synchronizer.currentTime(), aim: .exact, serial: serial)
     }
 
-    /// Whether all have gone where a jump leads, so that what their renderers hold is of there.
+    /// Whether all tracks have reached the target of a seek, so that their renderers hold its media.
     func haveSoundsFoundPlace(for jump: Jump) -> Bool {
         addedSounds.allSatisfy { $0.isLost || $0.pipeline.map { $0.status.seekSerial == jump.serial } ?? true }
     }
 
-    /// Nothing has come in time so far, or a film has no sound for them: what waits inside is to be heard, and nobody waits for more.
+    /// Drains tracks whose successor is not ready, or for which an item has no audio, so that no start waits for them.
     func giveOutTailsOfSounds() {
         for sound in addedSounds where shared.isWaiting(sound.walker) && !sound.renderer.progress.isDrained {
             if jump == nil {

@@ -1,41 +1,41 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What follows the film that plays: laid out on the list, opened, looked through and decoded before it is needed.
+/// Scheduling, opening and decoding of the items that follow the current one, in advance.
 extension PlaybackEngine {
-    /// What is under way for the films that follow.
+    /// The state of the preparation of following items.
     struct Ahead {
-        /// The item that is being opened, or is open and not laid out.
+        /// The item that is being opened, or is open and not yet scheduled.
         var item: PrefetchedItem?
-        /// The item that cannot be there without a seam; it begins when its turn has come.
+        /// An item that cannot follow gaplessly; it is started separately.
         var unfit: QueueItem?
         var isFindingEnd = false
-        /// A film whose pictures' end nobody knows before the last is decoded.
+        /// Media whose video end is unknown until its last frame is decoded.
         var endless: (any MediaSource)?
-        /// The entry whose pictures are being made ready, or were.
+        /// The entry whose first frame is being or was prepared.
         var pictures: Int?
-        /// The film that loops could not be opened again: when that is tried once more.
+        /// When to retry the opening of a looping item.
         var loopAgain: Retry?
-        /// The entry that was given up last: those laid out before it prove nothing about the file.
+        /// The entry that was dropped last: entries scheduled before it do not prove that the file is readable.
         var lastLost = 0
-        /// The entry whose sound was handed over beyond its end and cannot be taken back: nothing joins it.
+        /// The entry whose audio was delivered beyond its end and cannot be flushed: nothing follows it gaplessly.
         var closed: Int?
-        /// What could not be opened since a film has begun, by address, and when it is tried again.
+        /// Failures to open items since an item has begun, by address, with the time of the next attempt.
         var failures: [String: Retry] = [:]
-        /// An item waits for that moment.
+        /// When to retry the awaited item.
         var nextAttempt: HostInstant?
     }
 
-    /// So long before its beginning a film's first pictures are decoded, which costs the memory of a decoder.
+    /// How long before its start an item's first frame is decoded, which requires the memory of a decoder.
     private static let picturesLead: Duration = .seconds(6)
-    /// From laying out to handing over.
+    /// The time from scheduling to delivery.
     private static let handingOver: Duration = .milliseconds(20)
-    /// Sound that nothing follows so far leaves the converters this long before it is heard.
+    /// Without a successor, buffered audio is drained from the converters this long before it plays.
     private static let tailLead: Duration = .milliseconds(500)
-    /// Pictures that are left with the layer when nothing follows so far.
+    /// Without a successor, the decoder is drained when the layer has this number of frames left.
     private static let tailPictures = 2
 
-    /// Lays films out behind the last one, as far ahead as they are needed, and has them made ready.
+    /// Schedules the items that follow, as far ahead as required, and prepares them.
     func layOut() {
         let list = list
         guard let last = list.entries.last else { return }
@@ -61,30 +61,30 @@ extension PlaybackEngine {
         if last.isEmpty, next.item == last.item, next.aside == nil { return false }
         if isMore(next, of: last) {
             if let again = ahead.loopAgain, parts.clock.now < again.notBefore { return false }
-            // What has one reader is opened once more (HLS); a section would be opened too often.
+            // Media with one reader is opened again (HLS); a section would be opened too often.
             return last.media.hasOwnReaders || (last.film.summary.isSeekable && list.section == nil)
         }
         return next.opened != ahead.unfit
     }
 
-    /// Whether it is the film that is last on the list once more, or another part of it.
+    /// Returns true if the position repeats the last item or continues with another part of it.
     private func isMore(_ next: PlaybackList.Turn, of last: PlaybackList.Entry) -> Bool {
         guard next.aside == nil, last.turn.aside == nil else { return false }
         return next.from != nil || (next.item == last.item && next.itemPass > 0)
     }
 
-    /// Whether sound that is handed over from now on is heard from its beginning: no later than a start could be kept, or sound be
-    /// taken back. What comes later begins by itself, so that nothing of it is lost.
+    /// Returns true if audio delivered now still plays from its beginning: the boundary is further ahead than the leads of a
+    /// start and of a partial flush. A later item is started separately, so that nothing of it is lost.
     private func isInTime(behind last: PlaybackList.Entry) -> Bool {
         guard state.phase == .playing, jump == nil, let joint = last.joint else { return true }
         let lead = max(synchronizer.startLead, renderer?.partialFlushLead ?? .zero) + Self.handingOver
         return (joint - synchronizer.currentTime()).duration > lead * speed
     }
 
-    /// Whether the end of what is laid out is near, for the playhead or for the sound that is read ahead of it.
+    /// Returns true if the playhead, or the audio read ahead of it, is near the end of the schedule.
     private func isNear(_ entry: PlaybackList.Entry) -> Bool {
         guard entry.offset != nil else { return false }
-        // Where nobody says how long it lasts, the end of its sound is the first that is known.
+        // Without a duration, the end of the audio is the first one known.
         guard let end = entry.likelyJoint else { return entry.soundEnd.time != nil || entry.filmEnd != nil }
         var reach = synchronizer.currentTime()
         if let until = renderer?.progress.enqueuedUntil { reach = max(reach, until) }
@@ -95,14 +95,14 @@ extension PlaybackEngine {
         addPipelines(for: entry, behind: before)
         shared.update { $0.append(entry) }
         wakePipelines()
-        // A walker that had come to the end of everything goes on.
+        // Continues tracks that had ended.
         audio?.goOn()
         video?.goOn()
         letSoundsGoOn()
         letSubtitlesGoOn()
     }
 
-    /// Looks up where the pictures of the next film end that has one to follow it.
+    /// Determines the end of the video of the first entry that has a successor.
     private func findEnd() {
         let list = list
         guard !ahead.isFindingEnd,
@@ -121,7 +121,7 @@ extension PlaybackEngine {
 
     private func hear(videoEnd: MediaTime?, of film: any MediaSource) {
         ahead.isFindingEnd = false
-        // Nobody can say: it will be known when the last picture has been decoded.
+        // The end will be known when the last frame is decoded.
         guard let videoEnd else { return ahead.endless = film }
         for entry in list.entries where entry.film === film && entry.videoTrack?.isCoverArt == false {
             shared.note(.at(videoEnd), .picture, of: entry.serial)
@@ -130,10 +130,10 @@ extension PlaybackEngine {
 
     // MARK: Opening
 
-    /// Has an item opened; one that was being opened before is given up.
+    /// Opens an item, cancelling another one that is being opened.
     ///
-    /// What has failed since a film last began is opened after a pause only, and every turn asks again: a list that repeats films
-    /// which cannot be opened must not spin before its owner can change it.
+    /// An item that has failed since an item last began is opened after a pause only, in a later iteration. A looping
+    /// list of unreadable items must not spin before its owner can change it.
     func prefetch(_ turn: PlaybackList.Turn) {
         let item = turn.opened
         forgetAhead()
@@ -159,25 +159,25 @@ extension PlaybackEngine {
         }
     }
 
-    /// What was to join cannot be opened.
+    /// Handles an item that was to follow gaplessly and cannot be opened.
     private func giveUp(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
         if turn.aside != nil { return passOver(turn, failure) }
         guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn.item, failure) }
-        // It was played before: it goes back with a jump, or begins when its turn has come.
+        // The item has played before: it repeats with a seek, or is started separately.
         let address = turn.item.address
         ahead.failures[address] = .later(ahead.failures[address], from: parts.clock.now)
     }
 
     private func lay(_ media: PrefetchedMedia, _ turn: PlaybackList.Turn, behind last: PlaybackList.Entry) {
         noteBreaks(of: media, turn)
-        // Something comes first: the film is opened again behind it.
+        // An interstitial comes first: the item is opened again after it.
         if turn.aside == nil, list.entering(turn).aside != nil { return ahead.item = nil }
         if turn.aside != nil, !media.canFollow {
             ahead.item = nil
             return passOver(turn, TalkieError(.cannotOpen, "It has no end."))
         }
         guard media.canFollow else {
-            // It is opened when its turn has come; what cannot be opened twice is kept until then.
+            // The item is opened when its turn comes; an input that cannot be opened twice is retained.
             ahead.unfit = turn.item
             if turn.item.address.contains("://") { ahead.item = nil }
             return
@@ -193,22 +193,22 @@ extension PlaybackEngine {
         append(entry, behind: last)
     }
 
-    /// Gives up on an item that is being opened for later.
+    /// Cancels the opening of an item for later.
     func forgetAhead() {
         if case .success? = ahead.item?.outcome {} else { ahead.item?.cancellation.cancel() }
         (ahead.item, ahead.nextAttempt) = (nil, nil)
     }
 
-    /// What is laid out begins anew.
+    /// Discards the preparation of the scheduled entries.
     func abandonAhead() {
         cut = nil
         ahead.isFindingEnd = false
         ahead.pictures = nil
     }
 
-    // MARK: First pictures, last sounds
+    // MARK: First frames, last audio
 
-    /// The first pictures of the film that comes next for the screen.
+    /// Prepares the first video frame of the next entry.
     private func preparePictures() {
         let entries = list.entries
         guard video != nil, let place = shared.place(of: .picture),
@@ -229,7 +229,7 @@ extension PlaybackEngine {
         case .success(let pictures): shared.give(pictures, to: serial)
         case .failure(let error)
         where error.code != .unsupported && error.code != .limitExceeded && error.code != .cancelled:
-            // It cannot be read; its sound alone is not played either.
+            // The source is unreadable: its audio is not played without video either.
             shared.lose(serial, error)
         case .failure(let error):
             shared.give(nil, to: serial)
@@ -239,7 +239,7 @@ extension PlaybackEngine {
         wakePipelines()
     }
 
-    /// Nothing has come in time so far: what waits inside is to be heard and seen all the same.
+    /// Drains the tracks whose successor is not ready in time.
     private func giveOutTails() {
         guard state.phase == .playing, jump == nil else { return }
         giveOutTailsOfSounds()

@@ -1,11 +1,11 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// How an item begins by itself: it is opened, laid out, and started when everything is there.
+/// Separate starts of items: an item is opened, scheduled, and started when all tracks are ready.
 extension PlaybackEngine {
-    /// Replaces the list by one film, and plays it.
+    /// Replaces the list by one item and plays it.
     func open(_ address: String, at position: MediaTime? = nil) {
-        // What was opened for later is taken when it is just this film.
+        // Reuses an item that was opened in advance.
         let item = ahead.item.flatMap { $0.item.address == address ? $0.item : nil } ?? QueueItem(address)
         shared.update { list in
             _ = list.apply(.removeAll)
@@ -15,11 +15,11 @@ extension PlaybackEngine {
         begin(with: PlaybackList.Turn(item: item), at: position)
     }
 
-    /// Begins with an item as soon as it is open.
+    /// Starts an item once it is open.
     ///
     /// - Parameters:
-    ///   - position: film time; nil is where films begin.
-    ///   - instant: when that is to be perceived; nil is as soon as it can be.
+    ///   - position: The media time of the start; nil: the default start.
+    ///   - instant: When the position is to be presented; nil: as soon as possible.
     func begin(
         with turn: PlaybackList.Turn, at position: MediaTime? = nil, perceivedAt instant: HostInstant? = nil
     ) {
@@ -35,7 +35,7 @@ extension PlaybackEngine {
         continueArrival()
     }
 
-    /// Begins with the awaited item, when it has been opened.
+    /// Starts the awaited item once it is open.
     func continueArrival() {
         guard let turn = list.awaited else { return }
         if ahead.nextAttempt != nil {
@@ -71,14 +71,13 @@ extension PlaybackEngine {
         }
         describeCurrent()
         let target = turn.aside == nil ? place : nil
-        // A place that is not there is nobody's appointment.
+        // An appointment is void if the requested position does not exist.
         begin(
             at: target ?? entry.start, aim: .exact,
             perceivedAt: target == nil && arrivalPosition != nil ? nil : arrivalInstant)
     }
 
-    /// The item that was to begin cannot be played: the one behind it is next. Where there is none the list is over, and a player of
-    /// this item alone has failed.
+    /// Skips an item that cannot be played. Without a successor the list ends; a player of this item only fails.
     func pass(over turn: PlaybackList.Turn, _ failure: TalkieError) {
         if turn.aside != nil {
             passOver(turn, failure)
@@ -94,21 +93,21 @@ extension PlaybackEngine {
         if let next { begin(with: next) } else { finish() }
     }
 
-    /// An item cannot be played, and is not tried again.
+    /// Marks an item as unplayable and reports it.
     func refuse(_ item: QueueItem, _ failure: TalkieError) {
         shared.update { $0.noteBarren(item.id) }
         ahead.failures[item.address] = .later(ahead.failures[item.address], from: parts.clock.now)
-        // That vanished films are still away is no news.
+        // Repeated failures of lost media are not reported.
         if returning == nil { news(.failed(item, failure)) }
     }
 
-    /// Tells what a person should know of the film that has begun.
+    /// Reports the message about opened media.
     private func remark() {
         guard options.playsVideo, let entry = current, let remark = parts.remark(entry.film) else { return }
         news(.message(remark))
     }
 
-    /// The place asked for as the start, where the film does not last so long.
+    /// Returns the requested start and the duration if the start is beyond the end; nil otherwise.
     func startBehindEnd(of film: any MediaSource) -> (start: MediaTime, length: MediaTime)? {
         guard let length = film.summary.duration, let start = options.start?.moment(in: length), start >= length,
             length > .zero
@@ -131,7 +130,7 @@ extension PlaybackEngine {
             .cannotOpen, "“\(title)” \(what); check the file and the options.")
     }
 
-    /// Nothing is on the line any more.
+    /// Stops all tracks and clears the timeline.
     func closeFilm() {
         synchronizer.setRate(0, time: .zero)
         abandonHold()
@@ -147,7 +146,7 @@ extension PlaybackEngine {
         shared.restart { $0.await(nil) }
         renderer?.flush()
         layer.flush()
-        // Until a pipeline asks for room again, nobody waits for what it would bring.
+        // Until a pipeline requests media again, no start waits for the renderers.
         renderer?.stopRequestingMediaData()
         layer.stopRequestingMediaData()
         var state = state
@@ -163,27 +162,27 @@ extension PlaybackEngine {
         self.state = state
     }
 
-    /// The list is over before its end has been played.
+    /// Ends playback before the end of the list was reached.
     func finish() {
         closeFilm()
         enter(.ended)
     }
 
-    // MARK: Joints
+    // MARK: Gapless boundaries
 
-    /// The playhead has come to the next film: everything that is shown speaks of that one from here on.
+    /// Makes the next entry current once the playhead has reached it.
     func passJoints() {
         guard jump == nil, state.phase == .playing || state.phase == .paused else { return }
         while true {
             let entries = list.entries
             guard entries.count > 1, let begin = entries[1].begin, synchronizer.currentTime() >= begin else { return }
             let next = entries[1]
-            // What leads the film is reading it.
+            // Only if the leading track has entered the entry.
             guard shared.hasEntered(next.serial, audio != nil && !soundIsLost ? .sound : .picture) else { return }
             advanceList(to: next)
             noteReturn()
             announce(isJoined: true)
-            // Another film is a reason to try again.
+            // Another item is an occasion to retry lost audio.
             let triesAgain = soundIsLost && !next.isLoop
             guard triesAgain else { continue }
             soundIsLost = false
@@ -191,14 +190,14 @@ extension PlaybackEngine {
         }
     }
 
-    /// The next film takes the place of the one that was perceived.
+    /// Replaces the current entry by the next one.
     func advanceList(to next: PlaybackList.Entry) {
         if let entry = current { reportRest(of: entry) }
         shared.update { $0.advance() }
         describeCurrent()
     }
 
-    /// Tells of the entry that is perceived, once.
+    /// Reports the current entry, once.
     func announce(isJoined: Bool) {
         guard let entry = current, entry.serial != announced else { return }
         announced = entry.serial
@@ -216,9 +215,9 @@ extension PlaybackEngine {
         }
     }
 
-    // MARK: What is shown
+    // MARK: State
 
-    /// What is known of an item before it is open.
+    /// Describes an item that is not open yet.
     private func describe(_ item: QueueItem) {
         var state = state
         state.mediaFailure = nil
@@ -229,7 +228,7 @@ extension PlaybackEngine {
         self.state = state
     }
 
-    /// Tells of the film that is perceived.
+    /// Describes the current entry.
     func describeCurrent() {
         guard let entry = current else { return }
         var state = state
@@ -255,9 +254,9 @@ extension PlaybackEngine {
         self.state = state
     }
 
-    /// The current film's own time is the line's from here on, and nothing is laid out behind it.
+    /// Makes the current entry's media time the timeline and drops the following entries.
     ///
-    /// - Parameter moment: where in the film it goes on.
+    /// - Parameter moment: The media time at which playback continues.
     func rebase(at moment: MediaTime) {
         abandonAhead()
         let section = seamlessSection
@@ -268,13 +267,14 @@ extension PlaybackEngine {
         state.lineOffset = .zero
     }
 
-    /// Packets that pass a speaker untouched cannot be cut: up to one is left out where pieces join. Nobody hears that where
-    /// the picture changes, too. Songs in a row, and a film that follows itself, are to be heard as one, and therefore decoded.
+    /// Selects whether packets may pass to speakers unchanged. Packets cannot be cut: up to one is lost at a boundary,
+    /// which is inaudible where the video changes as well. Consecutive songs and looping items must be seamless and are
+    /// therefore decoded.
     func choosePassThrough() {
         let list = list
         let entry = list.entries.first
         let next = entry.flatMap { list.successor(of: $0) }
-        // A list that is played again and holds one film so far will not be a loop of that.
+        // A list that repeats and currently has one item will not be a loop of that item.
         let isOnlyItself = options.expectsMore && next?.itemPass == 0 && next?.item == entry?.item
         let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
         let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
@@ -290,11 +290,11 @@ extension PlaybackEngine {
 }
 
 extension MediaError {
-    /// What it means to whoever wanted the film played.
+    /// The corresponding code for the caller of the player.
     var playbackCode: TalkieError.Code {
         switch code {
         case .notPermitted: .notPermitted
-        // Nothing is wrong with the film.
+        // The media itself is not at fault.
         case .exhausted: .failed
         default: .cannotOpen
         }

@@ -1,13 +1,13 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Interstitials as people meet them: what may be wound past, and what is shown meanwhile. Where they are on the list is said by
+/// User interaction with interstitials: seeks across them, and the displayed state. Their positions are determined by
 /// `PlaybackList`.
 extension PlaybackEngine {
-    /// The interstitial that is perceived.
+    /// The playing interstitial part; nil if there is none.
     var aside: PlaybackList.Aside? { current?.turn.aside }
 
-    /// What holds of it.
+    /// The properties of the playing interstitial.
     private var interstitial: Interstitial? {
         guard let aside, let entry = current, let programme = list.programmes[entry.item.id],
             programme.breaks.indices.contains(aside.number)
@@ -15,12 +15,12 @@ extension PlaybackEngine {
         return programme.breaks[aside.number].interstitial
     }
 
-    /// The moment of the film from which people count: during an interstitial, where the film stands.
+    /// The media time to which user commands refer: during an interstitial, that of its item.
     var meantMoment: MediaTime { aside?.place ?? filmMoment }
 
     var forbidsSkipping: Bool { interstitial?.forbidsSkipping ?? false }
 
-    /// Goes to a moment of the film where an interstitial plays, or lies on the way and is to be seen; false where neither is so.
+    /// Handles a seek during an interstitial, or across a mandatory one; returns false in other cases.
     func windsAcrossBreak(to target: MediaTime) -> Bool {
         guard let entry = current else { return false }
         if let aside {
@@ -40,7 +40,7 @@ extension PlaybackEngine {
         return true
     }
 
-    /// Leaves the interstitial for the film; false where none plays.
+    /// Skips the playing interstitial; returns false if there is none.
     func skipsBreak() -> Bool {
         guard let entry = current, entry.turn.aside != nil else { return false }
         guard !forbidsSkipping else {
@@ -54,7 +54,7 @@ extension PlaybackEngine {
         return true
     }
 
-    /// A part of an interstitial cannot be played: the film goes on without it.
+    /// Skips a part of an interstitial that cannot be played.
     func passOver(_ turn: PlaybackList.Turn, _ error: TalkieError) {
         shared.update { $0.noteLost(turn) }
         news(
@@ -63,14 +63,14 @@ extension PlaybackEngine {
                     "An interstitial of “\(turn.item.title ?? turn.item.name)” is left out.", error.message)))
     }
 
-    /// What was found in the middle of a film that is open.
+    /// Stores the interstitials of opened media.
     func noteBreaks(of media: PrefetchedMedia, _ turn: PlaybackList.Turn) {
         guard turn.aside == nil, let found = media.found else { return }
         for sentence in found.troubles { news(.message(sentence)) }
         shared.update { $0.note(found.programme, of: turn.item.id) }
     }
 
-    /// The state while an interstitial plays: the film stands where it was left.
+    /// Describes the state during an interstitial: position and duration are those of the item.
     func describe(_ aside: PlaybackList.Aside, of entry: PlaybackList.Entry, in state: inout PlayerState) {
         let programme = list.programmes[entry.item.id]
         let film = entry.item.title ?? programme?.title ?? entry.item.name

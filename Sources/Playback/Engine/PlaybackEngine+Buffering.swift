@@ -1,21 +1,21 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Holds film time while the source of a track delivers too slowly (`BufferingPolicy`), and reports why.
+/// Holds the timeline while the source of a track delivers too slowly (`BufferingPolicy`), and reports the reason.
 extension PlaybackEngine {
-    /// A source that delivers nothing for so long, while the other tracks have their reserve, may hold nothing more of its track: containers
-    /// other than MP4 do not state where a track ends.
+    /// A source that delivers nothing for this long, while other tracks have their reserve, may have ended. Containers
+    /// other than MP4 do not state the end of a track.
     private static let maxSilence = Duration.seconds(30)
-    /// What an output needs beyond its own lead, for threads that run late.
+    /// The margin beyond an output's lead for late threads.
     private static let soundMargin = Duration.milliseconds(40)
     private static let minSoundLead = Duration.milliseconds(60)
     private static let maxSoundLead = Duration.milliseconds(500)
     /// About half a frame.
     private static let pictureMargin = Duration.milliseconds(20)
 
-    // MARK: What there is
+    // MARK: Reserves
 
-    /// What the tracks have in reserve, seen from where film time is, or where a jump leads.
+    /// The reserves of the tracks from the current position, or from the target of a seek.
     private var supply: BufferedSupply {
         let now = parts.clock.now
         var supply = BufferedSupply(
@@ -44,7 +44,7 @@ extension PlaybackEngine {
         let isWaiting = report.isWaitingForSource(at: now)
         var (handed, margin) = (progress.enqueuedUntil, Self.maxSoundLead / 2)
         if isWaiting {
-            // What converters hold back is heard only when more comes.
+            // Audio in converters plays only when more follows.
             handed = progress.acceptedUntil
             margin = min(max(renderer.startLead, Self.minSoundLead), Self.maxSoundLead) + Self.soundMargin
         }
@@ -55,7 +55,7 @@ extension PlaybackEngine {
             delay: renderer.delay)
     }
 
-    /// How a track is read; nil where nothing more of it is due.
+    /// Returns the reading state of a track; nil if no more of it is due.
     private func report(of pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker) -> TrackIntake.Report? {
         guard let report = pipeline.intake?.report, !report.isExcused, !pipeline.status.hasEnded,
             !shared.isWaiting(walker)
@@ -63,7 +63,7 @@ extension PlaybackEngine {
         return report
     }
 
-    /// Position on the timeline where the last item of the list is known to end.
+    /// The position on the timeline at which the last item is known to end.
     private var statedEnd: MediaTime? {
         let entries = list.entries
         guard entries.count == 1, let entry = entries.first,
@@ -72,7 +72,7 @@ extension PlaybackEngine {
         return end + (entry.offset ?? .zero)
     }
 
-    /// Whether sound is missing because its source has not delivered it.
+    /// Whether audio is missing because its source has not delivered it.
     var isSoundAwaited: Bool {
         guard let audio, let report = report(of: audio, .sound) else { return false }
         return report.isWaitingForSource(at: parts.clock.now)
@@ -80,13 +80,13 @@ extension PlaybackEngine {
 
     // MARK: Holding
 
-    /// How long the engine's thread may wait before a track could run dry.
+    /// How long the engine's thread may wait before a track could underrun.
     var lookAfterSupply: Duration {
         guard let untilDry else { return .seconds(1) }
         return untilDry > .zero ? max(.milliseconds(5), untilDry) : .milliseconds(50)
     }
 
-    /// Holds film time before a track runs dry whose source delivers nothing.
+    /// Starts a hold before a track underruns because its source delivers nothing.
     func holdIfStarved() {
         untilDry = nil
         guard state.phase == .playing, jump == nil else { return }
@@ -95,7 +95,7 @@ extension PlaybackEngine {
         if supply.isStarved { hold() }
     }
 
-    /// Holds film time until the tracks have a reserve. What outputs and renderers have taken stays valid.
+    /// Holds the timeline until the tracks have a reserve. Media in outputs and renderers stays valid.
     func hold() {
         let now = parts.clock.now
         buffering.hold(at: now)
@@ -111,11 +111,11 @@ extension PlaybackEngine {
         enter(.buffering)
     }
 
-    /// Looks whether a hold can end.
+    /// Ends the hold if the reserve is complete.
     func continueHold() {
         guard var jump else { return }
         guard wantsPlay else {
-            // `resume` holds again.
+            // `resume` starts another hold.
             self.jump = nil
             progress.arm(false)
             return enter(.paused)
@@ -127,7 +127,7 @@ extension PlaybackEngine {
         continueJump()
     }
 
-    /// Whether a start after a jump has what it needs: where the source turned out to be slow, a reserve.
+    /// Returns true if a start after a seek may proceed. If the source has proved slow, a reserve is required.
     func hasReserve(for jump: Jump) -> Bool {
         if !buffering.isHolding {
             guard isSlow(jump) else { return true }
@@ -137,7 +137,7 @@ extension PlaybackEngine {
         return hasCollected()
     }
 
-    /// Ends the hold where the tracks have their reserve; reports how far they are otherwise.
+    /// Ends the hold if the tracks have their reserve; otherwise reports the progress.
     private func hasCollected() -> Bool {
         let supply = supply
         var share = supply.share
@@ -160,7 +160,7 @@ extension PlaybackEngine {
         }
     }
 
-    /// A jump, a new film or the end replaces the hold.
+    /// Cancels the hold because of a seek, another item or the end.
     func abandonHold() {
         guard buffering.isHolding else { return }
         buffering.abandon(at: parts.clock.now)
@@ -169,9 +169,9 @@ extension PlaybackEngine {
 
     private var pipelines: [TrackPipeline] { [audio, video].compactMap { $0 } + addedSounds.compactMap(\.pipeline) }
 
-    /// Has every track read so far ahead of a position as the hold asks for; nil reads only what renderers want.
+    /// Requests every track to read ahead as the hold requires, from a position; nil: only as the renderers require.
     func setReserve(from moment: MediaTime?) {
-        // A little more, so that the last packet need not end exactly there.
+        // A margin, so that the last packet need not end exactly there.
         let position = moment?.advanced(by: buffering.reserve * (speed * 1.01))
         for pipeline in pipelines {
             pipeline.intake?.setReserve(until: position)
@@ -181,7 +181,7 @@ extension PlaybackEngine {
 
     // MARK: Reporting
 
-    /// Whether a jump has taken so long that it is reported, because a source delivers nothing.
+    /// Returns true if a seek is reported as slow because a source delivers nothing.
     private func isSlow(_ jump: Jump) -> Bool {
         guard !jump.resumes, jump.appointment == nil, current?.film.summary.isLive == false,
             parts.clock.now - jump.began >= BufferingPolicy.slowJump
@@ -189,7 +189,7 @@ extension PlaybackEngine {
         return supply.isWaitingForSource
     }
 
-    /// Reports that a jump waits for its source; false where it does not.
+    /// Reports that a seek waits for its source; returns false if it does not.
     func tellIfSlow(_ jump: Jump) -> Bool {
         guard !jump.isCommanded, isSlow(jump) else { return false }
         let isThere = video.map { !jump.movesPicture || $0.status.seekSerial == jump.serial } ?? true
@@ -197,7 +197,7 @@ extension PlaybackEngine {
         return true
     }
 
-    /// “Waiting for the network: 34 %”
+    /// Reports the progress: “Waiting for the network: 34 %”.
     private func tell(share: Double) {
         let percent = min(99, max(0, Int(share * 100)))
         var reason = "Waiting for the \(isFromNetwork ? "network" : "file"): \(percent) %"

@@ -1,37 +1,37 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What was laid out is taken back: first the sound's pipeline stands still, then the renderer lets go of what it has from a moment
-/// on, then the pictures follow.
+/// The removal of scheduled entries in three steps: the audio pipeline stops, the renderer flushes from a time on, and
+/// the video follows.
 struct ListCut {
     enum Step { case stoppingSound, flushing, stoppingPictures }
 
     let number: Int
-    /// The first entry that is not wanted.
+    /// The first obsolete entry.
     let unwanted: PlaybackList.Entry
-    /// The last entry that is perceived, and where it ends on the timeline.
+    /// The last entry that plays, and its end on the timeline.
     let kept: Int
     var time: MediaTime
-    /// What is not wanted is perceived all the same, and ends early.
+    /// Whether the obsolete entry already plays and is cut early.
     var isLate: Bool { kept == unwanted.serial && !shortens }
-    /// The entry is wanted, and to end earlier than its tracks do: what was read of it beyond that is not.
+    /// Whether the entry remains but has to end before its tracks do, so that what was read beyond is obsolete.
     var shortens = false
     var attempts = 0
-    /// Sound of what is not wanted has been handed to the renderer.
+    /// Whether audio of the obsolete entry was enqueued.
     let hasSound: Bool
     var step = Step.stoppingSound
 }
 
 extension PlaybackEngine {
-    /// A picture is made ready for the screen so long before its time, and is not taken back from there.
+    /// A video frame is prepared this long before its time and cannot be withdrawn then.
     private static let leastLead: Duration = .milliseconds(60)
-    /// More than the renderer asks for, so that a second attempt finds the place still ahead.
+    /// A margin beyond the renderer's lead, so that a second attempt still finds the position ahead of the playhead.
     private static let lateMargin: Duration = .milliseconds(60)
     private static let mostAttempts = 5
-    /// A route that needs longer than this to let go of sound is interrupted instead.
+    /// A route that requires longer to flush is interrupted instead.
     private static let longestLateness: Duration = .seconds(2)
 
-    /// Takes back the entries from one on.
+    /// Removes the entries from an index on.
     func takeBack(_ index: Int) {
         let entries = list.entries
         let unwanted = entries[index]
@@ -42,7 +42,7 @@ extension PlaybackEngine {
         let kept = entries[index - 1]
         let hasLeft = shared.hasEntered(unwanted.serial, .sound) || shared.hasEntered(unwanted.serial, .picture)
         guard hasLeft, let joint = kept.joint else {
-            // Nothing of it has left this house.
+            // None of its media was delivered.
             shared.update { $0.truncate(after: kept.serial) }
             rereadSounds(thatEntered: unwanted.serial)
             rereadSubtitles(thatEntered: unwanted.serial)
@@ -56,10 +56,10 @@ extension PlaybackEngine {
         start(unwanted, keeping: kept.serial, until: joint)
     }
 
-    /// A film that was cut short while it plays is over where its data are: what was laid out behind the end that it had comes at once.
+    /// Ends an item that was truncated during playback at the end of its data; the next entry follows at once.
     func endWhatBrokeOff() {
         guard cut == nil, jump == nil else { return }
-        // Sound that is still being read says how long it goes on.
+        // The end of the audio is required as well.
         guard let entry = list.entries.first(where: { $0.brokenOff != nil && $0.soundEnd != .unknown }),
             let end = shared.update({ $0.settleBrokenOff(entry.serial) })
         else { return }
@@ -74,9 +74,9 @@ extension PlaybackEngine {
         if list.entries.count > index + 1, list.entries[index + 1].offset != nil { takeBack(index + 1) }
     }
 
-    /// Sound that was read ahead of a cut file is not heard where there are no pictures to it.
+    /// Drops audio of a truncated file that was read ahead of its video.
     ///
-    /// - Returns: whether it is to end before its own end.
+    /// - Returns: Whether the entry ends before its own end.
     private func endTorn(_ entry: PlaybackList.Entry, at end: MediaTime, _ last: MediaTime) -> Bool {
         guard let offset = entry.offset else { return false }
         var time = end + offset
@@ -90,18 +90,18 @@ extension PlaybackEngine {
         return true
     }
 
-    /// A part of a film is not to be played now, but the film is.
+    /// Returns true if a part of an item is obsolete but the item is not.
     private func isStillWanted(_ entry: PlaybackList.Entry) -> Bool { entry.isPart && list.contains(entry.item.id) }
 
-    /// The film goes on from where it is, and with what the list says by now.
+    /// Restarts playback at the current position with the current list.
     func beginHere() {
         (cut, outcome) = (nil, .interrupted)
         begin(at: min(filmMoment, state.duration ?? filmMoment), exact: true)
     }
 
-    /// Has the entry that is perceived end with a section, whatever was read beyond that.
+    /// Ends the current entry with a section, dropping what was read beyond.
     ///
-    /// - Returns: false where that is too near; nothing has changed then.
+    /// - Returns: False without a change if the section's end is too close.
     func endCurrent(withSectionAt end: MediaTime) -> Bool {
         guard cut == nil, let entry = current, let offset = entry.offset, !entry.isCut else { return false }
         let lead = state.phase == .playing ? Self.leastLead * speed : .zero
@@ -111,16 +111,16 @@ extension PlaybackEngine {
         return true
     }
 
-    /// The item that is perceived, or was to begin, is not wanted and cannot go on.
+    /// Replaces the current entry, which is obsolete and cannot continue.
     private func replaceCurrent() {
         let list = list
         if let next = list.entries.first.flatMap({ list.successor(of: $0) }) { return begin(with: next) }
         finish()
     }
 
-    /// Too late for the joint: the entry ends as soon as the route can.
+    /// Ends an entry as early as the route permits, because its start has passed.
     ///
-    /// - Parameter before: the attempt that came too late for the route.
+    /// - Parameter before: The preceding attempt that came too late for the route.
     private func cutLate(_ unwanted: PlaybackList.Entry, lead: Duration, after before: ListCut? = nil) {
         let entries = list.entries
         guard let index = entries.firstIndex(where: { $0.serial == unwanted.serial }), let begin = unwanted.begin else {
@@ -135,7 +135,7 @@ extension PlaybackEngine {
         }
         if let joint = unwanted.joint, time >= joint {
             if let before { return interrupt(before) }
-            // It is over before anything could be done: what follows is another matter.
+            // The entry ended before it could be cut: only its successor is replaced.
             shared.update { $0.tolerate(unwanted.serial) }
             outcome = .late((joint - max(begin, now)).duration)
             return reconcile()
@@ -157,7 +157,7 @@ extension PlaybackEngine {
         if cut.hasSound { audio?.cut(after: kept, number: cut.number) } else { stopPictures() }
     }
 
-    /// The sound's pipeline stands still: then the renderer lets go of what lies behind; and so on.
+    /// Continues the cut: once the audio pipeline has stopped the renderer is flushed, then the video.
     func continueCut() {
         guard var cut else { return }
         switch cut.step {
@@ -165,7 +165,7 @@ extension PlaybackEngine {
             guard let renderer, let audio, audio.status.cutNumber == cut.number else { return }
             let until = renderer.progress.enqueuedUntil
             if cut.isLate, let until, until < cut.time, shared.entry(cut.kept)?.soundEnd == .unknown {
-                // So far it has not been handed over: it ends where the renderer's sound does.
+                // Its audio is not complete yet: the entry ends with the renderer's audio.
                 cut.time = max(until, cut.unwanted.begin ?? until)
                 self.cut = cut
             }
@@ -185,7 +185,8 @@ extension PlaybackEngine {
         switch result {
         case .flushed: stopPictures()
         case .refused where cut.shortens:
-            // What lies beyond that end is handed over for good: a section goes back there with a jump, and what follows begins by itself.
+            // Audio beyond the end was delivered irrevocably. A section repeats with a seek, and the successor is
+            // started separately.
             ahead.closed = cut.kept
             stopPictures()
         case .refused(let lead?)
@@ -196,7 +197,7 @@ extension PlaybackEngine {
         }
     }
 
-    /// The route cannot take anything back: everything begins anew where the film is, or with the item that takes its place.
+    /// The route cannot flush: playback restarts at the current position or with the replacing item.
     private func interrupt(_ cut: ListCut) {
         if current?.serial == cut.unwanted.serial, !cut.shortens, !isStillWanted(cut.unwanted) {
             (self.cut, outcome) = (nil, .interrupted)
@@ -205,7 +206,7 @@ extension PlaybackEngine {
         beginHere()
     }
 
-    /// The list loses what was taken back, and the pictures with it.
+    /// Removes the obsolete entries from the list, and their video.
     private func stopPictures() {
         guard var cut else { return }
         let (kept, time) = (cut.kept, cut.time)
@@ -225,14 +226,14 @@ extension PlaybackEngine {
 
     private func finishCut() {
         if let cut {
-            // Of what is wanted to its end nobody reads anything anew.
+            // Tracks need not read again what remains scheduled.
             let first = cut.shortens ? cut.unwanted.serial + 1 : cut.unwanted.serial
             rereadSounds(thatEntered: first, handedBeyond: cut.shortens ? cut.time : nil)
             rereadSubtitles(thatEntered: first)
         }
         cut = nil
         shared.setBarrier(behind: nil)
-        // More may have changed meanwhile.
+        // The list may have changed meanwhile.
         reconcile()
     }
 }

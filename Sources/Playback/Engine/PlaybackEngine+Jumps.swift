@@ -1,37 +1,40 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Starts and jumps: both tracks collect what they need, then time runs from one instant.
+/// Starts and seeks: all tracks collect the required media, then the timeline starts at one instant.
 extension PlaybackEngine {
-    /// A start or a jump under way.
+    /// A start or a seek in progress.
     struct Jump {
+        /// The target on the timeline.
         var target: MediaTime
         var serial: Int
         var isExact: Bool
-        /// False when only the sound starts anew, as after a change of track.
+        /// Whether the video seeks as well; false after a change of the audio track.
         var movesPicture: Bool
-        /// After a jump to a sync picture the sound is sent to that picture's time.
+        /// Whether the audio is sent to the sync frame that the video has found.
         var soundFollowsPicture: Bool
         var began: HostInstant
-        /// The synchronizer was told to start, and does so when everybody can.
+        /// Whether the synchronizer was commanded to start; it does so once all renderers are ready.
         var isCommanded = false
-        /// The film goes on from where it stands: neither track was sent anywhere.
+        /// Whether playback continues at its position, so that no track was sent anywhere.
         var resumes = false
-        /// Film time is held until the tracks have a reserve.
+        /// Whether the timeline is held until the tracks have a reserve.
         var collects = false
-        /// When the target is to be perceived; nil is as soon as it can be.
+        /// When the target is to be presented; nil: as soon as possible.
         var appointment: HostInstant?
     }
 
-    /// Goes to a moment of the film that plays.
+    /// Seeks to a media time of the current item.
     ///
-    /// - Parameter movesPicture: when the picture starts anew, too, film time is the line's from here on, and what was
-    ///   laid out behind the film is laid out anew; the sound alone keeps the line.
+    /// - Parameter movesPicture: Whether the video seeks as well. Media time then becomes the timeline, and the
+    ///   following entries are scheduled again. Otherwise the timeline is preserved.
     func begin(at moment: MediaTime, exact: Bool, movesPicture: Bool = true) {
         begin(at: moment, aim: exact ? .exact : .anySyncBefore, movesPicture: movesPicture)
     }
 
-    /// - Parameter instant: when that moment is to be perceived; nil is as soon as it can be.
+    /// Same with a target frame.
+    ///
+    /// - Parameter instant: When the media time is to be presented; nil: as soon as possible.
     func begin(
         at moment: MediaTime, aim: SeekAim, movesPicture: Bool = true, perceivedAt instant: HostInstant? = nil
     ) {
@@ -57,9 +60,10 @@ extension PlaybackEngine {
         enter(.buffering)
     }
 
-    /// The moment of the film that is perceived now, or where a jump under way leads.
+    /// The current media time, or the target of a seek in progress.
     var filmMoment: MediaTime { max(.zero, (jump?.target ?? synchronizer.currentTime()) - state.lineOffset) }
 
+    /// Continues a start or a seek as far as the tracks permit.
     func continueJump() {
         guard var jump else { return }
         if jump.collects { return continueHold() }
@@ -67,10 +71,10 @@ extension PlaybackEngine {
         if jump.soundFollowsPicture {
             guard let place = picturePlace(for: jump, isReady: pictureReady) else { return }
             if let end = current?.sectionEnd, place - state.lineOffset >= end {
-                // Behind the section after all, which lets go of whoever winds past it.
+                // Beyond the section, which ends its repetition.
                 return begin(at: place - state.lineOffset, exact: true)
             }
-            // The picture found its place; the sound meets it there.
+            // The video has found its frame; the audio seeks to it.
             jump.target = place
             jump.soundFollowsPicture = false
             self.jump = jump
@@ -87,7 +91,7 @@ extension PlaybackEngine {
         let isReady =
             jump.isCommanded
             ? hasStarted(&jump, isPictureReady: pictureReady) : !wantsPlay && canPause(jump, pictureReady)
-        // After both were looked at: what was read to its end meanwhile must not start.
+        // Evaluated after both tracks: media that was read to its end meanwhile must not start.
         if hasNothingCome(for: jump) { return giveUpFilm() }
         guard isReady, !isUndecided(jump) else { return }
         guard wantsPlay else {
@@ -101,7 +105,7 @@ extension PlaybackEngine {
         noteStart(of: jump)
     }
 
-    /// Whether both tracks have gone to the target, so that what renderers hold is of there.
+    /// Returns true if the tracks have reached the target, so that the renderers hold its media.
     private func hasFoundPlace(_ jump: inout Jump, _ pictureReady: Bool) -> Bool {
         if let video, jump.movesPicture, current?.videoTrack != nil, video.status.seekSerial != jump.serial {
             give(reason: OutputWait.forPicture)
@@ -124,7 +128,7 @@ extension PlaybackEngine {
         return true
     }
 
-    /// Whether everything is there for a film that is to stand at the target.
+    /// Returns true if a seek while paused is complete.
     private func canPause(_ jump: Jump, _ pictureReady: Bool) -> Bool {
         if !pictureReady { give(reason: OutputWait.forPicture) }
         guard pictureReady, !goesWithoutSound(jump), let renderer, let audio else { return pictureReady }
@@ -134,7 +138,8 @@ extension PlaybackEngine {
         return wait == nil
     }
 
-    /// Where no sound came at all, the pipeline, too, must say that it is over: then the film is judged as a whole.
+    /// Returns true if no audio was decoded and its pipeline has not ended yet; the item is judged when both have
+    /// ended.
     private func isUndecided(_ jump: Jump) -> Bool {
         guard expectsSound, !goesWithoutSound(jump), !jump.resumes, let renderer, let audio else { return false }
         let status = renderer.progress
@@ -142,7 +147,7 @@ extension PlaybackEngine {
             && !hasBeenRead(audio, .sound, for: jump)
     }
 
-    /// Where on the line the picture goes on; nil while that is not known.
+    /// Returns the position on the timeline that the video has found; nil while unknown.
     private func picturePlace(for jump: Jump, isReady: Bool) -> MediaTime? {
         guard let status = video?.status, status.seekSerial == jump.serial else { return nil }
         if let landed = status.landed { return landed }
@@ -153,13 +158,13 @@ extension PlaybackEngine {
         guard let video, jump.movesPicture, current?.videoTrack != nil else { return true }
         let status = video.status
         guard status.seekSerial == jump.serial else { return false }
-        // One is enough: by the time the film starts, an output's lead later, the next are there.
+        // One frame suffices: the next ones arrive within the output's lead.
         return status.hasEnded || shared.isWaiting(.picture) || layer.count >= 1 || layer.shownTime != nil
     }
 }
 
 extension OutputWait {
-    /// Of tracks that have not found their place, before any output can say something.
+    /// The wait for tracks that have not reached the target, before any output can report one.
     fileprivate static var forPicture: OutputWait { OutputWait(.picture, of: "the picture") }
     fileprivate static var forSound: OutputWait { OutputWait(.sound, of: "sound") }
 }

@@ -1,9 +1,11 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What people do to the list, and how what is laid out follows.
+/// User edits of the list, and the adaptation of the schedule.
 extension PlaybackEngine {
-    /// - Parameter done: told once, when list and sound agree again.
+    /// Applies an edit.
+    ///
+    /// - Parameter done: Called once, when the schedule and the audio agree with the list.
     func apply(_ edit: QueueEdit, done: (@Sendable (QueueEditOutcome) -> Void)? = nil) {
         guard shared.update({ $0.apply(edit) }) else {
             done?(.unchanged)
@@ -13,13 +15,13 @@ extension PlaybackEngine {
         listHasChanged()
     }
 
-    /// These follow the item that plays.
+    /// Replaces the items after the current one.
     func setNext(_ items: [QueueItem]) {
         shared.update { $0.setFollowing(items) }
         listHasChanged()
     }
 
-    /// For this film and the next ones.
+    /// Sets the repetitions of this item and the following ones.
     func setLoop(_ loop: PlayerOptions.Loop) { apply(.loop(item: loop, list: list.loopList)) }
 
     private func listHasChanged() {
@@ -34,15 +36,15 @@ extension PlaybackEngine {
             return enter(.ended)
         }
         guard state.phase == .ended, wantsPlay else { return reconcile() }
-        // Something was added behind an end that had been reached.
+        // Items were added after the end had been reached.
         let next = list.entries.first.map { list.successor(of: $0) } ?? list.firstTurn()
         if let next { begin(with: next) }
         reconcile()
     }
 
-    /// Goes to an item, and to a position in it.
+    /// Seeks to a position of an item in the list.
     ///
-    /// - Parameter instant: when that position is to be perceived; nil as soon as it can be.
+    /// - Parameter instant: When the position is to be presented; nil: as soon as possible.
     func jump(to id: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant? = nil) {
         guard let turn = list.firstTurn(id) else { return }
         if let entry = current, entry.item.id == id, !entry.isCut, entry.film.summary.isSeekable {
@@ -50,12 +52,12 @@ extension PlaybackEngine {
                 ? seek(to: position, exact: true)
                 : begin(at: max(entry.start, position), aim: .exact, perceivedAt: instant)
         }
-        // Whoever wants just this one does not wait.
+        // An explicitly requested item is not delayed after failures.
         ahead.failures = [:]
         begin(with: turn, at: max(.zero, position), perceivedAt: instant)
     }
 
-    /// Goes to the item behind the one that plays, also where that is to be played again.
+    /// Skips to the next item, also if the current one is to be repeated.
     func skip() {
         if skipsBreak() { return }
         guard let turn = current.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
@@ -65,14 +67,14 @@ extension PlaybackEngine {
         state.items = list.items
     }
 
-    // MARK: Following the list
+    // MARK: Schedule
 
-    /// Brings what is laid out to what the list says.
+    /// Adapts the schedule to the list.
     func reconcile() {
         guard cut == nil else { return }
         let list = list
         if let awaited = list.awaited, !list.contains(awaited.item.id) {
-            // The item that was to begin is not wanted.
+            // The awaited item was removed.
             if let next = list.successor(of: awaited) { begin(with: next) } else { finish() }
         }
         guard isUnderWay, !list.entries.isEmpty else { return settleEdits(outcome) }
@@ -84,6 +86,7 @@ extension PlaybackEngine {
         }
     }
 
+    /// Reports the outcome of the pending edits.
     func settleEdits(_ result: QueueEditOutcome) {
         outcome = .seamless
         guard !settling.isEmpty else { return }

@@ -1,7 +1,8 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// When something that failed is tried again: after pauses that grow, and stay so short that what is back is there within a second.
+/// The time of the next attempt after a failure. Pauses grow but stay short, so that restored media is detected within
+/// a second.
 struct Retry {
     let notBefore: HostInstant
     let pause: Duration
@@ -15,14 +16,14 @@ struct Retry {
     }
 }
 
-/// Films of which nothing comes, and films that have vanished since they were played or laid out.
+/// Items without decodable media, and items that were lost after they played or were scheduled.
 extension PlaybackEngine {
-    /// What is left inside decoders is waited for so long before it is asked for.
+    /// How long buffered media in decoders is awaited before they are drained.
     private static let tailPatience: Duration = .seconds(2)
 
-    // MARK: Nothing comes
+    // MARK: No media
 
-    /// Whether the film has been read to its end from where it begins, and neither sound nor picture has come of it.
+    /// Returns true if the item was read to its end from its start and neither audio nor video was decoded.
     func hasNothingCome(for jump: Jump) -> Bool {
         let entries = list.entries
         guard let entry = entries.first, entries.count < 2 || entries[1].isLoop, jump.movesPicture,
@@ -30,7 +31,7 @@ extension PlaybackEngine {
         else { return false }
         var tracks = 0
         if let audio, let renderer, entry.audioTrack != nil {
-            // In this order: what is read meanwhile counts.
+            // The read state is queried first: media read meanwhile counts.
             guard hasBeenRead(audio, .sound, for: jump) else { return false }
             let status = renderer.progress
             guard !soundIsLost, !status.hasFailed, status.acceptedUntil == nil else { return false }
@@ -52,20 +53,21 @@ extension PlaybackEngine {
         return tracks > 0
     }
 
+    /// Returns true if a track was read to the end of the current entry since a seek.
     func hasBeenRead(_ pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker, for jump: Jump) -> Bool {
         let status = pipeline.status
         guard status.seekSerial == jump.serial, let entry = current else { return false }
         return status.hasEnded || shared.isWaiting(walker) || shared.hasEntered(entry.serial + 1, walker)
     }
 
-    /// Nothing came of the film: it cannot be played, or it has vanished since it was played last.
+    /// Skips an item without decodable media, or waits for its return if it has played before.
     func giveUpFilm() {
         guard let entry = current else { return }
         if hasBegun, list.mayComeBack, entry.turn.aside == nil { return waitForReturn() }
         pass(over: entry.turn, reasonForNothing(in: entry))
     }
 
-    /// Returns why neither sound nor pictures have come of an entry that was read to its end.
+    /// Returns the reason why neither audio nor video of an entry was decoded.
     private func reasonForNothing(in entry: PlaybackList.Entry) -> TalkieError {
         guard let failure = entry.losses.failures.first(where: { $0.kind != .subtitle }) else {
             return TalkieError(
@@ -75,16 +77,16 @@ extension PlaybackEngine {
             failure.error.playbackCode, "nothing of “\(entry.title)” can be played: \(failure.error.message)")
     }
 
-    // MARK: What is missing
+    // MARK: Losses
 
-    /// Reports what cannot be read or decoded of the entry that is perceived, once, when playback is there.
+    /// Reports read and decode errors of the current entry, once, when playback has reached them.
     func reportLosses() {
         noteUndecodableSound()
         guard jump == nil, state.phase == .playing || state.phase == .paused, let entry = current else { return }
         report(entry.failure(at: synchronizer.currentTime() - (entry.offset ?? .zero)), of: entry)
     }
 
-    /// Reports the same of an entry whose playing is over.
+    /// Reports the errors of an entry that has ended.
     func reportRest(of entry: PlaybackList.Entry) {
         noteUndecodableSound()
         report((shared.entry(entry.serial) ?? entry).failure(at: nil), of: entry)
@@ -94,7 +96,7 @@ extension PlaybackEngine {
         guard let failure else { return }
         shared.update { list in list.change(entry.serial) { $0.losses.isReported = true } }
         if entry.item.id == state.current?.id { state.mediaFailure = failure }
-        // A loop meets the same place at each pass.
+        // A loop encounters the same error in each pass.
         guard reported?.item != entry.item.id || reported?.failure != failure else { return }
         reported = (entry.item.id, failure)
         news(.incomplete(entry.item, failure))
@@ -111,9 +113,9 @@ extension PlaybackEngine {
         }
     }
 
-    // MARK: Waiting for films to come back
+    // MARK: Return of lost media
 
-    /// Nothing can be played of a list that is to go on for ever: it is tried again after a while.
+    /// Starts waiting for lost media of a list that repeats forever.
     func waitForReturn() {
         if returning == nil {
             let title = current?.title ?? state.title
@@ -130,11 +132,11 @@ extension PlaybackEngine {
         enter(.opening)
     }
 
-    /// Opens what was lost again, when its time has come.
+    /// Reopens lost media when the retry is due.
     func tryReturn() {
         guard isAway, let returning, parts.clock.now >= returning.notBefore else { return }
         isAway = false
-        // The pause is over.
+        // The pause has passed.
         ahead.failures = [:]
         shared.update { $0.forgive() }
         let list = list
@@ -143,16 +145,16 @@ extension PlaybackEngine {
         begin(with: next)
     }
 
-    /// A film plays: those that failed may be tried again.
+    /// Resets the retries because an item plays.
     func noteReturn() {
         returning = nil
         ahead.failures = [:]
         if let entry = current { shared.update { $0.noteGiven(entry.item.id) } }
     }
 
-    // MARK: Films that were laid out
+    // MARK: Scheduled items
 
-    /// A film that was laid out cannot be read any more: its sound and its picture are given up together.
+    /// Removes a scheduled entry that became unreadable, audio and video together.
     func dropLost() {
         guard cut == nil, let (index, error) = shared.lost else { return }
         let entry = list.entries[index]

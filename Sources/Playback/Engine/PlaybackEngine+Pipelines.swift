@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// The entries of the list, and the pipelines that walk along it.
+/// Creation of the entries and of the pipelines that read them.
 extension PlaybackEngine {
-    /// One playing of a film by the player's options; nil when it holds nothing that may be played.
+    /// Returns an entry for opened media according to the player's options; nil if it has no playable track.
     func entry(for turn: PlaybackList.Turn, _ media: PrefetchedMedia) -> PlaybackList.Entry? {
         let summary = media.film.summary
         var picture = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil
@@ -23,11 +23,11 @@ extension PlaybackEngine {
             let more = secondarySubtitles?.wish.value.choice.track(in: summary, languages: [], beside: sound)
             try media.reserve([picture, sound, words, more == words ? nil : more])
         } catch {
-            // It will be said when the track is wanted.
+            // Reported when the track is opened.
         }
-        // Where they cannot be had they are silent.
+        // Additional tracks that cannot be reserved are silent.
         for track in Set(addedSounds.map { $0.choice.track(in: summary) }) where track != sound {
-            // ignored: opening the track fails again when it is wanted, and is reported then.
+            // ignored: opening the track fails again when it is required, and is reported then.
             try? media.reserve([track])
         }
         var entry = PlaybackList.Entry(
@@ -36,13 +36,14 @@ extension PlaybackEngine {
             end: turn.aside == nil ? options.end?.moment(in: summary.duration) : list.room(for: turn))
         if let place = turn.from { entry.begin(from: place, until: turn.until) }
         if summary.sharesReader, sound != nil, let picture, !picture.isCoverArt {
-            // Nobody can look ahead: what is shown ends with the sound, unless the input says more.
+            // Shared readers cannot read ahead: the entry ends with its audio unless the input states the end of the
+            // video.
             entry.pictureEnd = picture.duration.map { .at((picture.start ?? .zero) + $0) } ?? .none
         }
         return entry
     }
 
-    /// Reports picture and subtitle tracks that the options name by number and that a film does not have.
+    /// Reports video and subtitle tracks selected by number that the media does not have.
     private func tellMissingTracks(in summary: MediaSummary) {
         let hasPicture = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
         guard options.playsVideo, hasPicture else { return }
@@ -55,6 +56,7 @@ extension PlaybackEngine {
         }
     }
 
+    /// Returns the audio track selected by the options; reports a missing one.
     func chosenAudioTrack(of film: any MediaSource) -> Track? {
         if let number = options.audioTrack {
             if let track = film.summary.track(.audio, number: number) { return track }
@@ -63,9 +65,9 @@ extension PlaybackEngine {
         return film.summary.track(.audio, languages: options.audioLanguages)
     }
 
-    /// Makes the pipelines that an entry needs and that are not there yet.
+    /// Creates the missing pipelines for an entry.
     ///
-    /// - Parameter before: the entry whose successor they begin with; nil begins with a jump.
+    /// - Parameter before: The entry with whose successor they start; nil: they start with a seek.
     func addPipelines(for entry: PlaybackList.Entry, behind before: PlaybackList.Entry?) {
         if let track = entry.videoTrack, video == nil { addPicture(of: entry, track, behind: before) }
         if let track = entry.audioTrack, audio == nil, let renderer {
@@ -133,7 +135,7 @@ extension PlaybackEngine {
             }
         }
         audio = pipeline
-        // From now on there is something to wait for. Twice changes nothing.
+        // Starts wait for this renderer from now on. Adding it twice has no effect.
         if let refusal = synchronizer.addRenderer(renderer), refusal.code == .exhausted {
             return giveUpSound(of: entry, MediaError(.exhausted, refusal.message))
         }
@@ -142,7 +144,7 @@ extension PlaybackEngine {
         if before != nil { pipeline.goOn() }
     }
 
-    /// There is no thread for the sound: the picture goes on.
+    /// Plays an entry without audio, because no thread is available.
     private func giveUpSound(of entry: PlaybackList.Entry, _ error: MediaError) {
         shared.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }
         (audio, exhaustion) = (nil, error)

@@ -1,10 +1,10 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A part of the film that is repeated. Where the film can be read from two places at once its end joins its beginning without a
-/// seam, as parts of the list (`PlaybackList.part`); elsewhere it is an exact jump back, each time the end is passed.
+/// A-B loops. If the media can be read at two positions simultaneously, the section repeats gaplessly, as parts of the
+/// list (`PlaybackList.part`). Otherwise it repeats by an exact seek each time its end is passed.
 extension PlaybackEngine {
-    /// Nil repeats nothing.
+    /// Sets the repeated section; nil: none.
     func setRepeatedSection(_ section: MediaTimeRange?) {
         repeated = section.map { (section: $0, from: meantMoment) }
         let joining = seamlessSection
@@ -12,16 +12,16 @@ extension PlaybackEngine {
         shared.update { $0.section = joining }
         guard isUnderWay, let entry = current else { return }
         choosePassThrough()
-        // A jump under way, or a list that is being changed, goes on as the section says.
+        // A seek in progress or a pending edit continues with the new section.
         if jump != nil || cut != nil { return isNew ? beginHere() : () }
         if let joining, filmMoment < joining.end, entry.sectionEnd.map({ joining.end < $0 }) ?? true {
-            // Where that is too late it goes back with a jump.
+            // If it is too late, the section repeats with a seek.
             _ = endCurrent(withSectionAt: joining.end)
         }
         reconcile()
     }
 
-    /// What is repeated, where the film that plays can do so without a seam.
+    /// The repeated section if the current item can repeat it gaplessly; otherwise nil.
     var seamlessSection: MediaTimeRange? {
         guard let section = repeated?.section, let entry = current, aside == nil, PlaybackList.joins(section, in: entry)
         else {
@@ -30,7 +30,8 @@ extension PlaybackEngine {
         return section
     }
 
-    /// Goes back to the section's start when play has come to its end, or the film's. Whoever winds past it is let go, as in mpv.
+    /// Seeks to the section's start when playback passes its end or that of the item. A user seek beyond the end stops
+    /// the repetition, as in mpv.
     func repeatSection() {
         guard let (section, before) = repeated, let entry = current, aside == nil else { return }
         guard jump == nil, state.phase == .playing, entry.sectionEnd == nil else {
@@ -43,13 +44,13 @@ extension PlaybackEngine {
             return
         }
         guard canSeek else { return repeated = nil }
-        // A section behind the film's end has no start to go to.
+        // The section is beyond the end of the item.
         guard state.duration.map({ section.start < $0 }) ?? true else { return }
         begin(at: section.start, exact: true)
         repeated?.from = section.start
     }
 
-    /// Where a section ends on the line that is repeated and has not been passed.
+    /// The end of the repeated section on the timeline; nil if it has been passed.
     var sectionEnd: MediaTime? {
         guard let (section, before) = repeated, before < section.end else { return nil }
         return section.end + state.lineOffset

@@ -1,14 +1,14 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Starts are the synchronizer's: it waits for material and outputs, starts when the last of them is ready, and holds film again
-/// when an output is lost before its first sound, or the machine was suspended. What follows is the player's own: what it does
-/// not wait for, and what it tells.
+/// Starts of playback. The synchronizer waits for media and outputs and starts once all are ready. It holds the
+/// timeline again if an output is lost before its first audio, or after a suspension. This extension decides what the
+/// player does not wait for, and reports.
 extension PlaybackEngine {
-    /// Sound that does not come within this time is joined later rather than waited for.
+    /// Audio that takes longer does not delay a start and joins later.
     private static let patience: Duration = .seconds(8)
 
-    /// Asks for the start of a jump that has found its place; nothing happens when that was done.
+    /// Commands the start of a seek that has reached its target, once.
     func commandStart(of jump: inout Jump) {
         guard !jump.isCommanded else { return }
         jump.isCommanded = true
@@ -22,11 +22,11 @@ extension PlaybackEngine {
         }
     }
 
-    /// Whether the film has been started; otherwise says whom it waits for, unless the player goes without them.
+    /// Returns true if playback has started; otherwise reports the wait, unless the player starts without it.
     func hasStarted(_ jump: inout Jump, isPictureReady: Bool) -> Bool {
         guard let start = synchronizer.pendingStart else { return true }
         if let instant = start.notBefore, instant > jump.began {
-            // Outputs begin anew, and are given as long as at first.
+            // Outputs restart and receive the initial timeout again.
             jump.began = instant
             self.jump = jump
         }
@@ -43,19 +43,19 @@ extension PlaybackEngine {
         return true
     }
 
-    /// Whether a start does not wait for sound: there is none, it is to be joined later, or it has been waited for long enough.
+    /// Returns true if a start does not wait for audio: there is none, it joins later, or the timeout has passed.
     func goesWithoutSound(_ jump: Jump) -> Bool {
         if !expectsSound || options.startPolicy == .picture { return true }
-        // A film that goes on has nothing to collect while it is not known what follows.
+        // Resumed playback has nothing to collect while its successor is unknown.
         if jump.resumes, shared.isWaiting(.sound) { return true }
-        // Sound that its source has not delivered is not late: the film waits for it as it does in its middle.
+        // Audio that its source has not delivered is not late: playback waits for it as during a hold.
         return parts.clock.now - jump.began >= Self.patience && !isSoundAwaited
     }
 
-    /// The film has sound that can be played.
+    /// Whether the item has playable audio.
     var expectsSound: Bool { renderer != nil && audio != nil && !soundIsLost && current?.audioTrack != nil }
 
-    /// The film passes from the jump's target on, or will in a moment.
+    /// Ends a seek: the timeline runs from its target, or will within the lead.
     func noteStart(of jump: Jump) {
         self.jump = nil
         progress.arm(false)
@@ -66,14 +66,14 @@ extension PlaybackEngine {
         announce(isJoined: false)
     }
 
-    /// A film that stands goes on, as soon as everybody can.
+    /// Resumes paused playback once all renderers are ready.
     func resume() {
         if buffering.isHolding { return hold() }
         synchronizer.setRate(Float(speed))
         if let start = synchronizer.pendingStart { wait(for: start) } else { enter(.playing) }
     }
 
-    /// The synchronizer has stopped film by itself, and will start it when it can.
+    /// Detects that the synchronizer has stopped the timeline and will restart it.
     func noteHold() {
         guard state.phase == .playing, jump == nil, synchronizer.effectiveRate == 0,
             let start = synchronizer.pendingStart
@@ -90,7 +90,7 @@ extension PlaybackEngine {
         enter(.buffering)
     }
 
-    /// “waiting for Kitchen's clock, about 1.2 s”
+    /// Reports the reason of a wait: “waiting for Kitchen's clock, about 1.2 s”.
     func give(reason wait: OutputWait?) {
         if let wait, wait.cause == .picture || wait.cause == .sound, let jump, tellIfSlow(jump) { return }
         let reason = wait?.description
@@ -101,7 +101,7 @@ extension PlaybackEngine {
     }
 }
 
-/// Wakes the player when the timeline changes: the synchronizer starts, stops and renews it by itself.
+/// Wakes the player when the synchronizer starts, stops or restarts the timeline. Any thread.
 final class TimelineWatch: RenderSynchronizer.Follower {
     private let signal: Signal
 

@@ -1,23 +1,25 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Subtitles follow the film's way: through the list, through jumps. The film waits for none of them.
+/// Subtitles follow the audio and video through the list and through seeks. Playback never waits for them.
 extension PlaybackEngine {
-    // MARK: What people ask for
+    // MARK: User commands
 
-    /// The next (1) or the one before (-1); between the last and the first there are none.
+    /// Selects the next (1) or the preceding (-1) track; between the last and the first there is the choice of none.
     func cycleSubtitles(by step: Int) {
         guard let subtitles, let current else { return news(.message("No subtitles are shown without a picture.")) }
         let all = current.film.summary.tracks.filter { $0.kind == .subtitle }
         guard !all.isEmpty else { return news(.message("This film has no subtitles.")) }
         let present = subtitles.wish.value.track(of: current).flatMap { all.firstIndex(of: $0) } ?? -1
-        // One place more than there are tracks: none.
+        // One more position than tracks: none.
         let places = all.count + 1
         let index = ((present + 1 + step) % places + places) % places - 1
         choose(index < 0 ? nil : all[index], of: current)
     }
 
-    /// - Parameter number: 1 is the first; nil shows none.
+    /// Selects a track.
+    ///
+    /// - Parameter number: 1 for the first; nil: none.
     func selectSubtitles(_ number: Int?) {
         guard subtitles != nil else { return news(.message("No subtitles are shown without a picture.")) }
         guard let current else { return choose(number.map { .number($0) } ?? .none) }
@@ -30,7 +32,7 @@ extension PlaybackEngine {
 
     private func choose(_ track: Track?, of entry: PlaybackList.Entry) {
         let count = entry.film.summary.tracks.count { $0.kind == .subtitle }
-        // The films that follow show the like of it: its language, where that says which one it is.
+        // Following items use the same language if it identifies the track, otherwise its number.
         if let language = track?.language, entry.film.summary.subtitleTrack(languages: [language]) == track {
             subtitles?.wish.change { wish in
                 wish.languages.removeAll { LanguageCode($0) == LanguageCode(language) }
@@ -46,7 +48,9 @@ extension PlaybackEngine {
 
     private func choose(_ choice: SubtitleChoice) { choose(choice, for: subtitles) }
 
-    /// - Parameter subtitles: those below or those at the top.
+    /// Applies a choice.
+    ///
+    /// - Parameter subtitles: The primary or the secondary subtitles.
     private func choose(_ choice: SubtitleChoice, for subtitles: ShownSubtitles?) {
         subtitles?.wish.change { $0.choice = choice }
         guard let subtitles, let entry = current, isUnderWay else { return }
@@ -58,9 +62,9 @@ extension PlaybackEngine {
         }
     }
 
-    /// Those at the top.
+    /// Selects secondary subtitles.
     ///
-    /// - Parameter number: 1 is the first; nil shows none.
+    /// - Parameter number: 1 for the first; nil: none.
     func selectSecondarySubtitles(_ number: Int?) {
         guard let secondarySubtitles else { return news(.message("No subtitles are shown without a picture.")) }
         guard let number else {
@@ -75,7 +79,7 @@ extension PlaybackEngine {
         news(.message("Secondary subtitles " + track.description(among: count)))
     }
 
-    /// The next (1) or the one before (-1); between the last and the first there are none.
+    /// Selects the next (1) or the preceding (-1) track; between the last and the first there is the choice of none.
     func cycleSecondarySubtitles(by step: Int) {
         let count = current?.film.summary.tracks.count { $0.kind == .subtitle } ?? 0
         guard count > 0, let current, let secondarySubtitles else {
@@ -88,7 +92,7 @@ extension PlaybackEngine {
 
     func setSecondarySubtitlesShown(_ isShown: Bool) { secondarySubtitles?.renderer.isHidden = !isShown }
 
-    /// Positive: later than the film says.
+    /// Sets the delay; positive is later.
     func setSubtitleDelay(_ delay: Duration) {
         for subtitles in allSubtitles { subtitles.renderer.delay = delay }
         state.subtitleDelay = delay
@@ -99,9 +103,10 @@ extension PlaybackEngine {
         state.showsSubtitles = isShown
     }
 
-    // MARK: Along the list
+    // MARK: Playlist
 
-    /// Makes the pipeline where one of the entries has subtitles to show; it begins where it is sent, or with what follows an entry.
+    /// Creates the pipelines if one of the entries has a selected track. They start at a seek target, or with the
+    /// successor of an entry.
     func addPipelineToSubtitles(behind entry: PlaybackList.Entry, of entries: [PlaybackList.Entry]) {
         for subtitles in allSubtitles { addPipeline(to: subtitles, behind: entry, of: entries) }
     }
@@ -135,7 +140,7 @@ extension PlaybackEngine {
         for subtitles in allSubtitles where shared.isWaiting(subtitles.walker) { subtitles.pipeline?.wake() }
     }
 
-    /// What they have read of an entry that is not wanted any more is read anew from where the film is.
+    /// Lets tracks that have read an obsolete entry seek to the current position.
     func rereadSubtitles(thatEntered serial: Int) {
         for subtitles in allSubtitles where shared.hasEntered(serial, subtitles.walker) {
             let target = jump?.target ?? synchronizer.currentTime()
@@ -152,7 +157,7 @@ extension PlaybackEngine {
         }
     }
 
-    /// What could not be drawn or decoded is told once.
+    /// Reports subtitles that could not be drawn or decoded, once.
     func tellSubtitleTrouble() {
         for subtitles in allSubtitles { tellTrouble(of: subtitles) }
     }

@@ -2,7 +2,7 @@ internal import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// What people do while it plays.
+/// User commands during playback.
 extension PlaybackEngine {
     func cycleAudioTrack() {
         guard let current, let track = current.audioTrack else { return }
@@ -13,7 +13,9 @@ extension PlaybackEngine {
         choose(all[(index + 1) % all.count], of: current)
     }
 
-    /// - Parameter number: 1 is the first.
+    /// Selects an audio track.
+    ///
+    /// - Parameter number: 1 for the first.
     func selectAudioTrack(_ number: Int) {
         guard let current, let track = current.audioTrack, track.number != number else { return }
         guard let wanted = current.film.summary.track(.audio, number: number) else {
@@ -35,7 +37,7 @@ extension PlaybackEngine {
         begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
     }
 
-    /// The films that follow play the like of this track: its language, where that says which one it is, and else its number.
+    /// Makes following items prefer the track's language if it identifies the track, otherwise its number.
     private func prefer(_ track: Track, of film: MediaSummary) {
         if let language = track.language, film.track(.audio, languages: [language]) == track {
             options.audioTrack = nil
@@ -48,6 +50,7 @@ extension PlaybackEngine {
 
     // MARK: Transport
 
+    /// Starts, resumes or repeats playback.
     package func play() {
         wantsPlay = true
         switch state.phase {
@@ -58,19 +61,20 @@ extension PlaybackEngine {
         }
     }
 
-    /// Stops a device buffer from now, so that the sound already handed over ends where the picture stops.
+    /// Pauses after the output's stop lead, so that delivered audio ends together with the video.
     package func pause() {
         wantsPlay = false
         if state.phase == .playing {
             synchronizer.setRate(0)
             enter(.paused)
         } else if jump?.isCommanded == true {
-            // Takes back a start that waits, or that was announced a moment ago.
+            // Withdraws a start that is pending or was just announced.
             jump?.isCommanded = false
             synchronizer.setRate(0)
         }
     }
 
+    /// Sets the speed in media seconds per second, clamped to `PlayerOptions.speedRange`.
     func setSpeed(_ speed: Double) {
         let range = PlayerOptions.speedRange
         let held = min(range.upperBound, max(range.lowerBound, speed))
@@ -83,12 +87,12 @@ extension PlaybackEngine {
         guard current != nil else { return }
         switch state.phase {
         case .playing:
-            // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
+            // Playback continues at the old speed until the renderer has audio at the new one.
             synchronizer.setRate(Float(held))
         case .paused: setSpeedOfSounds(held)
         case .buffering where jump?.collects == true:
             setSpeedOfSounds(held)
-            // A second lasts longer, or less long, than before.
+            // The same reserve in host time requires another amount of media.
             setReserve(from: jump?.target)
         case .buffering:
             setSpeedOfSounds(held)
@@ -99,10 +103,10 @@ extension PlaybackEngine {
 
     private func setSpeedOfSounds(_ speed: Double) { for renderer in soundRenderers { renderer.setSpeed(speed) } }
 
-    // MARK: Loudness
+    // MARK: Volume
 
-    /// Notes the master volume that the group of outputs has already; an output without a group is set to it, and so are added sounds
-    /// without a volume of their own.
+    /// Stores the master volume, which a group of outputs already has. Sets it on an output without a group, and on
+    /// additional tracks without their own volume.
     func setVolume(_ volume: Double) {
         state.volume = min(VolumeCurve.most, max(0, volume))
         isVolumeChosen = true
@@ -117,7 +121,7 @@ extension PlaybackEngine {
         applyGain()
     }
 
-    /// Until a volume is set, every output keeps the one its owner left.
+    /// Applies the volumes. Until one is set, every output keeps its owner's.
     func applyGain() {
         let volume = isVolumeChosen ? state.volume : nil
         if let renderer { apply(volume, to: renderer, parts.audioOutput) }
@@ -125,7 +129,7 @@ extension PlaybackEngine {
     }
 
     private func apply(_ volume: Double?, to renderer: AudioRenderer, _ output: (any AudioOutput)?) {
-        // A group holds a volume for each of its outputs.
+        // A group stores the volume of each output.
         let volume = output is OutputGroup ? nil : volume
         renderer.setGain(state.isMuted ? 0 : volume.map { VolumeCurve.gain(volume: $0) })
     }
@@ -142,6 +146,7 @@ extension PlaybackEngine {
 
     func applyTreatment() { for renderer in soundRenderers { renderer.treatment = options.treatment } }
 
+    /// Sets the delay of audio, clamped to ±10 s.
     func setAudioDelay(_ delay: Duration) {
         let limit = Duration.seconds(10)
         state.audioDelay = min(limit, max(.zero - limit, delay))

@@ -1,8 +1,9 @@
 package import MediaCore
 internal import SyncRendering
 
-/// Winding: to a place, by a distance, by a picture.
+/// Seeks: to a position, by a distance, by frames.
 extension PlaybackEngine {
+    /// Seeks to a media time; exactly, or to the sync frame before it.
     package func seek(to time: MediaTime, exact: Bool) {
         guard canSeek else { return }
         var target = max(.zero, time)
@@ -12,7 +13,7 @@ extension PlaybackEngine {
         news(.seeking(target))
     }
 
-    /// Goes by a distance from the place that is meant: where the film is, or where a jump under way leads.
+    /// Seeks by a distance from the current position, or from the target of a seek in progress.
     func seek(by distance: MediaTime, exact: Bool) {
         guard canSeek, let current else { return }
         let end = [current.cutEnd ?? current.end, state.duration].compactMap { $0 }.min()
@@ -21,12 +22,12 @@ extension PlaybackEngine {
             return seek(to: target, exact: true)
         }
         if distance > .zero, let end, target >= end { return passEnd(end) }
-        // Where all tracks have one reader, they are to ask for one place.
+        // Tracks with a shared reader must seek to the same position.
         let findsSync = !exact && !current.film.summary.sharesReader && !(current.videoTrack?.isCoverArt ?? true)
         if !findsSync {
             begin(at: target, aim: .exact)
         } else if distance > .zero {
-            // What lies behind the end is never seen.
+            // A sync frame beyond the end is never shown.
             let room = end.map { $0 - target - Self.instant } ?? distance
             begin(at: target, aim: .syncAfter(within: min(distance, room)))
         } else {
@@ -35,14 +36,14 @@ extension PlaybackEngine {
         news(.seeking(target))
     }
 
-    /// From the place that is meant: where the film is, or where a jump under way leads.
+    /// Seeks by chapters from the current position, or from the target of a seek in progress.
     func seek(byChapters count: Int) {
         guard count != 0, let current, canSeek else { return }
         let chapters = state.chapters
         guard !chapters.isEmpty else { return news(.message("This film has no chapters.")) }
         let moment = meantMoment
         var index = chapters.index(at: moment) ?? -1
-        // mpv's threshold (`--chapter-seek-threshold`, five seconds): whoever goes back in the middle of a chapter wants to see it again.
+        // mpv's threshold (`--chapter-seek-threshold`, five seconds): a backward seek within a chapter repeats it.
         let isInside = index >= 0 && (moment - chapters[index].start).duration > .seconds(5)
         index += count < 0 && isInside ? count + 1 : count
         let end = [current.cutEnd ?? current.end, state.duration].compactMap { $0 }.min()
@@ -56,23 +57,24 @@ extension PlaybackEngine {
         news(.seeking(target))
     }
 
-    /// Shorter than any picture lasts.
+    /// Shorter than the duration of any frame.
     private static let instant = MediaTime(value: 1, timescale: 1000)
 
+    /// Whether the current item is seekable; reports if it is not.
     var canSeek: Bool {
         guard let film = current?.film, state.phase != .failed else { return false }
-        // An interstitial is left, or stays; the film behind it was wound before.
+        // A seek ends the interstitial or is refused; its item was seekable.
         if aside != nil { return true }
         if !film.summary.isSeekable { news(.message("This film cannot be wound.")) }
         return film.summary.isSeekable
     }
 
-    /// Whoever winds past the end wants what follows.
+    /// Ends the item after a seek beyond its end; the next one follows.
     private func passEnd(_ end: MediaTime) {
         let list = list
         let somethingFollows = list.entries.first.flatMap { list.successor(of: $0) } != nil
         guard wantsPlay || somethingFollows else {
-            // Nobody who looks at a picture wants it taken away.
+            // At the end of the list while paused, the last frame remains visible.
             return seek(to: max(.zero, end - MediaTime(value: 1, timescale: 10)), exact: true)
         }
         abandonHold()
@@ -81,12 +83,12 @@ extension PlaybackEngine {
         reachEnd()
     }
 
-    // MARK: Steps
+    // MARK: Frame steps
 
     func stepForward() { step(by: 1) }
     func stepBackward() { step(by: -1) }
 
-    /// Steps that are asked for faster than pictures come are made up for.
+    /// Steps requested faster than frames arrive are accumulated.
     private func step(by count: Int) {
         pause()
         guard current?.videoTrack != nil else { return }
@@ -100,7 +102,7 @@ extension PlaybackEngine {
         if stepsLeft < 0 {
             guard let shown = layer.shownTime else { return }
             stepsLeft += 1
-            // Any moment inside the picture before.
+            // Any time within the preceding frame.
             let target = max(.zero, shown - state.lineOffset - Self.instant)
             return aside == nil ? seek(to: target, exact: true) : begin(at: target, exact: true)
         }
@@ -108,7 +110,7 @@ extension PlaybackEngine {
             if layer.isDrained { stepsLeft = 0 }
             return
         }
-        // The one before is to be seen first.
+        // The preceding frame must be shown first.
         guard !layer.awaitsFirst, next > synchronizer.currentTime() else { return }
         stepsLeft -= 1
         synchronizer.setRate(0, time: next)

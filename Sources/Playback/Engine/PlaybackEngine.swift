@@ -2,11 +2,10 @@ internal import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// The player's state machine: plays a list, of which one film is the simplest case. Confined to the player's thread: made there,
-/// used there, ended there.
+/// The state machine of the player. Confined to the player's thread, including `init` and deinitialization.
 ///
-/// `shared` lays the list out; the pipelines walk along it (`AudioStage`, `VideoStage`); the prefetcher goes ahead of them. What people
-/// see changes when the playhead passes a joint.
+/// `shared` holds the schedule; the pipelines read along it (`AudioStage`, `VideoStage`), and the prefetcher prepares
+/// it. The displayed state changes when the playhead passes a gapless boundary.
 package final class PlaybackEngine {
     let parts: Player.Parts
     var options: PlayerOptions
@@ -15,18 +14,18 @@ package final class PlaybackEngine {
     let events: EventLog
     let mailbox: PlayerMailbox
     let news: @Sendable (PlayerNews) -> Void
-    /// Gives a pipeline its thread; tests turn it by hand instead.
+    /// Starts the thread of a pipeline; tests drive it instead.
     let startPipeline: (TrackPipeline, String) -> Void
     private let board: PlayerBoard
     let progress: ProgressGate
     let renderer: AudioRenderer?
-    /// Further sound tracks that play beside the first.
+    /// Additional audio tracks beside the main one.
     var addedSounds: [AddedSound] = []
-    /// Nil where no pictures are shown, or nobody draws.
+    /// The primary subtitles; nil if video is not played or there is no drawing.
     let subtitles: ShownSubtitles?
-    /// Those at the top.
+    /// The secondary subtitles, at the top.
     let secondarySubtitles: ShownSubtitles?
-    /// Those below and those at the top, as far as there are any.
+    /// The primary and the secondary subtitles, if any.
     let allSubtitles: [ShownSubtitles]
 
     let shared: SharedPlaybackList
@@ -34,43 +33,47 @@ package final class PlaybackEngine {
     var audio: TrackPipeline?
     var video: TrackPipeline?
     var jump: Jump?
+    /// The number of the last seek.
     var serial = 0
+    /// Whether the user wants playback, also while it is not possible yet.
     var wantsPlay = true
-    /// Where the awaited item begins when it is open; nil is its start.
+    /// The media time at which the awaited item starts; nil: its start.
     var arrivalPosition: MediaTime?
-    /// When it is to be perceived there; nil is as soon as it can be.
+    /// When that position is to be presented; nil: as soon as possible.
     var arrivalInstant: HostInstant?
     var ahead = Ahead()
     var cut: ListCut?
+    /// The number of the last cut.
     var cuts = 0
-    /// Who is told when list and sound agree again, and what.
+    /// The completion handlers of pending edits, and their outcome.
     var settling: [@Sendable (QueueEditOutcome) -> Void] = []
     var outcome = QueueEditOutcome.seamless
-    /// The entry of which the news have told that it is perceived.
+    /// The entry that was reported as current.
     var announced: Int?
-    /// The item in whose middle something else was perceived last.
+    /// The item that was last interrupted by an interstitial.
     var interrupted: QueueItem.ID?
     package var state = PlayerState() { didSet { board.post(state) } }
     private var isRunning = true
-    /// The sound was given up for this film; the picture goes on.
+    /// Whether audio is lost for this item; video continues.
     var soundIsLost = false
-    /// The system gave no thread for a track of the film that was opened last.
+    /// The error of a track of the last opened item for which no thread was available.
     var exhaustion: MediaError?
-    /// The film has played since it was opened.
+    /// Whether the item has played since it was opened.
     var hasBegun = false
-    /// What was reported last of an item that cannot be played whole.
+    /// The last reported failure of an incomplete item.
     var reported: (item: QueueItem.ID, failure: MediaFailure)?
-    /// Attempts to open films that have vanished, until one plays; the next is waited for.
+    /// The next attempt to reopen lost media; nil once an item plays. `isAway`: the attempt is pending. `absent`: the
+    /// lost position.
     var returning: Retry?
     var isAway = false
     var absent: PlaybackList.Turn?
-    /// Pictures to go on (or back, below zero) while the film is paused.
+    /// The number of pending frame steps while paused; negative for backward.
     var stepsLeft = 0
-    /// A part that is played again and again, and the film moment at the last look.
+    /// The repeated section, and the media time at the last check.
     var repeated: (section: MediaTimeRange, from: MediaTime)?
     var isVolumeChosen: Bool
     var buffering = BufferingPolicy()
-    /// Host time until a track may run dry, as of the last iteration.
+    /// Host time until a track may underrun, as of the last iteration.
     var untilDry: Duration?
     private let watch: TimelineWatch
 
@@ -94,7 +97,7 @@ package final class PlaybackEngine {
         shared.update { ($0.loopItem, $0.loopList) = (options.loopFile, options.loopPlaylist) }
         prefetcher = Prefetcher(parts, run: runErrand)
         progress = ProgressGate(signal: mailbox.signal)
-        // Before anything is heard: a change would be a jump of the sound.
+        // Applied before playback: a later change would be a discontinuity of the audio.
         parts.calibration?.apply()
         if options.playsAudio, let output = parts.audioOutput {
             let renderer = AudioRenderer(codecs: parts.codecs, events: events)
@@ -129,18 +132,19 @@ package final class PlaybackEngine {
         applyTreatment()
     }
 
-    /// The list as it is now.
+    /// A copy of the current list.
     var list: PlaybackList { shared.list }
-    /// The entry that is perceived.
+    /// The current entry.
     var current: PlaybackList.Entry? { shared.current }
     var speed: Double { state.speed }
-    /// A place that nobody knows without the film's duration is its start.
+    /// The start position; zero if it depends on an unknown duration.
     var resolvedStart: MediaTime { options.start?.moment(in: state.duration) ?? .zero }
-    /// Something is on the line.
+    /// Whether the timeline has media.
     var isUnderWay: Bool { [.playing, .paused, .buffering].contains(state.phase) }
 
-    // MARK: The thread
+    // MARK: Thread
 
+    /// The loop of the player's thread.
     func run() {
         while turn() {
             mailbox.signal.wait(until: .now.advanced(by: restingTime))
@@ -148,7 +152,7 @@ package final class PlaybackEngine {
         }
     }
 
-    /// Carries out what was asked and looks at what moved; false when the player is shut down.
+    /// Runs one iteration: executes commands and handles changes. Returns false when the player is shut down.
     func turn() -> Bool {
         synchronizer.attend()
         for command in mailbox.takeAll() { command(self) }
@@ -166,26 +170,28 @@ package final class PlaybackEngine {
         return true
     }
 
-    /// How long nothing will happen unless somebody wakes us.
+    /// How long no work is due without a signal.
     private var restingTime: Duration {
-        // Whether the screen has taken the picture of one step is seen before the next.
+        // Polled, because the screen takes the frame of a step without a signal.
         if stepsLeft != 0 { return .milliseconds(10) }
         if jump != nil { return .milliseconds(50) }
         if isAway, let returning { return max(.milliseconds(1), returning.notBefore - parts.clock.now) }
         if let next = ahead.nextAttempt, list.awaited != nil { return max(.milliseconds(1), next - parts.clock.now) }
         guard state.phase == .playing else { return .seconds(3600) }
         let now = synchronizer.currentTime()
-        // Read to its end, a film says where that is before it has been played out.
+        // The end of media that was read completely is known before it has played.
         let end = filmEnd ?? current?.joint.flatMap { $0 > now ? $0 : nil }
         let next = sectionEnd.map { limit in end.map { min($0, limit) } ?? limit } ?? end
         let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
-        // Whoever waits at the end of a film is looked after in time.
+        // A waiting track is polled, so that its item ends in time.
         let longest: Duration =
             shared.isWaiting(.sound) || shared.isWaiting(.picture) || isUnseen ? .milliseconds(50) : .milliseconds(250)
         return min(min(longest, max(.milliseconds(2), remaining)), lookAfterSupply)
     }
 
-    /// - Parameter fail: what a refusal of this sound leads to, on the player's thread.
+    /// Handles an event of a renderer. Called on its feeder thread.
+    ///
+    /// - Parameter fail: Called on the player's thread with a failure.
     static func hear(
         _ news: AudioRenderer.News, mailbox: PlayerMailbox, progress: ProgressGate,
         fail: @escaping @Sendable (PlaybackEngine, TalkieError) -> Void
@@ -200,9 +206,10 @@ package final class PlaybackEngine {
         }
     }
 
+    /// Stops all tracks and threads; blocks until they have ended.
     func shutDown() {
         isRunning = false
-        // Edits among them are answered when this turn ends.
+        // Edits among them are answered at the end of this iteration.
         for command in mailbox.close() { command(self) }
         for entry in list.entries { entry.media.cancel() }
         closeFilm()
@@ -217,9 +224,9 @@ package final class PlaybackEngine {
         }
     }
 
-    // MARK: Moving on
+    // MARK: Progress
 
-    /// Looks at what has changed and does what follows from it.
+    /// Handles all changes since the last iteration.
     private func advance() {
         tryReturn()
         continueArrival()
@@ -240,10 +247,10 @@ package final class PlaybackEngine {
         if state.phase == .playing, hasReachedEnd { reachEnd() }
     }
 
-    /// Pictures that no screen takes are dropped so long after their time: an application may take them itself.
+    /// How long after its time a frame is dropped if no screen takes it; an application may take frames itself.
     private static let unseenDelay = MediaTime(value: 1, timescale: 4)
 
-    /// Without a screen the film goes on all the same, and ends.
+    /// Drops frames if there is no screen, so that playback continues and ends.
     private func passPicturesUnseen() {
         guard isUnseen else { return }
         let time = synchronizer.currentTime() - Self.unseenDelay
@@ -252,8 +259,8 @@ package final class PlaybackEngine {
 
     private var isUnseen: Bool { video != nil && state.phase == .playing && !layer.hasPresenter }
 
-    /// Where the film ends on the line, as far as known now: where the next begins, or the later of both tracks' ends, or the
-    /// end asked for.
+    /// The end of the current entry on the timeline, as currently known. It is the start of the next entry, the later
+    /// end of both tracks, or the requested end.
     private var filmEnd: MediaTime? {
         let entries = list.entries
         if entries.count > 1, let begin = entries[1].begin { return begin }
@@ -262,13 +269,13 @@ package final class PlaybackEngine {
         return Self.earlier(Self.earlier(ownEnd, asked), cut)
     }
 
-    /// Without an array, which would be memory from the heap in every turn.
+    /// Avoids an array and therefore an allocation in every iteration.
     private static func earlier(_ left: MediaTime?, _ right: MediaTime?) -> MediaTime? {
         guard let left, let right else { return left ?? right }
         return min(left, right)
     }
 
-    /// Where both tracks have ended, sound that is delayed against the timeline included.
+    /// The position at which both tracks have ended, including a delay of the audio.
     private var ownEnd: MediaTime? {
         guard let entry = current else { return nil }
         var end: MediaTime?
@@ -286,7 +293,7 @@ package final class PlaybackEngine {
 
     var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime() >= $0 } ?? false }
 
-    /// The film is over, and nothing has taken its place without a seam: what follows begins as soon as it can.
+    /// Ends the current entry if nothing follows gaplessly; the successor starts as soon as possible.
     func reachEnd() {
         if let entry = current { reportRest(of: entry) }
         let list = list
@@ -299,7 +306,7 @@ package final class PlaybackEngine {
             synchronizer.setRate(0, atHostTime: parts.clock.now)
             return list.mayComeBack ? waitForReturn() : enter(.ended)
         }
-        // Nothing joined in time.
+        // Nothing followed gaplessly in time.
         if turn.aside != nil || entry.turn.aside != nil { return begin(with: turn) }
         if let place = turn.from { return begin(at: place, exact: true) }
         if turn.item == entry.item, turn.itemPass > 0 {
@@ -317,26 +324,28 @@ package final class PlaybackEngine {
         begin(with: turn)
     }
 
+    /// Changes the phase and reports it.
     func enter(_ phase: PlayerState.Phase) {
         guard state.phase != phase else { return }
         tellPhase(phase)
     }
 
-    /// Also where it is the same once more.
+    /// Reports a phase even if it is unchanged.
     func tellPhase(_ phase: PlayerState.Phase) {
         state.phase = phase
         if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
         news(.phase(phase))
     }
 
+    /// Ends playback with a failure.
     func fail(_ failure: TalkieError) {
         closeFilm()
         state.failure = failure
         enter(.failed)
     }
 
-    /// Sound cannot be had: a named output that fails before the film has begun is the user's will, anything else is a
-    /// pity that the picture outlives.
+    /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
+    /// playback. Otherwise the video continues without audio.
     func soundFailed(_ failure: TalkieError) {
         guard !soundIsLost else { return }
         soundIsLost = true

@@ -2,18 +2,19 @@ internal import MediaCore
 public import SyncRendering
 
 extension Player {
-    /// Plays a further sound track of each film, to an output of its own, beside the first: each room in its language.
+    /// Plays an additional audio track of each item on a separate output, such as another language in another room.
     ///
-    /// In mid-film it joins in sync, and the film goes on as it is. It follows jumps, lists, speed, delay and mute as the first sound does,
-    /// which says where a film's sound ends: what is longer is cut there. A film without the track plays the one it plays for somebody
-    /// who has no wish. A start waits for this output, too, for eight seconds at most; when the output is lost the film goes on
-    /// without it, which the news say. Where the list changes behind what this output holds already, its sound is interrupted there.
+    /// During playback it joins in sync without an interruption. It follows seeks, the list, speed, delay and mute like
+    /// the main track. The main track determines the end of an item's audio; longer audio is cut there. An item without
+    /// the selected track plays its default one. A start also waits for this output, for at most eight seconds. If the
+    /// output is lost, playback continues without it, which is reported as an event. An edit of the list after audio
+    /// was delivered interrupts this track.
     ///
     /// - Parameters:
-    ///   - choice: which track of each film.
-    ///   - output: a card, a speaker, or several in an `OutputGroup`; none of them plays for this player otherwise, or the news
-    ///     tell a refusal and nothing changes.
-    /// - Returns: what `removeSound` and `setVolume(_:of:)` know it by.
+    ///   - choice: The selection of the track.
+    ///   - output: A card, a speaker, or several in an `OutputGroup`. None may be in use by this player; otherwise a
+    ///     refusal is reported as an event and nothing changes.
+    /// - Returns: The identifier for `removeSound` and `setVolume(_:of:)`.
     @discardableResult
     public func addSound(track choice: SoundTrackChoice, to output: any AudioOutput) -> SoundID {
         let id = SoundID(
@@ -28,10 +29,11 @@ extension Player {
         return id
     }
 
-    /// Ends a further sound, and gives its output back in the background.
+    /// Stops an additional track; its output is closed in the background. Any thread.
     public func removeSound(_ id: SoundID) { mailbox.post { $0.removeSound(id.number) } }
 
-    /// Loudness of a further sound, 0…100 on the perceptual curve. Until it is set it is as loud as the player.
+    /// Sets the volume of an additional track, 0…130 (`VolumeCurve`). Until then it has the player's volume. Any
+    /// thread.
     public func setVolume(_ volume: Double, of id: SoundID) {
         mailbox.post { $0.setVolume(volume, ofSound: id.number) }
     }

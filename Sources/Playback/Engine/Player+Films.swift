@@ -4,12 +4,12 @@ internal import MediaFiles
 package import SyncRendering
 
 extension Player.Parts {
-    /// The real parts: files and networks through libavformat, decoding through libavcodec. Who draws subtitles is the screen's
-    /// matter: `subtitles.makeDrawing` makes nobody so far.
+    /// Returns the default components: media through libavformat, decoding through libavcodec. Subtitles are drawn by
+    /// the screen: `subtitles.makeDrawing` returns nil initially.
     package static func film(
         audioOutput: (any AudioOutput)?, options: PlayerOptions = PlayerOptions()
     ) -> Player.Parts {
-        // Without a picture there is nothing to read them on.
+        // Subtitles require video.
         let search = options.playsVideo ? options.subtitleSearch : .no
         let named = options.playsVideo ? options.subtitleFiles : []
         let (deinterlacing, toneMapping) = (DeinterlacingSwitch(), ToneMappingSwitch())

@@ -3,27 +3,27 @@ internal import Profiles
 public import SyncRendering
 
 extension Player {
-    /// Where the player stands: the present state at once, then each change, and four times a second while it plays.
+    /// The current state, then each change, and four states per second during playback.
     ///
-    /// Whoever reads slowly misses states, never the last one. Any number of readers; the sequence ends with `shutDown`.
+    /// A slow reader misses states, but never the last one. Any number of readers; the sequence ends with `shutDown`.
     public var states: AsyncStream<PlayerState> { board.states() }
 
-    /// The outputs that play, or are to play; empty without sound.
+    /// The playing outputs, or those to play; empty without audio. Any thread.
     public var audioOutputs: [any AudioOutput] { outputs?.members ?? [] }
 
-    /// Sends the sound to these outputs from now on, in mid-film: the new ones join in sync, and at the same film moment
-    /// those that are left out fall silent. The film is neither stopped nor read anew; while it is paused or sought the
-    /// change happens at once.
+    /// Replaces the outputs, also during playback. New outputs join in sync, and removed ones fall silent at the same
+    /// media time. Playback neither stops nor reads media again; while paused or seeking the change occurs at once.
     ///
-    /// An output that cannot be had is left out. When none of the new ones can be had, the old outputs play on and the result says
-    /// why. A player made without sound refuses. Network speakers that are to play together must come from one `OutputRegistry`.
+    /// Unavailable outputs are omitted. If no new output is available, the old ones continue to play and the result
+    /// states the reason. A player without audio refuses. Network speakers that play together must come from one
+    /// `OutputRegistry`.
     public func setAudioOutputs(_ outputs: [any AudioOutput]) async -> RouteChange {
         await withCheckedContinuation { continuation in
             setAudioOutputs(outputs) { continuation.resume(returning: $0) }
         }
     }
 
-    /// The same with a handler, which is called once, on some thread, and must return at once.
+    /// Same with a completion handler, which is called once, on any thread, and must not block.
     public func setAudioOutputs(
         _ wanted: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void
     ) {
@@ -31,7 +31,7 @@ extension Player {
             let error = OutputError(.unavailable, "This player was made without sound.")
             return done(.refused([RouteChange.Refusal(output: "sound", error: error)]))
         }
-        // Before they are heard: a change would be a jump of their sound.
+        // Applied before playback: a later change would be a discontinuity of their audio.
         calibration?.apply(to: wanted)
         outputs.change(to: wanted) { [mailbox] outcome in
             if case .changed = outcome { mailbox.post { $0.outputsHaveChanged() } }
@@ -41,27 +41,29 @@ extension Player {
 
     // MARK: Volumes
 
-    /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without sound.
+    /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without audio. Any thread.
     public var volume: Double { outputs?.volume ?? 100 }
 
-    /// Sets every output to one volume, 0…130, also those that join later.
+    /// Sets the volume of every output, including later ones, to 0…130. Any thread.
     public func setVolume(_ volume: Double) { changeVolumes { $0.setVolume(volume) } }
 
-    /// Moves all outputs by the same number of decibels, so that the loudest has this volume, 0…130.
+    /// Changes the volume of all outputs by the same number of decibels, so that the loudest one has this volume,
+    /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) { changeVolumes { $0.setMasterVolume(volume) } }
 
-    /// Moves all outputs by the same number of decibels: those of so many steps of the master volume.
+    /// Changes the volume of all outputs by the number of decibels that these steps of the master volume amount to. Any
+    /// thread.
     public func changeVolume(by steps: Double) { changeVolumes { $0.changeVolume(by: steps) } }
 
-    /// The volume of one output, 0…130. An output whose volume was never set has the level that its owner left.
+    /// Returns the volume of an output, 0…130; its owner's level if none was set. Any thread.
     public func volume(of output: any AudioOutput) -> Double { outputs?.volume(of: output) ?? 100 }
 
-    /// Sets the volume of one output, 0…130; kept for an output that does not play now.
+    /// Sets the volume of an output, 0…130; stored for an output that does not play. Any thread.
     public func setVolume(_ volume: Double, of output: any AudioOutput) {
         changeVolumes { $0.setVolume(volume, of: output) }
     }
 
-    /// Silences one output without a change of its volume; kept for an output that does not play now.
+    /// Mutes an output without a change of its volume; stored for an output that does not play. Any thread.
     package func setMuted(_ isMuted: Bool, of output: any AudioOutput) { outputs?.setMuted(isMuted, of: output) }
 
     private func changeVolumes(_ change: (OutputGroup) -> Void) {
@@ -71,20 +73,20 @@ extension Player {
     }
 }
 
-/// AVFoundation's name for a player of several items; here every player is one.
+/// AVFoundation's name for a player of several items.
 public typealias QueuePlayer = Player
 
 extension AudioOutput {
-    /// Whether packets may reach a speaker as they are; see `AudioRenderer.allowsPassThrough`.
+    /// Sets whether packets may pass unchanged to a speaker; see `AudioRenderer.allowsPassThrough`.
     func allowPassThrough(_ allowed: Bool) { (self as? OutputGroup)?.allowsPassThrough = allowed }
 }
 
 extension PlayerState {
-    /// What the outputs say of themselves.
+    /// Adds the state of the outputs.
     mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {
         audioRoute = outputs.name
         volume = outputs.volume
-        // The start is decided, and lies as far ahead as the slowest output wants.
+        // The start is announced and the slowest output's lead is passing.
         if phase == .playing, !isRunning { reason = outputs.wait?.description }
         routeChange =
             switch outputs.changeProgress {
@@ -97,7 +99,7 @@ extension PlayerState {
 }
 
 extension Player.Parts {
-    /// Puts the output into a group of its own, unless it is one, so that it can be exchanged while it plays.
+    /// Wraps the output in a group, unless it is one, so that it can be replaced during playback.
     mutating func joinOutputs(_ options: PlayerOptions) -> OutputGroup? {
         guard options.playsAudio, let output = audioOutput else { return nil }
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
@@ -108,7 +110,7 @@ extension Player.Parts {
 }
 
 extension PlaybackEngine {
-    /// Reports outputs that have fallen silent or refuse the volume, and those that are well again.
+    /// Reports outputs that are silent or reject the volume, and those that have recovered.
     func reportOutputs() {
         guard let renderer, renderer.progress.enqueuedUntil != nil || !state.outputProblems.isEmpty else { return }
         let problems = (parts.audioOutput as? OutputGroup)?.problems ?? Self.problem(of: parts.audioOutput)
@@ -127,10 +129,10 @@ extension PlaybackEngine {
         output.flatMap { OutputProblem($0, OutputID(0), loss: $0.loss) }.map { [$0] } ?? []
     }
 
-    /// An output that had been lost plays again by itself, with the sound that it missed.
+    /// Resets the loss of audio after a lost output has recovered with its retained audio.
     func soundIsBack() { if renderer?.progress.hasFailed == false { soundIsLost = false } }
 
-    /// Other outputs play. Where the sound had been given up, it begins again.
+    /// Restarts audio that had been lost, after a change of outputs.
     func outputsHaveChanged() {
         guard let renderer, audio != nil else { return }
         guard soundIsLost || renderer.progress.hasFailed else { return }
@@ -144,6 +146,6 @@ extension PlaybackEngine {
 }
 
 extension OutputProblem {
-    /// Whether it is the same problem, whatever is said about it by now.
+    /// Returns true if it is the same problem, regardless of its message.
     fileprivate func isSame(as other: OutputProblem) -> Bool { output == other.output && kind == other.kind }
 }

@@ -1,17 +1,18 @@
 internal import MediaCore
 
 extension Player {
-    /// How long a film may hold on to what it reads: a pipe that nobody writes to, a network drive that is gone.
+    /// The timeout of a shutdown: reads may block on a pipe without a writer or a lost network drive.
     package static let usualPatience = Duration.seconds(5)
 
-    /// The same as `shutDown`, for a program that ends anyway: false where the player does not come back in time.
+    /// Same as `shutDown` with a timeout, for a program that is about to exit; returns false if the player has not
+    /// ended in time.
     package func shutDown(within patience: Duration) -> Bool {
         let done = Signal()
         let shutDown: @Sendable () -> Void = {
             self.shutDown()
             done.raise()
         }
-        // ignored: without a thread this one shuts down itself.
+        // ignored: without a thread the calling one shuts down.
         guard let thread = try? WorkerThread.start(name: "shutdown", shutDown) else {
             shutDown()
             return true

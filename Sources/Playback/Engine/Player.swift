@@ -2,43 +2,45 @@ public import MediaCore
 package import Profiles
 public import SyncRendering
 
-/// Plays films: addresses in, rate 1, everything handled.
+/// Plays media: opens addresses, decodes them and renders audio, video and subtitles in sync.
 ///
-/// A player plays a list. `open` makes it a list of one film; `append`, `insert`, `remove` and the like change it while it plays, even
-/// where the changed item is in a speaker's buffer already. Items follow one another on one timeline, exact to the sample and to the
-/// picture, whatever they hold; an item lasts as long as the longer of its sound and its pictures. What cannot be joined (a live
-/// stream), or is not open in time, begins when it can. As in AVFoundation's queue player, an item that has been played leaves the
-/// list, unless the list is to be played again.
+/// A player plays a playlist. `open` replaces it by one item; `append`, `insert`, `remove` and others edit it during
+/// playback, even if the affected item is already in a speaker's buffer. Items follow each other on one timeline,
+/// accurate to the sample and the frame. An item lasts as long as the longer of its audio and its video. An item that
+/// cannot follow gaplessly (a live stream), or is not open in time, starts when it can. As in AVFoundation's queue
+/// player, an item that has played leaves the playlist unless that repeats.
 ///
-/// An item without pictures shows the picture that came along with the recording, and black where there is none (nothing at all before
-/// the first item with pictures). Where an item's first picture comes later than a quarter of a second behind a joint, black comes
-/// before it. Sound is handed over as far ahead as the output wants, pictures a few at a time near the playhead; both change together
-/// when the list does.
+/// An item without video shows cover art, or black if there is none (nothing before the first item with video). If an
+/// item's first frame is more than a quarter of a second after a boundary, black precedes it. Audio is delivered as far
+/// ahead as the output requires, video a few frames ahead of the playhead; both change together on an edit.
 ///
-/// Every method may be called from any thread and returns at once; commands are carried out in order on the player's
-/// own thread. What a command leads to is seen in `state` and heard in the news.
+/// Every method is callable from any thread and, unless stated otherwise, does not block. Commands are executed in
+/// order on the player's thread. Their effects are reported in `state` and as events.
 public final class Player: Sendable {
+    /// The synchronizer of all renderers of the player.
     public let synchronizer: RenderSynchronizer
-    /// Give this to a screen.
+    /// The layer for a screen.
     public let layer: DisplayLayer
+    /// The log of the timeline's events.
     public let events: EventLog
     package let mailbox: PlayerMailbox
     let board: PlayerBoard
-    /// The outputs as one, so that they can change in mid-film; nil without sound.
+    /// The group of all outputs, so that they can change during playback; nil without audio.
     package let outputs: OutputGroup?
-    /// What moves them by what was calibrated; nil where that is not wanted.
+    /// Applies calibrated delays to the outputs; nil: none.
     package let calibration: RouteCalibration?
     private let deinterlacing: DeinterlacingSwitch
     private let decoders: DecoderReport
     private let imageDuration: Lock<Duration?>
-    /// Counts further sounds.
+    /// The number of additional audio tracks added so far.
     let addedSounds = Lock(0)
+    /// The player's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// Puts a player together and starts its thread. It plays nothing before `open`. Where the system gives no thread, `state` says that
-    /// the player has failed, and why; it is of no use then.
+    /// Creates a player and starts its thread; nothing plays before `open`. If no thread is available, `state` reports
+    /// the failure and the player is unusable.
     ///
-    /// - Parameter news: called on the player's thread; must return at once.
+    /// - Parameter news: The event handler; called on the player's thread, must not block.
     public convenience init(
         parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void
     ) {
@@ -47,14 +49,16 @@ public final class Player: Sendable {
         }
     }
 
-    /// Where the engine's work is done: on threads of its own, or by the hand of a test.
+    /// Runs the engine's work: on threads, or under the control of a test.
     struct EngineWork {
         var startPipeline: (TrackPipeline, String) -> Void = { $0.start(name: $1) }
         var runErrand = Prefetcher.onThreads
     }
 
-    /// - Parameter start: makes the engine with its argument and runs it on the thread that it returns; without a thread the caller calls
-    ///   `PlaybackEngine.turn`.
+    /// Creates a player with a custom thread.
+    ///
+    /// - Parameter start: Creates the engine with its argument and runs it on the returned thread; if that is nil, the
+    ///   caller calls `PlaybackEngine.turn`.
     init(
         parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void,
         start: (_ make: @escaping @Sendable (EngineWork) -> PlaybackEngine) throws(ExhaustionError) -> WorkerThread?
@@ -93,27 +97,27 @@ public final class Player: Sendable {
         }
     }
 
-    /// Where the player stands. Lock held for nanoseconds.
+    /// The current state. The lock is held for nanoseconds.
     public var state: PlayerState { board.state }
 
-    /// Replaces the list by one film. Play begins unless the options, or `pause`, say otherwise.
+    /// Replaces the playlist by one item. Playback starts unless the options, or `pause`, prevent it.
     ///
-    /// - Parameter position: film time; nil is where films begin, and so is what lies behind the film's end.
+    /// - Parameter position: The media time of the start; nil or a position beyond the end: the default start.
     public func open(_ address: String, at position: MediaTime? = nil) {
         mailbox.cancelOpening()
         mailbox.post { $0.open(address, at: position) }
     }
 
-    // MARK: The list
+    // MARK: Playlist
 
-    /// The item that plays, or is about to, and those to come; as of the last change that was carried out.
+    /// The current or awaited item and the upcoming ones, as of the last executed edit.
     public var items: [QueueItem] { state.items }
 
-    /// Changes the list, and what is heard and seen as far as need be. `play` begins with the first item; a list that has been played
-    /// to its end goes on by itself with what is added.
+    /// Edits the playlist and, as far as affected, playback. `play` starts with the first item; a playlist that has
+    /// ended continues with added items.
     public func apply(_ edit: QueueEdit) { mailbox.post { $0.apply(edit) } }
 
-    /// The same, and waits until list and sound agree again: within about a second on a speaker that plays.
+    /// Same; waits until playback agrees with the playlist, which takes up to about a second on a playing speaker.
     public func apply(_ edit: QueueEdit) async -> QueueEditOutcome {
         await withCheckedContinuation { continuation in
             let isTaken = mailbox.post { engine in engine.apply(edit) { continuation.resume(returning: $0) } }
@@ -121,117 +125,130 @@ public final class Player: Sendable {
         }
     }
 
+    /// Appends items.
     public func append(_ items: [QueueItem]) { apply(.append(items)) }
-    /// Nil puts them last.
+    /// Inserts items after another one; nil: at the end.
     public func insert(_ items: [QueueItem], after item: QueueItem.ID?) { apply(.insert(items, after: item)) }
+    /// Removes an item.
     public func remove(_ item: QueueItem.ID) { apply(.remove(item)) }
+    /// Moves an item after another one; nil: to the end.
     public func move(_ item: QueueItem.ID, after other: QueueItem.ID?) { apply(.move(item, after: other)) }
+    /// Replaces an item.
     public func replace(_ item: QueueItem.ID, with other: QueueItem) { apply(.replace(item, with: other)) }
+    /// Removes all items.
     public func removeAll() { apply(.removeAll) }
-    /// How often each item is played again at once, and how often the whole list; counted from now.
+    /// Sets the repetitions of each item and of the playlist, counted from now on.
     public func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) { apply(.loop(item: item, list: list)) }
 
-    /// How often this film, and each after it, is played again.
+    /// Sets the repetitions of this item and each following one.
     public func setLoop(_ loop: PlayerOptions.Loop) { mailbox.post { $0.setLoop(loop) } }
 
-    /// What follows the item that plays, in this order, in place of what was to follow it: each is opened, read and decoded before it
-    /// is needed. Also where the old ones have been handed to a speaker already; items that have begun meanwhile may be among them.
-    /// `PlayerOptions.expectsMore` is best set before the first film.
+    /// Replaces the items after the current one. Each is opened, read and decoded in advance. This also applies if the
+    /// old ones were already delivered to a speaker; items that have begun meanwhile may be included.
+    /// `PlayerOptions.expectsMore` should be set before the first item.
     public func setNext(_ items: [QueueItem]) { mailbox.post { $0.setNext(items) } }
 
-    /// Goes to an item of the list, and to a position in it.
+    /// Seeks to a position of an item in the playlist.
     public func jump(to item: QueueItem.ID, at position: MediaTime = .zero) {
         mailbox.post { $0.jump(to: item, at: position) }
     }
 
-    /// Goes to a position of an item so that it is perceived at a host instant: as `jump(to:at:)`, by appointment. Whoever is ready only
-    /// later begins where the film would be by then.
+    /// Same as `jump(to:at:)` by appointment: the position is presented at a host instant. If the player is ready
+    /// later, it starts at the position that would be reached by then.
     package func jump(to item: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant) {
         mailbox.post { $0.jump(to: item, at: position, perceivedAt: instant) }
     }
 
-    /// Goes to the item behind the one that plays.
+    /// Skips to the next item.
     public func skip() { mailbox.post { $0.skip() } }
 
     // MARK: Transport
 
-    /// Begins with the first item, goes on after a pause, or plays the last film again.
+    /// Starts with the first item, resumes after a pause, or repeats the last item.
     public func play() { mailbox.post { $0.play() } }
+    /// Pauses playback.
     public func pause() { mailbox.post { $0.pause() } }
+    /// Pauses or resumes playback.
     public func togglePause() { mailbox.post { $0.wantsPlay ? $0.pause() : $0.play() } }
 
-    /// Goes to a film position. Exact decodes up to the very picture; otherwise the nearest earlier sync picture.
+    /// Seeks to a media time. Exact decodes up to that frame; otherwise the nearest earlier sync frame is used.
     public func seek(to time: MediaTime, exact: Bool = true) { mailbox.post { $0.seek(to: time, exact: exact) } }
 
-    /// Goes by a distance from where the film is, or from where a jump under way leads; past the end to what follows.
+    /// Seeks by a distance from the current position, or from the target of a seek in progress; beyond the end to the
+    /// next item.
     ///
-    /// Exact goes to the very picture; otherwise to the first sync picture that lies beyond the target, seen from here, when
-    /// it is no further from there than the distance, and else exactly.
+    /// Exact seeks to that frame. Otherwise the target is the first sync frame beyond it in the direction of the seek.
+    /// If that frame is further from the target than the distance, the seek is exact.
     public func seek(by distance: MediaTime, exact: Bool = true) {
         mailbox.post { $0.seek(by: distance, exact: exact) }
     }
 
-    /// Goes by chapters: to the start of a later one, and past the last to what follows the film; back to the start of the one
-    /// that plays, or, within its first five seconds, of the one before. Does nothing in a film without chapters.
+    /// Seeks by chapters: to the start of a later one, and beyond the last to the next item. Backward it seeks to the
+    /// start of the current chapter or, within its first five seconds, of the preceding one. No effect without
+    /// chapters.
     public func seek(byChapters count: Int) { mailbox.post { $0.seek(byChapters: count) } }
 
-    /// Repeats a part of the film, and of each film after it, until nil: where its end is passed, or the film's, play jumps back to
-    /// the section's start, exactly. Whoever winds past the end is let go.
+    /// Repeats a section of this and each following item until nil: when playback passes its end, or that of the item,
+    /// it seeks to the section's start, exactly. A user seek beyond the end stops the repetition.
     public func setRepeatedSection(_ section: MediaTimeRange?) { mailbox.post { $0.setRepeatedSection(section) } }
 
-    /// Pauses and goes one picture on or back.
+    /// Pauses and shows the next frame.
     public func stepForward() { mailbox.post { $0.stepForward() } }
+    /// Pauses and shows the preceding frame.
     public func stepBackward() { mailbox.post { $0.stepBackward() } }
 
-    /// Film seconds per second, held to `PlayerOptions.speedRange`; the pitch stays.
+    /// Sets the media seconds per second, clamped to `PlayerOptions.speedRange`; the pitch is preserved.
     public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
-    /// Replaces `PlayerOptions.imageDisplayDuration` for picture files that are opened from now on.
+    /// Replaces `PlayerOptions.imageDisplayDuration` for image files that are opened from now on.
     public func setImageDisplayDuration(_ duration: Duration?) { imageDuration.withLock { $0 = duration } }
-    /// Brings loud and quiet nearer to each other.
+    /// Sets night mode, which reduces the dynamic range.
     public func setNightMode(_ isOn: Bool) { mailbox.post { $0.setNightMode(isOn) } }
-    /// Decibels by which a film's centre channel, which speaks, is lifted above the others; held to 0…12.
+    /// Sets the amplification of the centre channel, which carries dialogue, in decibels; clamped to 0…12.
     public func setDialogueLift(_ decibels: Double) { mailbox.post { $0.setDialogueLift(decibels) } }
+    /// Mutes or unmutes audio.
     public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
-    /// Positive: sound later than picture.
+    /// Sets the delay of audio, clamped to ±10 s; positive is later than video.
     public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.setAudioDelay(delay) } }
-    /// Where the pictures are seen, so that what was calibrated with just this screen is applied; `PlayerWindow` tells it. A change
-    /// takes effect as a jump of the sound.
+    /// Sets the display, so that its calibration is applied; called by `PlayerWindow`. A change takes effect as a
+    /// discontinuity of the audio.
     ///
     /// - Parameters:
-    ///   - name: the display's, as the window system calls it (`ScreenControl.Status.display`); nil is not known.
-    ///   - refreshRate: pictures a second that it shows; nil where each is shown at its own instant.
+    ///   - name: The display's name in the window system (`ScreenControl.Status.display`); nil: unknown.
+    ///   - refreshRate: Refreshes per second; nil if each frame is shown at its own instant.
     public func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
         mailbox.post { $0.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
-    /// Which pictures are shown as two, field by field; from the next picture that is decoded on.
+    /// Sets which video frames are deinterlaced, from the next decoded frame on.
     public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
 
-    /// The codec of the latest picture and who decoded it: `h264 (software)`, `h264 (vaapi)`. Nil before the first; stays when a film
-    /// without pictures follows. Of films in a row it may name the next one's when that is made ready. Any thread.
+    /// The codec of the last frame and its decoder: `h264 (software)`, `h264 (vaapi)`. Nil before the first frame;
+    /// unchanged by items without video. It may refer to the next item once that is prepared. Any thread.
     public var videoDecoder: String? { decoders.latest }
-    /// Takes the next sound track of the film, and the first after the last.
+    /// Selects the next audio track of the item; after the last one the first.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
-    /// Takes a sound track by number, 1 the first. Films that follow play the like of it.
+    /// Selects an audio track by number, 1 for the first. Following items use a similar track.
     public func selectAudioTrack(_ number: Int) { mailbox.post { $0.selectAudioTrack(number) } }
 
     // MARK: Subtitles
 
-    /// Shows the next (1) or the one before (-1) of the film's subtitles; between the last and the first there are none.
+    /// Selects the next (1) or the preceding (-1) subtitles of the item; between the last and the first there are none.
     public func cycleSubtitles(by step: Int = 1) { mailbox.post { $0.cycleSubtitles(by: step) } }
-    /// Shows subtitles by number, 1 the first; nil shows none. Films that follow show the like of it.
+    /// Selects subtitles by number, 1 for the first; nil: none. Following items use similar ones.
     public func selectSubtitles(_ number: Int?) { mailbox.post { $0.selectSubtitles(number) } }
-    /// Shows subtitles at the top beside the others, by number, 1 the first; nil shows none. Words only.
+    /// Selects secondary subtitles, shown at the top as plain text, by number, 1 for the first; nil: none.
     public func selectSecondarySubtitles(_ number: Int?) { mailbox.post { $0.selectSecondarySubtitles(number) } }
-    /// The next (1) or the one before (-1) at the top; between the last and the first there are none.
+    /// Selects the next (1) or the preceding (-1) secondary subtitles; between the last and the first there are none.
     public func cycleSecondarySubtitles(by step: Int = 1) { mailbox.post { $0.cycleSecondarySubtitles(by: step) } }
+    /// Shows or hides the secondary subtitles.
     public func setSecondarySubtitlesShown(_ isShown: Bool) {
         mailbox.post { $0.setSecondarySubtitlesShown(isShown) }
     }
-    /// Positive: later than the film says. Takes effect at once, also while the film stands.
+    /// Sets the delay of subtitles; positive is later. Takes effect at once, also while paused.
     public func setSubtitleDelay(_ delay: Duration) { mailbox.post { $0.setSubtitleDelay(delay) } }
+    /// Shows or hides the primary subtitles.
     public func setSubtitlesShown(_ isShown: Bool) { mailbox.post { $0.setSubtitlesShown(isShown) } }
 
-    /// Stops, gives devices back, ends all threads. Blocks until done; the player cannot be used again.
+    /// Stops playback, closes the outputs and ends all threads. Blocks until done; the player cannot be used again.
     public func shutDown() {
         mailbox.cancelOpening()
         mailbox.post { $0.shutDown() }

@@ -1,9 +1,10 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Where the player stands, for whoever asks and for those who follow. Any thread.
+/// The state of a player for queries and for subscribers. Any thread.
 final class PlayerBoard: Sendable {
-    /// As the engine posted it last, without what passes by itself: the film moment, what the outputs say.
+    /// The last state posted by the engine, without the values that change continuously: position and state of the
+    /// outputs. Guarded by its own lock.
     private let posted = Lock(PlayerState())
     private let board = BroadcastBoard(PlayerState())
     private let timebase: Timebase
@@ -14,10 +15,10 @@ final class PlayerBoard: Sendable {
         self.outputs = outputs
     }
 
-    /// The state with the film moment of now, and what the outputs say.
+    /// The state with the current position and the state of the outputs.
     var state: PlayerState { present(posted.withLock { $0 }) }
 
-    /// How far sound has been read, and how far the output holds it.
+    /// Stores the read and delivered positions, and counts an iteration of the engine.
     func note(loadedUntil: MediaTime?, handedUntil: MediaTime?, soundIsRead: Bool = true, picturesAreRead: Bool = true)
     {
         posted.withLock { posted in
@@ -31,7 +32,7 @@ final class PlayerBoard: Sendable {
         var state = state
         if state.phase == .playing || state.phase == .paused {
             let moment = max(.zero, timebase.currentTime - state.lineOffset)
-            // Between a joint and the thread that notices it the film that ended is shown at its end.
+            // After a boundary, until the engine detects it, the ended item is shown at its end.
             state.position = state.lineOffset == .zero ? moment : min(moment, state.duration ?? moment)
         }
         if let place = state.heldPosition { state.position = place }
@@ -39,6 +40,7 @@ final class PlayerBoard: Sendable {
         return state
     }
 
+    /// Stores a state, preserving the positions of `note`, and notifies subscribers.
     func post(_ state: PlayerState) {
         posted.withLock { posted in
             let reach = (posted.loadedUntil, posted.handedUntil)
@@ -50,10 +52,10 @@ final class PlayerBoard: Sendable {
         tick()
     }
 
-    /// The film has moved on.
+    /// Notifies subscribers of the advanced position.
     func tick() { if board.hasReaders { refresh() } }
 
-    /// Inside the board's own turn, so that of two who refresh at once the later one has the later state.
+    /// Read inside the board's update, so that of two concurrent refreshes the later one has the later state.
     private func refresh() { board.update { $0 = state } }
 
     func finish() {
@@ -61,9 +63,9 @@ final class PlayerBoard: Sendable {
         board.finish()
     }
 
-    /// The present state and every later one; whoever reads slowly misses states, never the last one.
+    /// Returns the current state and all later ones; a slow reader misses states, but never the last one.
     func states() -> AsyncStream<PlayerState> {
-        // In this order: a post in between is seen, and what is read first is the newest.
+        // Subscribed first: a concurrent post is then not missed, and the first state read is the newest.
         let states = board.values
         refresh()
         return states

@@ -1,16 +1,16 @@
 package import MediaCore
 
-/// Commands on their way to the player's thread.
+/// The queue of commands for the player's thread. Any thread.
 package final class PlayerMailbox: Sendable {
     package typealias Command = @Sendable (PlaybackEngine) -> Void
-    /// Nil once nobody carries out commands any more.
+    /// The pending commands; nil once the player is shut down. Guarded by its own lock.
     private let waiting = Lock<[Command]?>([])
-    /// Ends what the player's thread may be blocked on: the item that began by itself.
+    /// Cancels the opening of the awaited item, on which the player's thread waits. Guarded by its own lock.
     package let opening = Lock<OpenCancellation?>(nil)
-    /// Raised when a command came in or something the player waits for moved.
+    /// Raised when a command arrives or the player has to check for changes.
     package let signal = Signal()
 
-    /// False when the player has been shut down: the command is not carried out.
+    /// Enqueues a command; returns false without effect if the player is shut down.
     @discardableResult
     package func post(_ command: @escaping Command) -> Bool {
         let isTaken = waiting.withLock { waiting in
@@ -21,6 +21,7 @@ package final class PlayerMailbox: Sendable {
         return isTaken
     }
 
+    /// Removes and returns all pending commands.
     package func takeAll() -> [Command] {
         waiting.withLock { waiting in
             guard let all = waiting, !all.isEmpty else { return [] }
@@ -29,7 +30,7 @@ package final class PlayerMailbox: Sendable {
         }
     }
 
-    /// Commands that wait; whoever comes later is refused.
+    /// Returns the pending commands; later ones are rejected.
     package func close() -> [Command] {
         waiting.withLock { waiting in
             defer { waiting = nil }
@@ -37,6 +38,6 @@ package final class PlayerMailbox: Sendable {
         }
     }
 
-    /// Whatever comes next, the film that plays is given up. Any thread.
+    /// Cancels the opening of the awaited item, because a command replaces it. Any thread.
     func cancelOpening() { opening.withLock { $0 }?.cancel() }
 }

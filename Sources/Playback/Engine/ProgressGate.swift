@@ -1,16 +1,17 @@
 internal import MediaCore
 internal import Synchronization
 
-/// Lets hot threads tell the player "something moved" only while it waits to hear that.
+/// Limits wake-ups of the player by hot threads to the time in which it waits for progress.
 final class ProgressGate: Sendable {
+    /// Stored with release by the player's thread, loaded with acquire by any.
     private let armed = Atomic<Bool>(false)
     private let signal: Signal
 
     init(signal: Signal) { self.signal = signal }
 
-    /// The player wants to hear of progress, or no longer.
+    /// Enables or disables wake-ups.
     func arm(_ wanted: Bool) { armed.store(wanted, ordering: .releasing) }
 
-    /// Something moved. Wait-free; raises nothing while nobody waits.
+    /// Reports progress; raises the signal only if enabled. Wait-free. Any thread.
     func report() { if armed.load(ordering: .acquiring) { signal.raise() } }
 }

@@ -1,11 +1,12 @@
 internal import MediaCore
 
-/// The list as the engine and its pipelines share it: the engine changes it, the pipelines walk along what is laid out, each at
-/// its own pace, and tell where their tracks end.
+/// The list shared by the engine and its pipelines. The engine edits it; the pipelines read along the schedule, each at
+/// its own pace, and report the ends of their tracks.
 ///
-/// Any thread; nothing here waits.
+/// Any thread; does not block.
 final class SharedPlaybackList: Sendable {
-    /// Who walks along the list: the pictures, the subtitles below and at the top, and each sound track that plays. The first sound says where a film's sound ends.
+    /// A reader of the list: video, primary and secondary subtitles, and each audio track. The main audio track
+    /// determines the end of an item's audio.
     enum Walker: Hashable, Sendable {
         case sound(Int)
         case picture
@@ -23,52 +24,54 @@ final class SharedPlaybackList: Sendable {
         }
     }
 
-    /// What follows an entry.
+    /// The successor of an entry.
     enum Successor: Sendable {
-        /// Not known yet. Whoever asked is told when it is (`onChange`).
+        /// Not known yet; the engine wakes the reader once it is.
         case wait
-        /// The tail is to be given out, and something may follow all the same.
+        /// The decoder must be drained, but an entry may still follow.
         case finish
-        /// Nothing follows.
+        /// No entry follows.
         case end
+        /// The next entry.
         case entry(PlaybackList.Entry)
     }
 
-    /// Where a walker is.
+    /// The position of a reader.
     private struct Position {
-        /// The serial of its entry.
+        /// The serial number of its entry.
         package var place: Int
-        /// It stands at the end of its entry and waits.
+        /// Whether it waits at the end of its entry.
         package var isWaiting = false
-        /// It is not to wait with what it holds.
+        /// Whether it must drain its decoder instead of waiting.
         var isEnding = false
     }
 
+    /// Guarded by the lock `state`.
     private struct State {
         package var list = PlaybackList()
-        /// Something is to follow the last entry.
+        /// Whether an entry will follow the last one.
         package var isOpen = false
-        /// Nobody goes beyond this entry: what follows it is being taken back.
+        /// The entry beyond which no reader goes, because its successors are being removed.
         var barrier: Int?
         var walkers: [Walker: Position] = [:]
-        /// Pictures that were opened and decoded ahead, by entry; nil where there are none to be had.
+        /// Video tracks prepared in advance by entry; nil if there is none.
         package var pictures: [Int: PictureTrack?] = [:]
-        /// Entries whose film cannot be read any more.
+        /// Entries whose media is unreadable.
         package var lost: [Int: MediaError] = [:]
     }
 
     private let state = Lock(State())
-    /// Tells the engine's thread that a walker has moved on or waits.
+    /// Wakes the engine's thread after a reader has moved on or waits.
     private let onChange: @Sendable () -> Void
 
     init(onChange: @escaping @Sendable () -> Void = {}) { self.onChange = onChange }
 
-    // MARK: The engine's thread
+    // MARK: Engine's thread
 
-    /// The list as it is now.
+    /// A copy of the list.
     var list: PlaybackList { state.withLock { $0.list } }
 
-    /// Changes the list; what was made ready for entries that are gone is forgotten.
+    /// Edits the list and drops the preparation of removed entries.
     @discardableResult
     func update<Result: Sendable>(_ body: (inout PlaybackList) -> Result) -> Result {
         state.withLock { state in
@@ -79,7 +82,7 @@ final class SharedPlaybackList: Sendable {
         }
     }
 
-    /// The same where everything begins anew: nobody is anywhere any more.
+    /// Edits the list and resets all readers.
     func restart(_ body: (inout PlaybackList) -> Void) {
         state.withLock { state in
             body(&state.list)
@@ -87,28 +90,30 @@ final class SharedPlaybackList: Sendable {
         }
     }
 
-    /// Whether something is to follow the last entry.
+    /// Sets whether an entry will follow the last one.
     func setOpen(_ isOpen: Bool) { state.withLock { $0.isOpen = isOpen } }
 
-    /// Keeps walkers from going beyond an entry; nil lets them go on.
+    /// Prevents readers from going beyond an entry; nil: no limit.
     func setBarrier(behind serial: Int?) { state.withLock { $0.barrier = serial } }
 
+    /// Returns the serial number of a reader's entry; nil if it has none.
     func place(of walker: Walker) -> Int? { state.withLock { $0.walkers[walker]?.place } }
-    /// Whether a walker has come so far.
+    /// Returns true if a reader has reached an entry.
     func hasEntered(_ serial: Int, _ walker: Walker) -> Bool { (place(of: walker) ?? .min) >= serial }
+    /// Returns true if a reader waits for the successor of its entry.
     func isWaiting(_ walker: Walker) -> Bool { state.withLock { $0.walkers[walker]?.isWaiting ?? false } }
 
-    /// What a walker holds is needed before it is known what follows.
+    /// Lets a reader drain its decoder although its successor is unknown.
     func end(_ walker: Walker) { state.withLock { $0.walkers[walker]?.isEnding = true } }
 
-    /// The pictures of an entry are there, or cannot be had.
+    /// Stores the prepared video track of an entry; nil if it has none.
     func give(_ pictures: PictureTrack?, to serial: Int) {
         state.withLock { state in
             if state.list.entry(serial) != nil { state.pictures[serial] = .some(pictures) }
         }
     }
 
-    /// An entry that waits behind another and whose film cannot be read any more.
+    /// The first scheduled entry whose media became unreadable.
     var lost: (index: Int, error: MediaError)? {
         state.withLock { state in
             for (index, entry) in state.list.entries.enumerated().dropFirst() {
@@ -118,25 +123,26 @@ final class SharedPlaybackList: Sendable {
         }
     }
 
-    // MARK: Walkers
+    // MARK: Readers
 
-    /// A film cannot be read any more: whoever has not begun with it waits until it is taken off the list.
+    /// Marks an entry as unreadable: readers that have not entered it wait until it is removed.
     func lose(_ serial: Int, _ error: MediaError) {
         state.withLock { if $0.list.entry(serial) != nil { $0.lost[serial] = error } }
         onChange()
     }
 
-    /// The entry that is perceived.
+    /// The current entry.
     var current: PlaybackList.Entry? { state.withLock { $0.list.entries.first } }
+    /// Returns an entry by its serial number.
     func entry(_ serial: Int) -> PlaybackList.Entry? { state.withLock { $0.list.entry(serial) } }
 
-    /// A walker begins with an entry.
+    /// Records that a reader has entered an entry.
     func enter(_ serial: Int, _ walker: Walker) {
         state.withLock { $0.walkers[walker] = Position(place: serial) }
         onChange()
     }
 
-    /// A track has been read, or was looked up, to its end, in film time.
+    /// Stores the end of a track, as read or determined in advance, in media time.
     func note(_ end: PlaybackList.Entry.TrackEnd, _ walker: Walker, of serial: Int) {
         let kind: Track.Kind
         switch walker {
@@ -148,34 +154,34 @@ final class SharedPlaybackList: Sendable {
         onChange()
     }
 
-    /// Reading a track of an entry failed at a film time.
+    /// Records that a track of an entry failed at a media time.
     func note(_ error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
         let failure = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
         update { list in list.change(serial) { $0.losses.note(failure) } }
         onChange()
     }
 
-    /// The sound of an entry was read to its end, in film time.
+    /// Records that the audio of an entry was read to its end, in media time.
     func noteRead(soundUntil time: MediaTime, of serial: Int) {
         update { list in list.change(serial) { $0.losses.soundRead = time } }
         onChange()
     }
 
-    /// The stamps of the sound of an entry leave a hole, in film time.
+    /// Records a gap between the audio timestamps of an entry, in media time.
     func note(hole start: MediaTime, until end: MediaTime, of serial: Int) {
         update { list in list.change(serial) { $0.losses.note(hole: start, until: end) } }
     }
 
-    /// Packets of an entry are damaged.
+    /// Records damaged packets of an entry.
     func noteDamage(of serial: Int) { update { list in list.change(serial) { $0.losses.isDamaged = true } } }
 
-    /// Where the pictures of an entry ended as they were read to their end, in film time.
+    /// Records the end of the video of an entry as read, in media time.
     func noteRead(picturesUntil time: MediaTime, of serial: Int) {
         state.withLock { $0.list.noteRead(picturesUntil: time, of: serial) }
         onChange()
     }
 
-    /// What a walker finds behind an entry.
+    /// Returns the successor of an entry for a reader.
     func successor(of serial: Int, _ walker: Walker) -> Successor {
         let (successor, isNew) = state.withLock { state -> (Successor, Bool) in
             var found = Self.successor(of: serial, walker, in: state)
@@ -197,7 +203,7 @@ final class SharedPlaybackList: Sendable {
     private static func successor(of serial: Int, _ walker: Walker, in state: State) -> Successor {
         let entries = state.list.entries
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else {
-            // Its entry was taken off the list; where to go on is about to be said.
+            // The entry was removed; a seek or cut of the reader follows.
             return entries.isEmpty ? .end : .wait
         }
         if state.barrier == serial { return .wait }
@@ -208,7 +214,7 @@ final class SharedPlaybackList: Sendable {
         return .entry(next)
     }
 
-    /// The place on the timeline behind which nothing of an entry lies, once that is settled.
+    /// Returns the end of an entry on the timeline, once it is final.
     func settledEnd(of serial: Int) -> MediaTime? {
         state.withLock { state in
             let entries = state.list.entries
@@ -218,7 +224,7 @@ final class SharedPlaybackList: Sendable {
         }
     }
 
-    /// The pictures that were made ready for an entry; nil when there are none.
+    /// Removes and returns the prepared video track of an entry; nil if there is none.
     func takePictures(of serial: Int) -> PictureTrack? {
         state.withLock { state in
             defer { if state.pictures[serial] != nil { state.pictures[serial] = .some(nil) } }

@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// The subtitles of the films that play, on the one synchronizer. Confined to the player's thread, but for the choice.
+/// The primary or secondary subtitles of a player. Confined to the player's thread, except `wish`.
 final class ShownSubtitles {
-    /// What is shown of each film, as the pipeline reads it, too.
+    /// The selection of each item's subtitles, also read by the pipeline.
     struct Wish: Sendable {
         var choice: SubtitleChoice
         var languages: [String] = []
@@ -16,12 +16,12 @@ final class ShownSubtitles {
     let renderer: SubtitleRenderer
     let walker: SharedPlaybackList.Walker
     let wish: SharedWish
-    /// Reads their tracks; nil while no film is open that has any to show.
+    /// Reads the tracks; nil while no open item has subtitles to show.
     var pipeline: TrackPipeline?
-    /// A failure that people have heard of.
+    /// The last reported failure.
     var toldFailure: String?
 
-    /// The wish, for two threads.
+    /// A selection shared by the player's thread and the pipeline's; guarded by its own lock.
     final class SharedWish: Sendable {
         private let wish: Lock<Wish>
         init(_ wish: Wish) { self.wish = Lock(wish) }
@@ -37,12 +37,12 @@ final class ShownSubtitles {
         renderer.isHidden = !options.showsSubtitles
     }
 
-    /// Second ones, at the top, which are chosen by number alone; nil where nobody decodes such.
+    /// Creates secondary subtitles, which are selected by number only; nil if they cannot be decoded.
     init?(secondary parts: Player.SubtitleParts, over layer: DisplayLayer, options: PlayerOptions) {
         guard let codecs = parts.secondaryCodecs else { return nil }
         walker = .secondarySubtitle
         renderer = SubtitleRenderer(over: layer, isSecondary: true, codecs: codecs, drawing: parts.makeDrawing)
-        // mpv's automatic choice is none, too.
+        // mpv's automatic choice is none as well.
         wish = SharedWish(Wish(choice: options.secondarySubtitles == .automatic ? .none : options.secondarySubtitles))
         renderer.delay = options.subtitleDelay
         renderer.isHidden = !options.showsSecondarySubtitles

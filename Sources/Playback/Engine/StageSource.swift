@@ -1,17 +1,17 @@
 internal import MediaCore
 
-/// The source that a stage reads, which another thread may cancel, also before it is there.
+/// The source of a stage, which another thread may cancel, also before it is set. Any thread.
 final class StageSource: Sendable {
     private let state: Lock<(reader: (any SampleSource)?, isCancelled: Bool)>
 
     init(_ reader: (any SampleSource)? = nil) { state = Lock((reader, false)) }
 
-    /// Nil before the first is taken.
+    /// The source; nil before the first one was set.
     var reader: (any SampleSource)? { state.withLock { $0.reader } }
 
-    /// Reads this one from now on.
+    /// Replaces the source.
     ///
-    /// - Throws: `cancelled` when there is to be no more reading; the one before stays.
+    /// - Throws: `cancelled` after a cancellation; the preceding source remains.
     func take(_ reader: any SampleSource) throws(MediaError) {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.reader = reader }
@@ -20,7 +20,7 @@ final class StageSource: Sendable {
         if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
     }
 
-    /// Any thread; returns at once.
+    /// Cancels the source and rejects later ones. Any thread; does not block.
     func cancel() {
         let reader = state.withLock { state -> (any SampleSource)? in
             state.isCancelled = true

@@ -1,27 +1,29 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Subtitles from their sources to a renderer: one entry of the list after the other, each in its place on the timeline. Nothing
-/// waits for it.
+/// Reads the subtitles of successive entries and enqueues them at their position on the timeline. Playback never waits
+/// for it. Confined to the pipeline's thread, except `cancel`.
 final class SubtitleStage: TrackStage {
     private let list: SharedPlaybackList
     private let walker: SharedPlaybackList.Walker
     private let renderer: SubtitleRenderer
-    /// The track of an entry that is shown.
+    /// Selects the track of an entry.
     private let choose: @Sendable (PlaybackList.Entry) -> Track?
     private var entry: PlaybackList.Entry?
-    /// Whose source is open.
+    /// The media whose source is open.
     private var film: (any MediaSource)?
     private var track: Track?
     private let source = StageSource()
     private var isAtEnd = true
     private var failuresInARow = 0
-    /// Film time of what was read last.
+    /// The last read media time.
     private var readUntil = MediaTime.zero
 
     private static let mostFailures = 100
 
-    /// - Parameter entry: the stage begins with what follows it, or is sent into it.
+    /// Creates a stage.
+    ///
+    /// - Parameter entry: The stage starts with its successor, or with a seek.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .subtitle, renderer: SubtitleRenderer,
         choose: @escaping @Sendable (PlaybackList.Entry) -> Track?, behind entry: PlaybackList.Entry
@@ -31,7 +33,7 @@ final class SubtitleStage: TrackStage {
         list.enter(entry.serial, walker)
     }
 
-    // MARK: Jumping
+    // MARK: Seeking
 
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         renderer.flush()
@@ -50,7 +52,9 @@ final class SubtitleStage: TrackStage {
         list.enter(serial, walker)
     }
 
-    /// - Returns: false where the entry shows none, or none that can be read.
+    /// Opens the selected track of an entry.
+    ///
+    /// - Returns: False if the entry has none, or it is unreadable.
     private func open(_ entry: PlaybackList.Entry, at moment: MediaTime) throws(MediaError) -> Bool {
         (failuresInARow, readUntil) = (0, moment)
         guard let wanted = choose(entry) else { return false }
@@ -63,7 +67,7 @@ final class SubtitleStage: TrackStage {
                 try source.take(reader)
                 (film, track) = (entry.film, wanted)
             }
-            // A source that cannot jump goes on from where it is.
+            // A source that is not seekable continues at its position.
             do { try reader.seek(to: moment, mode: .exact) } catch  where error.code == .unsupported {}
             return true
         } catch {
@@ -94,7 +98,7 @@ final class SubtitleStage: TrackStage {
         } catch {
             failuresInARow += 1
             if error.code == .cancelled { throw error }
-            // One bad packet is skipped; a source that only fails is over, and the film goes on without its words.
+            // A damaged packet is skipped; a source that fails ends, and the item continues without subtitles.
             if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
                 isAtEnd = true
                 list.note(error, at: readUntil, walker, of: entry.serial)
@@ -120,7 +124,7 @@ final class SubtitleStage: TrackStage {
         case .wait, .finish: return .full
         case .end: return .ended
         case .entry(let next):
-            // Nobody reads another film's words.
+            // Subtitles of the preceding item end at the boundary.
             if let begin = next.begin { renderer.flush(fromSourceTime: begin) }
             self.entry = next
             isAtEnd = try !open(next, at: next.start)

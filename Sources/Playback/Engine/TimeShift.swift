@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// Moves times by one amount: exactly, where 64 over 32 bits can say it, else to the nearest nanosecond of the exact sum, so
-/// that nothing adds up. Times of one timescale stay of one timescale, which decoders count on.
+/// Adds an offset to times: exactly if 64 over 32 bits suffice, otherwise to the nearest nanosecond of the exact sum,
+/// so that errors do not accumulate. Equal timescales stay equal, as decoders require.
 struct TimeShift {
     let offset: MediaTime
 
@@ -22,11 +22,14 @@ struct TimeShift {
     }
 }
 
-/// Copies sound to another place on the line. Used by one thread; in the steady state it allocates nothing.
+/// Copies audio buffers to another position on the timeline. Confined to one thread; allocates nothing in the steady
+/// state.
 struct SoundMover {
     private var pool = RecyclingPool<PacketBatch> { PacketBatch() }
 
-    /// - Parameter start: film time before which nothing is to be heard; nil trims nothing.
+    /// Returns a copy of a buffer, shifted.
+    ///
+    /// - Parameter start: The media time before which audio is trimmed; nil: no trimming.
     mutating func moved(_ buffer: SampleBuffer, by shift: TimeShift, from start: MediaTime?) -> SampleBuffer {
         var moved = buffer
         switch buffer.payload {

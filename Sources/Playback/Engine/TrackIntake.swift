@@ -1,36 +1,36 @@
 internal import MediaCore
 
-/// The state of one track's reading, shared by the pipeline's thread, which writes it, and the engine, which decides from it whether
-/// film time must wait. Any thread; the lock is held for nanoseconds.
+/// The reading state of a track. It is written by the pipeline's thread and read by the engine, which decides whether
+/// the timeline must be held. Any thread; the lock is held for nanoseconds.
 final class TrackIntake: Sendable {
-    /// What the pipeline's thread did since the last jump.
+    /// The activity of the pipeline's thread since the last seek.
     struct Report: Sendable {
-        /// Position on the timeline up to which decoded video frames were handed to the renderer; nil before the first. Unused for sound:
-        /// its renderer knows.
+        /// The timeline up to which decoded video frames were enqueued; nil before the first. Unused for audio, whose
+        /// renderer reports it.
         var handedUntil: MediaTime?
-        /// Position on the timeline up to which the source has delivered, decoded or not; nil before the first packet.
+        /// The timeline up to which the source has delivered, decoded or not; nil before the first packet.
         var readUntil: MediaTime?
-        /// When the call into the source that is under way began.
+        /// When the current call into the source started.
         fileprivate var readSince: HostInstant?
-        /// Since when the renderer has wanted more than it was given.
+        /// Since when the renderer has wanted more media.
         fileprivate var hungrySince: HostInstant?
-        /// Time spent inside the source since then, without the call that is under way.
+        /// The time spent in calls into the source since then, without the current one.
         fileprivate var readTime = Duration.zero
-        /// When the source delivered last, or the track was asked for its reserve.
+        /// When the source delivered last, or a reserve was requested.
         fileprivate var deliveredAt: HostInstant?
-        /// The track cannot read its whole reserve: that would take too much memory.
+        /// Whether the reserve exceeds the memory limit of the track.
         fileprivate(set) var isSated = false
-        /// Film time passes without the track until its source delivers again.
+        /// Whether the timeline does not wait for the track until its source delivers again.
         fileprivate(set) var isExcused = false
 
-        /// A call into the source that lasts longer waits for a network or a disk.
+        /// A longer call waits for a network or a disk.
         private static let slowCall = Duration.milliseconds(200)
 
         /// Returns true if the source has delivered nothing for a time.
         func isSilent(for time: Duration, at now: HostInstant) -> Bool { deliveredAt.map { now - $0 >= time } ?? false }
 
-        /// Whether the track lacks material because its source delivers nothing, rather than because decoding is slow: the call under way
-        /// has lasted long, or most of the time went into such calls.
+        /// Returns true if the track lacks media because of its source and not because of slow decoding: the current
+        /// call is long, or most of the time was spent in such calls.
         func isWaitingForSource(at now: HostInstant) -> Bool {
             guard let readSince, let hungrySince else { return false }
             let call = now - readSince
@@ -38,9 +38,10 @@ final class TrackIntake: Sendable {
         }
     }
 
+    /// Guarded by the lock `state`.
     private struct State {
         var report = Report()
-        /// Position on the timeline up to which the track is to be read although its renderer is full.
+        /// The timeline up to which to read although the renderer is full.
         var reserve: MediaTime?
     }
 
@@ -51,9 +52,9 @@ final class TrackIntake: Sendable {
 
     var report: Report { state.withLock { $0.report } }
 
-    // MARK: The engine's thread
+    // MARK: Engine's thread
 
-    /// Asks the track to be read up to a position although its renderer is full; nil reads only what the renderer wants.
+    /// Requests reading up to a position although the renderer is full; nil: only as the renderer requires.
     func setReserve(until position: MediaTime?) {
         let now = clock.now
         state.withLock { state in
@@ -62,22 +63,22 @@ final class TrackIntake: Sendable {
         }
     }
 
-    /// Lets film time pass without the track, until its source delivers again.
+    /// Excludes the track from holds until its source delivers again.
     func excuse() { state.withLock { $0.report.isExcused = true } }
 
-    // MARK: The pipeline's thread
+    // MARK: Pipeline's thread
 
     var reserve: MediaTime? { state.withLock { $0.reserve } }
 
-    /// Returns true if the engine wants more read than the renderer has room for.
+    /// Whether the engine requires more than the renderer accepts.
     var wantsMore: Bool {
         state.withLock { state in state.reserve.map { $0 > state.report.readUntil ?? .zero } ?? false }
     }
 
-    /// Forgets what was read: the track continues elsewhere.
+    /// Resets the state for a seek.
     func restart() { state.withLock { $0 = State() } }
 
-    /// Notes a call into the source, which may block.
+    /// Records the start of a call into the source, which may block.
     func beginReading() {
         let now = clock.now
         state.withLock { state in
@@ -86,6 +87,7 @@ final class TrackIntake: Sendable {
         }
     }
 
+    /// Records the end of a call into the source.
     func endReading() {
         let now = clock.now
         state.withLock { state in
@@ -94,7 +96,7 @@ final class TrackIntake: Sendable {
         }
     }
 
-    /// Notes that the renderer wants nothing more for now, or that the track has ended.
+    /// Records that the renderer is full or the track has ended.
     func rest() { state.withLock { ($0.report.hungrySince, $0.report.readTime) = (nil, .zero) } }
 
     func note(readUntil position: MediaTime) {
@@ -106,7 +108,7 @@ final class TrackIntake: Sendable {
         }
     }
 
-    /// Notes that no more of the reserve can be read.
+    /// Records that no more of the reserve can be read.
     func noteSated() {
         state.withLock { state in
             state.reserve = nil

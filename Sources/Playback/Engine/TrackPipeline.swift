@@ -1,21 +1,21 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What one track does on its own thread: read, decode, hand on.
+/// The reading, decoding and enqueueing of a track on a pipeline's thread.
 protocol TrackStage: AnyObject {
-    /// Goes on from a film time. Drops what was on its way first.
+    /// Seeks to a media time, dropping all media in progress.
     ///
-    /// - Returns: where the film is to go on for it; nil when the first sample tells.
+    /// - Returns: The position found by the track; nil if the first sample determines it.
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime?
-    /// Goes back to an entry of the list, to where it ends by now: what lies behind that is taken back.
+    /// Returns to an entry of the list up to its current end, dropping later media.
     func cut(after serial: Int)
-    /// One step; blocks while reading.
+    /// Performs one step; blocks while reading.
     func step() throws(MediaError) -> TrackStep
     /// Makes a blocked `step` return. Any thread.
     func cancel()
-    /// Has the signal raised whenever the renderer may have room.
+    /// Raises the signal whenever the renderer may have space.
     func askForRoom(raising signal: Signal)
-    /// The state of the track's reading; nil where film time never waits for it.
+    /// The reading state; nil if the timeline never waits for the track.
     var intake: TrackIntake? { get }
 }
 
@@ -23,34 +23,38 @@ extension TrackStage {
     var intake: TrackIntake? { nil }
 }
 
+/// The result of a step.
 enum TrackStep {
-    /// Something moved.
+    /// Media has advanced.
     case moved
-    /// The renderer has enough.
+    /// The renderer is full, or the successor is unknown.
     case full
-    /// The track has ended and everything has been handed on.
+    /// The track has ended and all of its media was enqueued.
     case ended
 }
 
-/// The thread of one track: it steps its stage while the renderer wants more, sleeps otherwise, and takes jumps.
+/// The thread of a track: it steps its stage while the renderer has space, and executes seeks and cuts.
 ///
-/// `@unchecked Sendable`: `stage` and `isActive` are touched by the pipeline's own thread only, except its thread-safe `cancel`.
+/// `@unchecked Sendable`: `stage` and `isActive` are confined to the pipeline's thread, except the thread-safe
+/// `cancel`.
 final class TrackPipeline: @unchecked Sendable {
+    /// The progress of the commands; guarded by the lock `state`.
     struct Status: Sendable {
-        /// Number of the last jump that has been carried out, and of the last cut.
+        /// The number of the last executed seek, and of the last executed cut.
         var seekSerial = 0
         var cutNumber = 0
-        /// Where that jump led, on the line; nil when the first sample tells.
+        /// The position on the timeline found by that seek; nil if the first sample determines it.
         var landed: MediaTime?
         var hasEnded = false
-        /// Why the track stopped early.
+        /// The error that ended the track early.
         package var failure: MediaError?
     }
 
+    /// The pending commands; guarded by the lock `commands`.
     private struct Command {
         package var seek: (serial: Int, time: MediaTime, aim: SeekAim)?
         var cut: (number: Int, serial: Int)?
-        /// Something follows an end that was reached.
+        /// Whether to continue after an end that was reached.
         var goesOn = false
         package var stopping = false
     }
@@ -59,17 +63,20 @@ final class TrackPipeline: @unchecked Sendable {
     let intake: TrackIntake?
     private let commands = Lock(Command())
     private let state = Lock(Status())
-    /// What the thread waits for between two iterations.
+    /// The thread waits for it between iterations.
     let signal = Signal()
     private let onNews: @Sendable () -> Void
     private let run: Prefetcher.Run
+    /// The pipeline's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
-    /// The system gave no thread when one was asked for; its name.
+    /// The name of a thread that the system did not provide; guarded by its own lock.
     private let unstarted = Lock<String?>(nil)
 
+    /// Creates a pipeline without a thread.
+    ///
     /// - Parameters:
-    ///   - run: gives it its thread.
-    ///   - onNews: called on the pipeline's thread when a jump was carried out or the track ended.
+    ///   - run: Starts the thread.
+    ///   - onNews: Called on the pipeline's thread when a command was executed or the track has ended.
     init(
         stage: sending any TrackStage, run: @escaping Prefetcher.Run = Prefetcher.onThreads,
         onNews: @escaping @Sendable () -> Void
@@ -83,7 +90,8 @@ final class TrackPipeline: @unchecked Sendable {
 
     var status: Status { state.withLock { $0 } }
 
-    /// Starts the thread; it waits for a first `seek`. Where the system gives none the track ends early, and each jump tries again.
+    /// Starts the thread, which waits for a first `seek`. If none is available the track ends early, and each command
+    /// tries again.
     func start(name: String) {
         do throws(ExhaustionError) {
             let worker = try run(name) { self.work() }
@@ -105,13 +113,13 @@ final class TrackPipeline: @unchecked Sendable {
         }
     }
 
-    /// Why there is no thread.
+    /// The error if no thread was available; nil otherwise.
     var refusal: MediaError? { unstarted.withLock { $0 } == nil ? nil : status.failure }
 
-    /// A pipeline without a thread asks for one again.
+    /// Retries to start the thread if it was not available.
     private func startAgain() { if let name = unstarted.withLock({ $0 }) { start(name: name) } }
 
-    /// Asks for a jump; a jump asked for before and not yet begun is dropped.
+    /// Requests a seek; replaces a pending one and drops a pending cut.
     func seek(to time: MediaTime, aim: SeekAim, serial: Int) {
         commands.withLock {
             $0.seek = (serial, time, aim)
@@ -121,21 +129,21 @@ final class TrackPipeline: @unchecked Sendable {
         signal.raise()
     }
 
-    /// Asks to take back what lies behind an entry of the list.
+    /// Requests to drop the media after an entry of the list.
     func cut(after serial: Int, number: Int) {
         commands.withLock { $0.cut = (number, serial) }
         startAgain()
         signal.raise()
     }
 
-    /// Something follows now: goes on also behind an end that was reached.
+    /// Requests to continue, also after an end that was reached.
     func goOn() {
         commands.withLock { $0.goesOn = true }
         startAgain()
         signal.raise()
     }
 
-    /// Tells the thread that the renderer wants more. Any thread, returns at once.
+    /// Wakes the thread. Any thread; does not block.
     func wake() { signal.raise() }
 
     /// Ends the thread and waits for it.
@@ -160,12 +168,12 @@ final class TrackPipeline: @unchecked Sendable {
         }
     }
 
-    /// What a turn of the thread came to.
+    /// The result of an iteration.
     enum Turn { case again, rest, over }
 
     private var isActive = false
 
-    /// One turn of the thread, without waiting for anything but the source. Tests call it in place of the thread.
+    /// Runs one iteration of the thread; blocks only in the source. Tests call it instead of running the thread.
     func turn() -> Turn {
         let command = commands.withLock { commands -> Command in
             defer { (commands.seek, commands.cut, commands.goesOn) = (nil, nil, false) }

@@ -1,12 +1,12 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Pictures from their sources through decoders to the display layer: one entry of the list after the other, each in its place
-/// on the timeline.
+/// Reads and decodes the video of successive entries and enqueues the frames at their position on the timeline.
 ///
-/// When the machine is too slow the decoder is told to do less, before whole pictures are lost at the screen.
+/// If the machine is too slow, the skip policy of the decoder changes before complete frames are lost at the screen.
+/// Confined to the pipeline's thread, except `cancel`.
 final class VideoStage: TrackStage {
-    /// What a stage works with.
+    /// The components that a stage uses.
     struct Setting {
         var list: SharedPlaybackList
         var layer: DisplayLayer
@@ -14,9 +14,9 @@ final class VideoStage: TrackStage {
         var events: EventLog
         var progress: ProgressGate
         var intake: TrackIntake?
-        /// Opens a film's picture track.
+        /// Opens a video track.
         var open: @Sendable (PrefetchedMedia, Track) throws(MediaError) -> PictureTrack
-        /// A sentence for people; any thread.
+        /// Reports a message to the user; any thread.
         var tell: @Sendable (String) -> Void = { _ in }
     }
 
@@ -24,33 +24,37 @@ final class VideoStage: TrackStage {
     private var layer: DisplayLayer { setting.layer }
     private var list: SharedPlaybackList { setting.list }
     var intake: TrackIntake? { setting.intake }
-    /// The entry whose pictures are decoded; nil before the first jump.
+    /// The entry being decoded; nil before the first seek.
     private var entry: PlaybackList.Entry?
+    /// The open track, and whether the stage was cancelled; guarded by its own lock.
     private let pictures: Lock<(track: PictureTrack?, isCancelled: Bool)>
-    /// Everything of the film is with the layer.
+    /// Whether all frames of the entry were enqueued.
     private var isAtEnd = false
     private var shift = TimeShift(.zero)
+    /// The end of the last decoded frame on the timeline.
     private var lastEnd: MediaTime?
-    /// Time of the video frame that was handed over last.
+    /// The time of the last enqueued frame on the timeline.
     private var lastTime: MediaTime?
-    /// The next picture is the first of an entry that follows another.
+    /// Whether the next frame is the first after a gapless boundary.
     private var isJoint = false
-    /// Where the picture of a recording is shown first.
+    /// The position at which cover art is shown.
     private var stillTime = MediaTime.zero
     private var policy = EffortPolicy()
-    /// The effort before film passed faster than pictures can be shown; nil while it does not.
+    /// The skip policy before fast playback exceeded the screen's frame rate; nil otherwise.
     private var unhurried: DecodingEffort?
 
-    /// Where the first picture comes later than that, there is black first.
+    /// If the first frame comes later than this, black precedes it.
     private static let longestStart: Duration = .milliseconds(250)
 
-    /// - Parameter pictures: those of the film that is played first.
+    /// Creates a stage with an open track.
+    ///
+    /// - Parameter pictures: The track of the first entry.
     init(_ setting: Setting, pictures: PictureTrack) {
         self.setting = setting
         self.pictures = Lock((pictures, false))
     }
 
-    /// A stage that begins with what follows a film without pictures.
+    /// Creates a stage that starts with the successor of an entry without video.
     init(_ setting: Setting, behind entry: PlaybackList.Entry) {
         self.setting = setting
         self.entry = entry
@@ -59,7 +63,7 @@ final class VideoStage: TrackStage {
         setting.list.enter(entry.serial, .picture)
     }
 
-    // MARK: Jumping
+    // MARK: Seeking
 
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         layer.flush()
@@ -67,7 +71,7 @@ final class VideoStage: TrackStage {
         policy.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
-        // Until its source is there, nothing of it is decoded.
+        // Nothing is decoded until its source is open.
         isAtEnd = true
         shift = TimeShift(entry.offset ?? .zero)
         list.enter(entry.serial, .picture)
@@ -77,21 +81,21 @@ final class VideoStage: TrackStage {
         }
         do throws(MediaError) {
             if present?.film !== entry.film { try take(setting.open(entry.media, track)) }
-            // Where it is: a cover that cannot be decoded is black there.
+            // Undecodable cover art is replaced by black at this position.
             stillTime = time
             let landed = try present?.seek(to: time - (entry.offset ?? .zero), aim: aim)
             isAtEnd = false
             return landed.map { $0 + (entry.offset ?? .zero) }
         } catch {
             if error.code == .cancelled { throw error }
-            // A source that fails is over.
+            // A failed source ends.
             list.note(error, at: time - (entry.offset ?? .zero), .picture, of: entry.serial)
             _ = reachEnd(of: entry)
             return time
         }
     }
 
-    /// What lies behind an entry was taken back, or behind its new end, to which its own pictures go on.
+    /// Returns to an entry after its successors, or its end, have changed; its own frames continue up to that end.
     func cut(after serial: Int) {
         guard let kept = list.entry(serial) else { return }
         if let joint = kept.joint {
@@ -139,7 +143,7 @@ final class VideoStage: TrackStage {
         }
     }
 
-    /// The pictures were read to their end, or as far as they can be.
+    /// Records the end of the video and its errors.
     private func noteEnd(of entry: PlaybackList.Entry, _ pictures: PictureTrack) {
         let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
         if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
@@ -147,9 +151,9 @@ final class VideoStage: TrackStage {
         if let end { list.noteRead(picturesUntil: end, of: entry.serial) }
     }
 
-    /// Reads packets although the layer is full, as far as the engine wants.
+    /// Reads packets in advance as the engine requires, although the layer is full.
     ///
-    /// - Returns: false where there is nothing to read.
+    /// - Returns: False if nothing was read.
     private func readAhead() throws(MediaError) -> Bool {
         guard let intake, intake.wantsMore, let present, !present.isOnePicture else { return false }
         defer { noteRead(present) }
@@ -162,8 +166,8 @@ final class VideoStage: TrackStage {
         if let until = present.readUntil { intake?.note(readUntil: shift.moved(until)) }
     }
 
-    /// Notes how far the layer is filled: to the end of the frame, or, where containers state a frame's duration wrongly, for as long as
-    /// the frame before was shown.
+    /// Records the end of the enqueued frame. If the container states a wrong duration, the interval to the preceding
+    /// frame counts.
     private func noteHanded(_ picture: SampleBuffer) {
         guard let intake, let time = picture.presentationTime else { return }
         let interval = lastTime.map { max(.zero, time - $0) } ?? .zero
@@ -178,7 +182,7 @@ final class VideoStage: TrackStage {
     ) -> TrackStep {
         var picture = picture
         if present?.isStill == true {
-            // Whatever its stamp says: it is there from the beginning to the end.
+            // Cover art lasts for the whole entry, regardless of its timestamp.
             (picture.presentationTime, picture.duration) = (stillTime, .zero)
             layer.enqueue(picture)
             setting.progress.report()
@@ -188,13 +192,13 @@ final class VideoStage: TrackStage {
         picture.presentationTime = picture.presentationTime.map(shift.moved)
         if isJoint, let begin = entry.begin, let time = picture.presentationTime {
             isJoint = false
-            // Nobody is to stand under another film's last picture.
+            // The last frame of the preceding item must not remain.
             if (time - begin).duration > Self.longestStart { showNothing(at: begin) }
         }
         if let begin = entry.begin, begin != .zero, let time = picture.presentationTime, time < begin,
             let end = picture.end, end > begin, entry.offset != .zero || entry.isPart
         {
-            // The one that is seen at the place where the film is to begin.
+            // The frame that spans the start of the entry.
             picture.presentationTime = begin
             picture.duration = end - begin
         }
@@ -209,7 +213,7 @@ final class VideoStage: TrackStage {
         return .moved
     }
 
-    /// The one picture that there should have been cannot be decoded.
+    /// Replaces an undecodable image by black and reports it.
     private func leaveOut(of entry: PlaybackList.Entry) {
         let sound = entry.audioTrack == nil ? "it is left out." : "the sound plays without it."
         setting.tell("The picture of “\(entry.title)” is damaged or too large; \(sound)")
@@ -246,13 +250,13 @@ final class VideoStage: TrackStage {
         shift = TimeShift(next.offset ?? .zero)
         (lastEnd, lastTime, isJoint, stillTime) = (nil, nil, true, next.begin ?? .zero)
         isAtEnd = present == nil
-        // A machine that was too slow for the film before is as slow now.
+        // The machine is as slow as during the preceding item.
         if let effort { present?.decoder.effort = effort }
         if present == nil { showNothing(at: next.begin ?? .zero) }
         list.enter(next.serial, .picture)
     }
 
-    /// A film without pictures is black.
+    /// Shows black from a position on.
     private func showNothing(at time: MediaTime) {
         layer.enqueue(BlankPicture.buffer(at: time))
         setting.progress.report()
@@ -268,9 +272,9 @@ final class VideoStage: TrackStage {
         track?.cancel()
     }
 
-    // MARK: Effort
+    // MARK: Skip policy
 
-    /// Less effort is first no loop filter, then no pictures that no other needs, then key pictures only.
+    /// Adapts the skip policy: first no deblocking, then no non-reference frames, then sync frames only.
     private func adaptEffort(to picture: SampleBuffer, of decoder: any PictureDecoder) {
         noteSkipped(before: picture, decoder)
         guard setting.timebase.rate > 0, let end = picture.end else { return }
@@ -284,8 +288,8 @@ final class VideoStage: TrackStage {
         hurry(decoder, with: picture)
     }
 
-    /// Film at several times its speed has more pictures than a screen can show: those that no other one needs are left out from the
-    /// start, before the machine falls behind.
+    /// Skips non-reference frames in fast playback whose frame rate exceeds that of screens, before the machine is
+    /// overloaded.
     private func hurry(_ decoder: any PictureDecoder, with picture: SampleBuffer) {
         if EffortPolicy.isHurried(picture.duration, at: setting.timebase.rate) {
             unhurried = unhurried ?? decoder.effort
@@ -295,7 +299,7 @@ final class VideoStage: TrackStage {
         }
     }
 
-    /// What the decoder leaves out shows as a hole in film time.
+    /// Logs skipped frames, which are visible as gaps in media time.
     private func noteSkipped(before picture: SampleBuffer, _ decoder: any PictureDecoder) {
         defer { lastEnd = picture.end }
         guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime else { return }

@@ -1,53 +1,56 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What of one playing of an item could not be read or decoded, and how far its tracks were read. Times are film times.
+/// Read and decode errors of one playback of an item, and the read positions of its tracks. Times are media times.
 struct EntryLosses: Sendable {
-    /// A kind of track, and why reading it failed.
+    /// A failed track and its error.
     struct Failure: Sendable {
         var kind: Track.Kind
         var error: MediaError
-        /// How far the track had been read.
+        /// The position up to which the track was read.
         var place: MediaTime
     }
 
     private(set) var failures: [Failure] = []
-    /// How far a track was read that has been read to its end.
+    /// The read position of a track that was read to its end.
     var soundRead: MediaTime?
     var picturesRead: MediaTime?
-    /// Sound that could not be decoded.
+    /// Audio that could not be decoded.
     private(set) var undecodable: UndecodableSound?
-    /// Places where the stamps of the sound leave a hole; a loss where the file is damaged, and the film's own otherwise.
+    /// Gaps between the audio timestamps: a loss in a damaged file, otherwise part of the media.
     private(set) var holes: UndecodableSound?
-    /// Packets of sound or pictures were damaged.
+    /// Whether packets of audio or video were damaged.
     var isDamaged = false
-    /// One sentence has been given; further losses of this playing are not reported.
+    /// Whether a failure was reported; further losses of this playback are not.
     var isReported = false
 
-    /// Shorter holes come from stamps that are rounded.
+    /// Shorter gaps are caused by rounded timestamps.
     static let shortestHole = MediaTime(value: 1, timescale: 4)
-    /// Sound that follows without a loss for so long ends what is reported together.
+    /// Losses are reported together until audio is intact for this long.
     static let stretch = MediaTime(value: 5, timescale: 1)
-    /// A duration in a header may be off by so much, or by a twentieth of it.
+    /// The tolerance of a duration in a header; alternatively a twentieth of it.
     static let tolerance = MediaTime(value: 2, timescale: 1)
 
+    /// Records a failure, one per kind of track.
     mutating func note(_ failure: Failure) {
         if !failures.contains(where: { $0.kind == failure.kind }) { failures.append(failure) }
     }
 
+    /// Adds undecodable audio.
     mutating func note(undecodable sound: UndecodableSound) { undecodable = undecodable?.adding(sound) ?? sound }
 
+    /// Adds a gap in the audio.
     mutating func note(hole start: MediaTime, until end: MediaTime) {
         let hole = UndecodableSound(start: start, duration: end - start)
         holes = holes?.adding(hole) ?? hole
     }
 
-    /// The item begins at another place: its tracks are read again.
+    /// Resets the failures and read positions, because the tracks are read again after a seek.
     mutating func restart() { (failures, soundRead, picturesRead) = ([], nil, nil) }
 
-    /// Returns the sound that is missing; nil where none is.
+    /// Returns the missing audio; nil if there is none.
     ///
-    /// - Parameter countsHoles: whether holes between stamps are a loss.
+    /// - Parameter countsHoles: Whether gaps between timestamps count as lost.
     func missingSound(countsHoles: Bool) -> UndecodableSound? {
         guard countsHoles, let holes else { return undecodable }
         return undecodable.map(holes.adding) ?? holes
@@ -55,24 +58,24 @@ struct EntryLosses: Sendable {
 }
 
 extension PlaybackList.Entry {
-    /// Returns what is to be reported of this playing now; nil where nothing is.
+    /// Returns the failure to report now; nil if there is none.
     ///
     /// - Parameters:
-    ///   - moment: the film time that is perceived; nil where the playing is over.
+    ///   - moment: The current media time; nil if the playback has ended.
     func failure(at moment: MediaTime?) -> MediaFailure? {
         guard !losses.isReported else { return nil }
         return lossOfTracks(at: moment) ?? lossOfSound(at: moment)
     }
 
     private func lossOfTracks(at moment: MediaTime?) -> MediaFailure? {
-        // Subtitles are read with sound and pictures, which say better where an incomplete file ends.
+        // Subtitles are read together with audio and video, which locate the end of an incomplete file better.
         let failures = losses.failures.filter { $0.kind != .subtitle || $0.error.code != .incomplete }
         let isRead = hasEnded(.audio, audioTrack) && hasEnded(.video, videoTrack.flatMap { $0.isCoverArt ? nil : $0 })
         if failures.contains(where: { $0.error.code == .incomplete }) || isShort {
             let end =
                 ([losses.soundRead, losses.picturesRead].compactMap { $0 } + failures.map(\.place)).max() ?? start
             guard isRead || moment.map({ $0 >= end }) ?? true else { return nil }
-            // Of some containers the duration is computed from the bytes that are there.
+            // Some containers' durations are computed from the available bytes.
             let whole =
                 film.summary.duration.flatMap { $0 - end > EntryLosses.shortestHole ? " of \($0.clock)" : nil } ?? ""
             return MediaFailure(
@@ -84,7 +87,7 @@ extension PlaybackList.Entry {
         let kinds = Set([audioTrack, videoTrack].compactMap { $0 }.filter { !$0.isCoverArt }.map(\.kind))
         let place = failures.map(\.place).max() ?? first.place
         guard !kinds.isSubset(of: failures.map(\.kind)) else {
-            // Less than can be noticed: the item could not be played, as one of which nothing comes.
+            // Imperceptibly short: reported as an item that cannot be played.
             let code: TalkieError.Code = place - start < EntryLosses.shortestHole ? first.error.playbackCode : .failed
             return MediaFailure(code, "“\(title)” breaks off at \(place.clock): \(first.error.message)", at: place)
         }
@@ -95,7 +98,7 @@ extension PlaybackList.Entry {
 
     private func lossOfSound(at moment: MediaTime?) -> MediaFailure? {
         let summary = film.summary
-        // In MP4 and in streams without a stated duration a hole may be the film's own.
+        // In MP4, and in streams without a stated duration, a gap may be part of the media.
         let isWhole = summary.isDurationStated && summary.container != "mp4"
         guard
             let missing = losses.missingSound(
@@ -109,8 +112,8 @@ extension PlaybackList.Entry {
             at: missing.start)
     }
 
-    /// Whether the tracks that were read end well before the length that the header states. Only where sound was read: the last
-    /// picture of a silent film may stay for long.
+    /// Whether the read tracks end well before the duration in the header. Requires audio: the last video frame of a
+    /// silent film may last long.
     private var isShort: Bool {
         let summary = film.summary
         guard summary.isDurationStated, let stated = summary.duration, let sound = losses.soundRead, setEnd == nil

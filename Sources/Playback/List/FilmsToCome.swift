@@ -1,44 +1,47 @@
-/// What follows the film of a session that plays, as its player is told: each film with the list as it will stand then.
+/// The items after the current one that a session announces to its player, each with the list as it will be then.
 package struct FilmsToCome: Sendable {
     private struct Entry: Sendable {
         let item: QueueItem
-        /// The list when this film has its turn.
+        /// The list when this item becomes current.
         var queue: PlayQueue
-        /// Films after this one that were tried ahead and could not be played.
+        /// The number of later items that were tried ahead and could not be played.
         var passed = 0
 
-        /// The list that what follows is read from. A film is taken to play well until it turns out otherwise.
+        /// The list from which the following item is determined. Items are assumed to play until they fail.
         var base: PlayQueue { queue.begun(passing: passed) }
     }
 
-    /// Enough for a speaker that holds minutes of sound, and clips of seconds.
+    /// Enough for a speaker with minutes of buffered audio and clips of seconds.
     private static let count = 16
 
     private var entries: [Entry] = []
-    /// The same for the film that plays.
+    /// The same number for the current item.
     private var passed = 0
-    /// The newest films that are not to come any more. The player may have tried them before it heard so.
+    /// The newest items that were removed from the upcoming ones. The player may have tried them before it received the
+    /// change.
     private var forgotten: [QueueItem] = []
 
+    /// Creates an empty sequence.
     package init() {}
 
+    /// The upcoming items in order.
     package var items: [QueueItem] { entries.map(\.item) }
 
-    /// Another film was opened: everything is thought out anew when it has begun.
+    /// Clears all state after another item was opened; `fill` is called again once it has begun.
     package mutating func removeAll() {
         entries = []
         passed = 0
         forgotten = []
     }
 
-    /// Thinks out what follows, as far as it is not known.
+    /// Determines upcoming items up to the maximum.
     ///
     /// - Parameters:
-    ///   - queue: the list with the film that plays.
-    ///   - beginsLater: whether a film begins in its middle, and therefore by itself.
+    ///   - queue: The list with the current item.
+    ///   - beginsLater: Whether an item starts at a resume position and therefore cannot follow gaplessly.
     package mutating func fill(behind queue: PlayQueue, beginsLater: (PlayQueue.Item) -> Bool = { _ in false }) {
         while entries.count < Self.count {
-            // Behind a pass of which nothing could be played there is a pause, and no film follows another without a seam.
+            // A pass without any playable item is followed by a pause, which excludes a gapless transition.
             guard let next = (entries.last?.base ?? base(queue)).next, next.pause == .zero,
                 !beginsLater(next.current)
             else { return }
@@ -46,7 +49,7 @@ package struct FilmsToCome: Sendable {
         }
     }
 
-    /// A film has begun behind the one before; the list with it as the current one, nil when it is not known.
+    /// Records that an item has begun gaplessly; returns the list with it as the current item, nil if it is unknown.
     package mutating func began(_ item: QueueItem) -> PlayQueue? {
         guard let index = entries.firstIndex(where: { $0.item == item }) else { return nil }
         var queue = entries[index].queue
@@ -56,14 +59,14 @@ package struct FilmsToCome: Sendable {
         return queue
     }
 
-    /// A film cannot be played: what follows is what follows it. False when it was none of these.
+    /// Removes an item that cannot be played and determines its successors again; returns false if it is unknown.
     ///
-    /// - Parameter queue: the list with the film that plays.
+    /// - Parameter queue: The list with the current item.
     package mutating func failed(_ item: QueueItem, behind queue: PlayQueue) -> Bool {
         guard let index = entries.firstIndex(where: { $0.item == item }) else { return false }
         entries.remove(at: index)
         if index == 0 { passed += 1 } else { entries[index - 1].passed += 1 }
-        // Those behind it were thought to follow a film that plays.
+        // The later items were determined on the assumption that this one plays.
         for later in entries.indices.dropFirst(index) {
             let before = later == 0 ? base(queue) : entries[later - 1].base
             guard let next = before.next, next.number == entries[later].queue.number, next.pause == .zero else {
@@ -76,10 +79,10 @@ package struct FilmsToCome: Sendable {
         return true
     }
 
-    /// The list is another one: what comes as it would have come stays, so that a film that was opened ahead is not opened anew, and
-    /// the rest is not to come any more. `fill` thinks out what comes instead.
+    /// Adopts a changed list. Unchanged upcoming items are retained, so that items opened ahead are not reopened; the
+    /// rest is removed and determined by `fill`.
     ///
-    /// - Parameter queue: the list with the film that plays.
+    /// - Parameter queue: The list with the current item.
     package mutating func renew(behind queue: PlayQueue) {
         passed = 0
         var before = base(queue)
@@ -96,18 +99,18 @@ package struct FilmsToCome: Sendable {
         entries.removeSubrange(kept...)
     }
 
-    /// Whether a film was to come and is not any more: what becomes of it is no news.
+    /// Returns true if `item` was removed from the upcoming items; its events are ignored.
     package func hasForgotten(_ item: QueueItem) -> Bool { forgotten.contains(item) }
 
-    /// The list from which to go on when the current film has ended, or could not be played, and nothing has followed it.
+    /// Returns the list to continue from after the current item has ended or failed without a successor.
     package func rest(of queue: PlayQueue) -> PlayQueue { queue.passing(passed) }
 
-    /// The same, while the current film plays.
+    /// Same, while the current item plays.
     private func base(_ queue: PlayQueue) -> PlayQueue { queue.begun(passing: passed) }
 }
 
 extension PlayQueue {
-    /// The list when the current film has played and so many behind it could not.
+    /// Returns the list after the current item has played and `count` following ones have failed.
     fileprivate func begun(passing count: Int) -> PlayQueue {
         var queue = self
         queue.noteBegun()

@@ -1,10 +1,10 @@
-// A list that changes while it is played: folders that somebody fills, hours of the day.
+// Changes of the list during playback: watched folders, times of the day.
 extension PlayQueue {
-    /// The list is another one from now on. The film that plays goes on, and what came behind it in the old list comes behind it.
+    /// Replaces the list. The current item continues, followed by those that followed it in the old list.
     ///
     /// - Parameters:
-    ///   - wanted: at least one.
-    ///   - order: nil leaves it.
+    ///   - wanted: At least one item.
+    ///   - order: Nil: unchanged.
     package mutating func replace(with wanted: [Item], order: Order? = nil) {
         switch order {
         case .listed?: shuffling = nil
@@ -21,8 +21,8 @@ extension PlayQueue {
             (index, stray) = (place, nil)
             return
         }
-        // The same film was changed; or it is gone, and the first behind it that is still there comes, or else what is behind
-        // the last one before it.
+        // If the same file has changed, its new version counts. If it was removed, the first following item that
+        // remains comes next, otherwise the one after the last remaining predecessor.
         let present = Set(wanted)
         let next =
             place(near: index, where: { $0.address == playing.address }).map { $0 + 1 }
@@ -33,7 +33,7 @@ extension PlayQueue {
         index = max(0, next - 1)
     }
 
-    /// A list in an order that was thrown: those that were to come stay in their order, new ones fall among them.
+    /// Replaces a shuffled list: upcoming items keep their order, and new ones are inserted at random.
     private mutating func throwIn(_ wanted: [Item], behind playing: Item, toCome: [Item]) {
         let present = Set(wanted)
         let known = Set(items)
@@ -54,12 +54,12 @@ extension PlayQueue {
         }
     }
 
-    /// Of several places the one that is nearest to another.
+    /// Returns the matching index that is nearest to another one.
     private func place(near other: Int, where isIt: (Item) -> Bool) -> Int? {
         items.indices.filter { isIt(items[$0]) }.min { abs($0 - other) < abs($1 - other) }
     }
 
-    /// Throws the order of the next pass; what was last does not come first.
+    /// Shuffles the next pass; the last item is not repeated first.
     mutating func shuffle() {
         guard var shuffling else { return }
         let last = items.last
@@ -68,7 +68,7 @@ extension PlayQueue {
         self.shuffling = shuffling
     }
 
-    /// Numbers that a seed decides (SplitMix64: Steele, Lea, Flood, “Fast Splittable Pseudorandom Number Generators”, 2014).
+    /// A seeded generator (SplitMix64: Steele, Lea, Flood, “Fast Splittable Pseudorandom Number Generators”, 2014).
     struct Shuffling: RandomNumberGenerator, Sendable {
         var state: UInt64
 

@@ -1,35 +1,38 @@
 internal import MediaCore
 
-/// The films of a session in order, and where it is among them. A value: a copy says what would come.
+/// The items of a session in order, with the current one. A value type: a copy predicts what follows.
 package struct PlayQueue: Sendable {
     package typealias Item = PlaylistLoader.Item
 
+    /// The order of the items.
     package enum Order: Sendable, Hashable {
-        /// As the list has it.
+        /// The order of the list.
         case listed
-        /// Every film once in each pass, in an order that is thrown anew; the seed makes it the same for copies.
+        /// A new random order in each pass; the seed makes it identical for copies.
         case shuffled(seed: UInt64)
     }
 
     var items: [Item]
     var index = 0
-    /// The film that plays, where it is not in the list any more, and the place in the list that comes behind it.
+    /// The current item if it was removed from the list, and the index of its successor.
     var stray: (item: Item, next: Int)?
     var shuffling: Shuffling?
     private var passesLeft: PlayerOptions.Loop
-    /// Whether anything of this pass could be played, and of any: a list of nothing but failures is not repeated.
+    /// Whether any item of this pass, or of any pass, has played: a list of only failures is not repeated.
     private var hasPlayed = false
     private var hasEverPlayed = false
-    /// Passes in a row of which nothing could be played, before this one.
+    /// The number of consecutive preceding passes in which no item could be played.
     private var emptyPasses = 0
 
-    /// How long the list rests before a pass behind one of which nothing could be played; it grows, and a film that is back is
-    /// seen within a second.
+    /// The pause before a pass that follows passes without a playable item. It grows with their number, and an item
+    /// that returns is detected within a second.
     private static let pauses: [Duration] = [
         .milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(700),
     ]
 
-    /// - Parameter items: at least one.
+    /// Creates a queue.
+    ///
+    /// - Parameter items: At least one item.
     package init(_ items: [Item], loop: PlayerOptions.Loop, order: Order = .listed) {
         self.items = items
         passesLeft = loop
@@ -40,19 +43,22 @@ package struct PlayQueue: Sendable {
         }
     }
 
+    /// The current item, which may have been removed from the list.
     package var current: Item { stray?.item ?? items[index] }
+    /// The number of items.
     package var count: Int { items.count }
+    /// Returns the item at an index.
     package func item(_ index: Int) -> Item { items[index] }
-    /// 1 for the first.
+    /// The position of the current item, starting at 1.
     package var number: Int { index + 1 }
 
-    /// Whether the current film was opened well.
+    /// Whether the current item was opened successfully.
     package private(set) var hasBegun = false
 
-    /// The current film is open; whether it plays remains to be seen.
+    /// Records that the current item is open; it may still fail to play.
     package mutating func noteOpened() { hasBegun = true }
 
-    /// The current film plays.
+    /// Records that the current item plays.
     package mutating func noteBegun() {
         hasBegun = true
         hasPlayed = true
@@ -60,13 +66,13 @@ package struct PlayQueue: Sendable {
         emptyPasses = 0
     }
 
-    /// How long to wait before the current film is tried.
+    /// The pause before the current item is tried.
     package var pause: Duration {
         guard emptyPasses > 0, index == 0, !hasBegun else { return .zero }
         return Self.pauses[min(emptyPasses, Self.pauses.count) - 1]
     }
 
-    /// Goes on after the current film has ended or failed; false when the list is over.
+    /// Advances after the current item has ended or failed; returns false at the end of the list.
     package mutating func advance() -> Bool {
         hasBegun = false
         let next = stray?.next ?? index + 1
@@ -76,7 +82,7 @@ package struct PlayQueue: Sendable {
             return true
         }
         index = items.count - 1
-        // A stick that was pulled may come back; a list that never played has wrong names in it.
+        // A removed storage device may return, but a list that never played contains wrong names.
         guard hasEverPlayed else { return false }
         switch passesLeft {
         case .forever: break
@@ -91,16 +97,17 @@ package struct PlayQueue: Sendable {
         return true
     }
 
-    /// The list as it stands when the film that comes next has its turn; nil at the end.
+    /// The list after the current item; nil at its end.
     package var next: PlayQueue? {
         var next = self
         return next.advance() ? next : nil
     }
 
-    /// More films at the end of the list.
+    /// Appends an item.
     package mutating func append(_ item: Item) { items.append(item) }
 
-    /// More films behind the first one of an address from the current on, unless they are there already; false when there is none.
+    /// Inserts items after the first upcoming item of an address, unless they are already there; returns false if
+    /// nothing was inserted.
     package mutating func insert(_ more: [Item], behind address: String) -> Bool {
         guard let place = items[index...].firstIndex(where: { $0.address == address }),
             items.count + more.count <= PlaylistLoader.mostItems,
@@ -110,7 +117,7 @@ package struct PlayQueue: Sendable {
         return true
     }
 
-    /// Goes to the next or the one before because a person wants it; false at the ends of the list.
+    /// Moves to an adjacent item on a user command; returns false beyond the ends of the list.
     package mutating func step(by distance: Int) -> Bool {
         let target = index + distance
         guard items.indices.contains(target) else { return false }
@@ -120,19 +127,19 @@ package struct PlayQueue: Sendable {
         return true
     }
 
-    /// How often the list is played again, from now on.
+    /// Sets the number of repetitions from now on.
     package mutating func setLoop(_ loop: PlayerOptions.Loop) { passesLeft = loop }
 
-    /// Goes back to the first film, as if nothing of this pass had been tried.
+    /// Returns to the first item of the pass.
     package mutating func startOver() { (index, stray, hasBegun) = (0, nil, false) }
 
-    /// A film of the list by its address; nil where none has it.
+    /// Returns the item with an address; nil if there is none.
     package func item(at address: String) -> Item? { items.first { $0.address == address } }
 
-    /// Goes to a film of the list because it played before; false where it is not in it.
+    /// Makes the item with an address current, to resume a session; returns false if there is none.
     package mutating func go(to address: String) -> Bool {
         guard let place = items.firstIndex(where: { $0.address == address }) else { return false }
-        // Of an order that was thrown the others are still to come.
+        // In a shuffled order the other items are still to come.
         if shuffling == nil { index = place } else { items.swapAt(index, place) }
         return true
     }

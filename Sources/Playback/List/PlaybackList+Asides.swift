@@ -1,12 +1,16 @@
 package import MediaCore
 
-/// Interstitials, as parts of the list: the film to where one stands, what it is made of, and the film again from where it goes on.
+/// Interstitials as entries of the list: the media up to the break, the parts of the interstitial, and the media from
+/// the resume position on.
 extension PlaybackList {
-    /// An interstitial of an item, and what plays in its place.
+    /// An interstitial of an item, with the items to play.
     package struct Break: Sendable {
+        /// The interstitial as stated by the media.
         package var interstitial: Interstitial
+        /// The parts to play in order.
         package var items: [QueueItem]
 
+        /// Creates a break from the addresses of its parts.
         package init(_ interstitial: Interstitial, _ addresses: [String]) {
             self.interstitial = interstitial
             let count = min(addresses.count, Interstitial.mostAssets)
@@ -16,45 +20,50 @@ extension PlaybackList {
         }
     }
 
-    /// What is known of an item that has interstitials.
+    /// The interstitials of an item, with the properties of the item that they depend on.
     package struct Programme: Sendable {
+        /// The breaks in order.
         package var breaks: [Break]
+        /// The duration of the item; nil if unknown.
         package var duration: MediaTime?
+        /// Whether the item is seekable.
         package var isSeekable: Bool
-        /// What people are shown as the film's name and chapters.
+        /// The displayed title and chapters of the item.
         var title: String?
         var chapters: [Chapter] = []
-        /// Breaks that were seen since the item began.
+        /// The breaks that were shown since the item began.
         var seen: Set<Int> = []
-        /// What could not be played.
+        /// Parts that could not be played.
         var lost: Set<QueueItem.ID> = []
 
+        /// Creates a schedule for an opened item.
         package init(_ breaks: [Break], of film: MediaSummary) {
             (self.breaks, duration, isSeekable) = (breaks, film.duration, film.isSeekable)
             (title, chapters) = (film.title, film.chapters)
         }
     }
 
-    /// A playing of one part of an interstitial, which has the item's place in the list.
+    /// A playback of one part of an interstitial at its item's position in the list.
     package struct Aside: Sendable, Equatable {
-        /// Which of the item's breaks, and which part of it.
+        /// The index of the item's break, and of the part in it.
         var number: Int
         var part: Int
+        /// The part to play.
         package var item: QueueItem
-        /// Where the film stands meanwhile.
+        /// The item position at which playback resumes after the interstitial, before its resume offset.
         package var place: MediaTime
-        /// How long the parts before it were together.
+        /// The total duration of the preceding parts.
         var elapsed: MediaTime
-        /// Where somebody wanted to be who jumped over it.
+        /// The target of a seek across the break.
         var goal: MediaTime?
     }
 
-    /// A film that ends this shortly behind a break ends there.
+    /// A break this close to the end of the item is treated as at the end.
     private static let instant = MediaTime(value: 200, timescale: 1000)
 
-    // MARK: Into a break
+    // MARK: Entering a break
 
-    /// Where the film stands at a break; nil is behind its end.
+    /// Returns the item position of a break; nil: after the end.
     private func place(of one: Break, in programme: Programme) -> MediaTime? {
         switch one.interstitial.place {
         case .before: return .zero
@@ -69,7 +78,7 @@ extension PlaybackList {
             && one.items.contains { !programme.lost.contains($0.id) }
     }
 
-    /// The break that the film comes to next.
+    /// Returns the next break after a position; nil if there is none.
     func nextBreak(of id: QueueItem.ID, behind moment: MediaTime) -> (number: Int, place: MediaTime)? {
         guard section == nil, let programme = programmes[id] else { return nil }
         for number in programme.breaks.indices where isPlayable(number, of: programme) {
@@ -81,7 +90,7 @@ extension PlaybackList {
         return nil
     }
 
-    /// The break that whoever goes from one moment to another must see first: the last one between them.
+    /// Returns the last mandatory break between two positions, which a seek must show first; nil if there is none.
     func breakBetween(_ moment: MediaTime, and target: MediaTime, of id: QueueItem.ID) -> Int? {
         guard let programme = programmes[id] else { return nil }
         return programme.breaks.indices.last { number in
@@ -92,7 +101,7 @@ extension PlaybackList {
         }
     }
 
-    /// The first part of a break; nil where none can be played.
+    /// Returns the first playable part of a break; nil if there is none.
     func turn(into number: Int, of base: Turn, goal: MediaTime? = nil) -> Turn? {
         guard let programme = programmes[base.item.id], programme.breaks.indices.contains(number) else { return nil }
         let place = place(of: programme.breaks[number], in: programme) ?? programme.duration ?? .zero
@@ -114,7 +123,7 @@ extension PlaybackList {
         return turn
     }
 
-    /// What is seen before an item that is about to begin.
+    /// Returns the break to play before an item starts at a position, or the given position unchanged.
     func entering(_ turn: Turn, at moment: MediaTime? = nil) -> Turn {
         guard turn.aside == nil, turn.from == nil, section == nil, let programme = programmes[turn.item.id] else {
             return turn
@@ -131,7 +140,7 @@ extension PlaybackList {
         return turn
     }
 
-    /// What follows a film that ends at a break; nil where it does not.
+    /// Returns the break at the end of an entry; nil if there is none.
     func aside(behind entry: Entry) -> Turn? {
         guard entry.turn.aside == nil, entry.cutEnd == nil, contains(entry.item.id), section == nil,
             let programme = programmes[entry.item.id]
@@ -139,17 +148,17 @@ extension PlaybackList {
         let number = programme.breaks.indices.first { number in
             guard isPlayable(number, of: programme) else { return false }
             let place = place(of: programme.breaks[number], in: programme)
-            // Behind the end stands what stands at no moment of the film.
+            // A break without a position follows the end of the item.
             return entry.sectionEnd == nil ? place == nil && entry.end == nil : place == entry.sectionEnd
         }
         return number.flatMap { turn(into: $0, of: entry.basis ?? entry.turn) }
     }
 
-    // MARK: Out of a break
+    // MARK: Leaving a break
 
-    /// What follows a part of an interstitial.
+    /// Returns what follows a part of an interstitial.
     ///
-    /// - Parameter length: how long it was.
+    /// - Parameter length: The duration of the part.
     func turn(behind turn: Turn, lasting length: MediaTime) -> Turn? {
         guard let aside = turn.aside else { return nil }
         guard let programme = programmes[turn.item.id], programme.breaks.indices.contains(aside.number) else {
@@ -163,7 +172,7 @@ extension PlaybackList {
             return next
         }
         guard let place = place(of: one, in: programme) else { return successor(of: turn.plain) }
-        // What could not be played takes nothing of the film away.
+        // Unplayable parts skip nothing of the item.
         let isBefore = one.interstitial.place == .before
         let offset = elapsed > .zero && !isBefore ? one.interstitial.resumeOffset ?? elapsed : .zero
         let moment = max(place + offset, aside.goal ?? .zero)
@@ -173,7 +182,7 @@ extension PlaybackList {
         return next
     }
 
-    /// How long a part of an interstitial may last.
+    /// Returns the maximum duration of a part of an interstitial; nil for other positions.
     func room(for turn: Turn) -> MediaTime? {
         guard let aside = turn.aside, let programme = programmes[turn.item.id],
             programme.breaks.indices.contains(aside.number)
@@ -181,30 +190,31 @@ extension PlaybackList {
         return programme.breaks[aside.number].interstitial.limit - aside.elapsed
     }
 
-    /// The same of a part that is laid out.
+    /// Same for a scheduled part.
     func turn(behindAside entry: Entry) -> Turn? { turn(behind: entry.turn, lasting: entry.asideLength) }
 
-    // MARK: What happened
+    // MARK: Events
 
+    /// Stores the schedule of an item, once.
     mutating func note(_ programme: Programme, of id: QueueItem.ID) {
         if programmes[id] == nil, !programme.breaks.isEmpty { programmes[id] = programme }
     }
 
-    /// A break is perceived.
+    /// Records that a break is shown.
     mutating func noteSeen(_ turn: Turn) {
         if let aside = turn.aside { programmes[turn.item.id]?.seen.insert(aside.number) }
     }
 
-    /// A part of one cannot be played: it is passed over.
+    /// Records that a part cannot be played; it is skipped.
     mutating func noteLost(_ turn: Turn) {
         if let aside = turn.aside { programmes[turn.item.id]?.lost.insert(aside.item.id) }
     }
 }
 
 extension PlaybackList.Turn {
-    /// What is opened for it.
+    /// The item to open: the part of the interstitial or the item.
     package var opened: QueueItem { aside?.item ?? item }
-    /// The item as a whole.
+    /// The position of the whole item.
     var plain: PlaybackList.Turn {
         var turn = self
         (turn.from, turn.until, turn.aside) = (nil, nil, nil)

@@ -1,6 +1,6 @@
-// What people do to the list. What is laid out already is compared with it afterwards.
+// User edits of the list. The scheduled entries are compared with it afterwards.
 extension PlaybackList {
-    /// False when nothing was changed.
+    /// Applies an edit; returns false if nothing was changed.
     package mutating func apply(_ edit: QueueEdit) -> Bool {
         defer { forgetRemoved() }
         switch edit {
@@ -35,14 +35,14 @@ extension PlaybackList {
     private mutating func move(_ id: QueueItem.ID, behind other: QueueItem.ID?) -> Bool {
         guard let from = index(of: id), id != other else { return false }
         guard let target = other.map({ index(of: $0) }) ?? (slots.count - 1) else { return false }
-        // What is laid out of it already knows where it was.
+        // Its scheduled entries refer to the old position.
         let slot = slots[from]
         slots[from].isRemoved = true
         slots.insert(Slot(item: slot.item, isBarren: slot.isBarren, hasGiven: slot.hasGiven), at: target + 1)
         return true
     }
 
-    /// Passes are counted from now on.
+    /// Sets the repetitions, counted from now on.
     private mutating func loop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) -> Bool {
         if item != loopItem { countAnew(\.itemPass) }
         if list != loopList { countAnew(\.listPass) }
@@ -54,7 +54,7 @@ extension PlaybackList {
         guard let first = entries.first else { return }
         let done = (first.basis ?? first.turn)[keyPath: pass]
         for entry in entries {
-            // The passes of another item, or of another round, are counted for themselves.
+            // Repetitions of another item, or in another pass of the list, are counted separately.
             guard pass == \.listPass || entry.item == first.item, entry.turn[keyPath: pass] >= done else { break }
             change(entry.serial) { entry in
                 entry.turn[keyPath: pass] -= done
@@ -63,13 +63,13 @@ extension PlaybackList {
         }
     }
 
-    /// These come behind the item that is perceived, or about to be, in place of what was to come.
+    /// Replaces the items after the current or awaited one.
     mutating func setFollowing(_ items: [QueueItem]) {
         var wanted = items
         let barren = Set(slots.filter(\.isBarren).map(\.item.id))
         let present = entries.first?.item ?? awaited?.item
         let place = present.flatMap { index(of: $0.id) }
-        // Whoever gives the list may not know yet which of it plays.
+        // The caller may not know yet which of the items are playable.
         if let present, let index = wanted.firstIndex(of: present) { wanted.removeSubrange(...index) }
         for index in slots.indices where index != place { slots[index].isRemoved = true }
         slots.insert(

@@ -1,51 +1,59 @@
 package import MediaCore
 
 extension PlaybackList {
-    /// One playing of one item, and what is known of its place on the timeline.
+    /// A scheduled playback of an item and its position on the timeline.
     ///
-    /// Film time and the timeline differ by `offset`. The film lasts until the later of its tracks ends, or to the end that was
-    /// asked for; there the next one begins.
+    /// Media time and the timeline differ by `offset`. The entry ends with the later of its tracks or at the requested
+    /// end, where the next one starts.
     package struct Entry: Sendable {
-        /// Where a track ends, in film time.
+        /// The end of a track in media time.
         package enum TrackEnd: Sendable, Equatable {
-            /// It has not been read so far.
+            /// Not read yet.
             case unknown
-            /// The film plays without such a track.
+            /// The entry has no such track.
             case none
+            /// At this media time.
             case at(MediaTime)
 
+            /// The media time, if known.
             package var time: MediaTime? { if case .at(let time) = self { time } else { nil } }
         }
 
-        /// Rises along the list; never used twice.
+        /// Increases along the list; never reused.
         let serial: Int
+        /// The position in the playlist.
         package var turn: Turn
         let media: PrefetchedMedia
+        /// The selected audio track.
         package var audioTrack: Track?
+        /// The selected video track.
         package var videoTrack: Track?
-        /// Film times between which it plays; `end` is what was asked for, nil plays to the film's own end.
+        /// The played range in media time. `end` is the requested end; nil: the end of the media.
         package private(set) var start: MediaTime
+        /// The requested end in media time; nil: the end of the media.
         package let end: MediaTime?
-        /// Where the item begins; a part of it begins elsewhere.
+        /// The start of the item; a part of it starts elsewhere.
         private let itemStart: MediaTime
-        /// Where a part of the film ends that another part follows without a seam, in film time.
+        /// The media time at which this part ends and another part follows gaplessly.
         var sectionEnd: MediaTime?
-        /// The timeline minus film time; nil until the end of the film before is known.
+        /// The timeline minus media time; nil until the end of the preceding entry is known.
         package var offset: MediaTime?
         var soundEnd = TrackEnd.unknown
         var pictureEnd = TrackEnd.unknown
-        /// Its pictures ended there, in film time, long before the end that was settled: the file was cut short meanwhile.
+        /// The media time at which the video ended, long before the known end, because the file was truncated
+        /// meanwhile.
         var brokenOff: MediaTime?
-        /// Sound that goes on a little behind the pictures of a film that was cut short is not heard beyond this, in film time.
+        /// The media time at which the audio of a truncated file is cut if it extends slightly beyond the video.
         var tornEnd: MediaTime?
-        /// What of it could not be read or decoded.
+        /// Read and decode errors.
         var losses = EntryLosses()
-        /// The list changed when it could not be taken back any more: it is perceived all the same, to `cutEnd` if that is known.
+        /// Whether the entry plays although the list no longer leads to it, up to `cutEnd` if known.
         var isCut = false
         var cutEnd: MediaTime?
-        /// What follows it is what follows this place in the list, because it has no place there any more.
+        /// The playlist position that determines the successor of a cut entry.
         var basis: Turn?
 
+        /// Creates an entry; `offset` and the ends of its tracks are unknown.
         package init(
             serial: Int, turn: Turn, media: PrefetchedMedia, audioTrack: Track?, videoTrack: Track?,
             start: MediaTime = .zero, end: MediaTime? = nil
@@ -58,37 +66,39 @@ extension PlaybackList {
             (self.start, itemStart) = (start, start)
             self.end = end
             soundEnd = audioTrack == nil ? .none : .unknown
-            // A still picture beside a recording lasts as long as that.
+            // Cover art lasts as long as the audio.
             pictureEnd = videoTrack.map { !$0.isCoverArt } ?? false ? .unknown : .none
         }
 
+        /// The item in the playlist.
         package var item: QueueItem { turn.item }
+        /// The opened media.
         package var film: any MediaSource { media.film }
-        /// The same film once more, behind the entry before.
+        /// Whether the entry continues or repeats the media of the preceding entry.
         var isLoop: Bool { turn.itemPass > 0 || isPart }
-        /// It goes on from another part of the same film.
+        /// Whether the entry is a part of the media that follows another part.
         var isPart: Bool { turn.from != nil }
-        /// What people are shown.
+        /// The displayed title.
         package var title: String { (turn.aside?.item ?? item).title ?? film.summary.title ?? item.name }
 
-        /// How long a part of an interstitial lasts, as far as that was said when it was opened.
+        /// The duration of a part of an interstitial, as known when it was opened.
         var asideLength: MediaTime {
             let own = film.summary.duration ?? .zero
             return end.map { min($0, own) } ?? own
         }
 
-        /// Plays a part of the film that goes on from another.
+        /// Restricts the entry to a part of the media.
         package mutating func begin(from place: MediaTime, until end: MediaTime?) { (start, sectionEnd) = (place, end) }
 
-        /// Where it begins on the timeline.
+        /// The start on the timeline; nil if unknown.
         var begin: MediaTime? { offset.map { $0 + start } }
 
-        /// Nothing of it is perceived from here on, in film time, as far as that was asked for.
+        /// The requested end in media time; nil if there is none.
         package var limit: MediaTime? { setEnd ?? end }
-        /// Where it was made to end, wherever its tracks do.
+        /// The end that overrides those of the tracks, in media time.
         var setEnd: MediaTime? { cutEnd ?? sectionEnd ?? tornEnd }
 
-        /// Where it ends in film time, once both tracks' ends are known.
+        /// The end in media time; nil until the ends of both tracks are known.
         var filmEnd: MediaTime? {
             if let setEnd { return setEnd }
             var last: MediaTime?
@@ -102,33 +112,33 @@ extension PlaybackList {
             return last.map { last in end.map { min($0, last) } ?? last }
         }
 
-        /// Where it ends on the timeline, once that is known.
+        /// The end on the timeline, where the next entry starts; nil if unknown.
         package var joint: MediaTime? { filmEnd.flatMap { end in offset.map { ($0 + end).reduced } } }
 
-        /// Where it is likely to end on the timeline; nil when nobody can say.
+        /// The expected end on the timeline; nil if it cannot be estimated.
         var likelyJoint: MediaTime? {
             let own = film.summary.duration
             let last = filmEnd ?? limit.map { end in own.map { min($0, end) } ?? end } ?? own
             return last.flatMap { last in offset.map { $0 + last } }
         }
 
-        /// It lasts no time at all.
+        /// Whether the entry has no duration.
         package var isEmpty: Bool { setEnd == nil && filmEnd.map { $0 <= start } ?? false }
 
-        /// Begins anew somewhere, and is no part any more.
+        /// Restores the whole item after a seek.
         mutating func becomeWhole() {
             (start, sectionEnd, brokenOff, tornEnd) = (itemStart, nil, nil, nil)
             (turn.from, turn.until) = (nil, nil)
             losses.restart()
         }
 
-        /// The same film, or a part of it, once more behind this playing of it.
+        /// Returns another playback of the same media or of a part of it.
         package func again(serial: Int, turn: Turn) -> Entry {
             var entry = Entry(
                 serial: serial, turn: turn, media: media, audioTrack: audioTrack, videoTrack: videoTrack,
                 start: itemStart, end: end)
             if let from = turn.from { (entry.start, entry.sectionEnd) = (from, turn.until) }
-            // What was read to its end once ends there again.
+            // A track that was read to its end ends there again.
             entry.pictureEnd = pictureEnd
             return entry
         }
@@ -136,7 +146,7 @@ extension PlaybackList {
 }
 
 extension MediaTime {
-    /// The same moment with the smallest timescale that can say it, so that sums of many stay exact for longer.
+    /// The same time with the smallest exact timescale, so that sums of many times remain exact longer.
     var reduced: MediaTime {
         var (a, b) = (value.magnitude, UInt64(timescale))
         while b != 0 { (a, b) = (b, a % b) }

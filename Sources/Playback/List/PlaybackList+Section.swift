@@ -1,19 +1,20 @@
 internal import MediaCore
 
-/// A section that is repeated (mpv's A-B loop) is laid out as parts of one film that follow one another: from where the film is to
-/// the section's end, then the section again and again; and where the section is given up, the rest of the film.
+/// A-B loops (mpv's term): a repeated section is scheduled as contiguous parts of one item. The first part leads to the
+/// end of the section, then the section repeats. When the loop ends, the rest of the item follows.
 extension PlaybackList {
-    /// Shorter ones follow one another faster than readers and decoders are opened.
+    /// Shorter sections would repeat faster than readers and decoders open.
     private static let shortestSection = MediaTime(value: 200, timescale: 1000)
 
-    /// Whether a section can follow itself without a seam: it ends within the film, which can be read from two places at once.
+    /// Returns true if a section can repeat gaplessly: it ends within the media, which can be read at two positions
+    /// simultaneously.
     static func joins(_ section: MediaTimeRange, in entry: Entry) -> Bool {
         guard entry.media.hasOwnReaders, let length = entry.film.summary.duration else { return false }
         return section.end - section.start >= shortestSection
             && section.end < (entry.end.map { min($0, length) } ?? length)
     }
 
-    /// What follows an entry that was made to end with a section; nil where none was.
+    /// Returns what follows an entry that ends with a section; nil for other entries.
     func part(behind entry: Entry) -> Turn? {
         guard entry.cutEnd == nil, let end = entry.sectionEnd, contains(entry.item.id) else { return nil }
         var next = entry.basis ?? entry.turn

@@ -1,23 +1,24 @@
 package import MediaCore
 
-/// What a player plays: the list that people change, and what has been laid out of it on one timeline.
+/// The playlist of a player, and the entries scheduled from it on one timeline.
 ///
-/// A plain value without clocks and threads. `items` is the list, from the item that is perceived on. `entries` are the playings
-/// that have been laid out, from the one that is perceived on, each with its place on the timeline and the ends of its tracks; a
-/// loop is an entry of the same item once more. An edit changes the list, and `firstMismatch` finds the first entry to which the
-/// list does not lead any more.
+/// A value type without clocks and threads. `items` is the playlist from the current item on. `entries` are the
+/// scheduled playbacks from the current one on, each with its position on the timeline and the ends of its tracks. A
+/// loop is a further entry of the same item. An edit changes the playlist, and `firstMismatch` returns the first entry
+/// that it no longer leads to.
 package struct PlaybackList: Sendable {
-    /// A place in the order of play.
+    /// A position in the order of playback.
     package struct Turn: Sendable {
+        /// The item in the playlist.
         package var item: QueueItem
-        /// How many times the item was played before, in this pass of the list and in a row.
+        /// The number of preceding consecutive playbacks of the item in this pass.
         var itemPass = 0
         var listPass = 0
-        /// Film times between which it plays where it is a part of an item that goes on from another part of it; a part without an
-        /// end plays to the item's own.
+        /// The range in media time of a part that follows another part of the item; without an end it plays to the end
+        /// of the item.
         var from: MediaTime?
         var until: MediaTime?
-        /// What plays in the item's place for a while.
+        /// The part of an interstitial that plays instead of the item.
         package var aside: Aside?
 
         func isSame(as other: Turn) -> Bool {
@@ -28,53 +29,57 @@ package struct PlaybackList: Sendable {
 
     struct Slot: Sendable {
         var item: QueueItem
-        /// It is not in the list any more, and stays here while an entry needs to know what followed it.
+        /// Removed from the playlist, but required to determine the successor of an entry.
         var isRemoved = false
-        /// It cannot be played, or holds nothing: it is not tried again, unless it was played before.
+        /// Whether the item is unplayable or empty; it is not tried again unless it has played before.
         var isBarren = false
-        /// It was played: where it cannot be any more, it has vanished, and may come back.
+        /// Whether the item has played; if it becomes unplayable it may return.
         var hasGiven = false
     }
 
     var slots: [Slot] = []
     var loopItem = PlayerOptions.Loop.times(0)
     var loopList = PlayerOptions.Loop.times(0)
-    /// A part of the item that is perceived, which follows itself without a seam.
+    /// The repeated section of the current item.
     var section: MediaTimeRange?
-    /// What stands in the middle of items, as far as they were opened.
+    /// The interstitials of opened items.
     package var programmes: [QueueItem.ID: Programme] = [:]
+    /// The scheduled playbacks from the current one on.
     package private(set) var entries: [Entry] = []
-    /// Whose turn it is while nothing is laid out, because it is not open yet.
+    /// The position to play once its item is open, while there are no entries.
     private(set) var awaited: Turn?
     private var lastSerial = 0
 
-    /// The item that is perceived, or about to be, and those to come.
+    /// The current or awaited item and the upcoming ones.
     package var items: [QueueItem] { slots.filter { !$0.isRemoved }.map(\.item) }
 
+    /// Returns the index of an item that is not removed.
     package func index(of id: QueueItem.ID) -> Int? { slots.firstIndex { $0.item.id == id && !$0.isRemoved } }
-    /// The place it has now; where it has none any more, the place it had.
+    /// Returns the index of an item, or its last one if it was removed.
     private func place(of id: QueueItem.ID) -> Int? { index(of: id) ?? slots.lastIndex { $0.item.id == id } }
+    /// Returns true if the item is in the playlist.
     package func contains(_ id: QueueItem.ID) -> Bool { index(of: id) != nil }
+    /// Returns the entry with a serial number.
     package func entry(_ serial: Int) -> Entry? { entries.first { $0.serial == serial } }
 
-    /// An item that gave nothing is not tried again, by a loop or by whoever gives the same list once more.
+    /// Marks an unplayable item, which is not tried again by a loop or by a repeated list.
     mutating func noteBarren(_ id: QueueItem.ID) { if let index = index(of: id) { slots[index].isBarren = true } }
 
-    /// An item is perceived; others that were played before are tried again.
+    /// Marks an item that plays, and retries others that have played before.
     mutating func noteGiven(_ id: QueueItem.ID) {
         if let index = index(of: id) { slots[index].hasGiven = true }
         forgive()
     }
 
-    /// Items that were played before are tried again.
+    /// Retries items that have played before.
     mutating func forgive() { for index in slots.indices where slots[index].hasGiven { slots[index].isBarren = false } }
 
-    /// Whether the list is to go on for ever, and holds something that was played.
+    /// Whether the playlist repeats forever and has an item that has played.
     var mayComeBack: Bool {
         (loopItem == .forever || loopList == .forever) && slots.contains { $0.hasGiven && !$0.isRemoved }
     }
 
-    // MARK: The order of play
+    // MARK: Order of playback
 
     private static func allows(_ loop: PlayerOptions.Loop, _ passes: Int) -> Bool {
         switch loop {
@@ -83,13 +88,13 @@ package struct PlaybackList: Sendable {
         }
     }
 
-    /// The first item that may be played, or just this one.
+    /// Returns the first playable position, or that of the given item.
     func firstTurn(_ id: QueueItem.ID? = nil, listPass: Int = 0) -> Turn? {
         let slot = slots.first { slot in !slot.isRemoved && id.map { slot.item.id == $0 } ?? !slot.isBarren }
         return slot.map { Turn(item: $0.item, listPass: listPass) }
     }
 
-    /// Whose turn it is behind an entry; nil at the end.
+    /// Returns what follows an entry; nil at the end.
     func successor(of entry: Entry) -> Turn? {
         if entry.turn.aside != nil, entry.cutEnd == nil, contains(entry.item.id) {
             return turn(behindAside: entry).map { entering($0) }
@@ -98,7 +103,9 @@ package struct PlaybackList: Sendable {
             ?? successor(of: entry.basis ?? entry.turn).map { entering($0) }
     }
 
-    /// - Parameter leavesLoop: the item is not played again although its loops are not over.
+    /// Returns the position after another one; nil at the end.
+    ///
+    /// - Parameter leavesLoop: Whether to ignore remaining repetitions of the item.
     func successor(of turn: Turn, leavesLoop: Bool = false) -> Turn? {
         let id = turn.item.id
         guard let place = place(of: id) else {
@@ -115,32 +122,33 @@ package struct PlaybackList: Sendable {
         return firstTurn(listPass: turn.listPass + 1)
     }
 
-    /// The first entry to which the list does not lead any more.
+    /// Returns the index of the first entry that the playlist no longer leads to; nil if there is none.
     var firstMismatch: Int? {
         if let first = entries.first, !contains(first.item.id), !first.isCut { return 0 }
         for (index, entry) in entries.enumerated().dropFirst() {
             if let expected = successor(of: entries[index - 1]), expected.isSame(as: entry.turn) { continue }
-            // One that ends early has been dealt with.
+            // A cut entry has been handled.
             if !entry.isCut { return index }
         }
         return nil
     }
 
-    // MARK: Laying out
+    // MARK: Scheduling
 
+    /// Returns a serial number that was never used.
     mutating func newSerial() -> Int {
         lastSerial += 1
         return lastSerial
     }
 
-    /// Nothing is laid out; this is to begin as soon as it is open.
+    /// Removes all entries; the position plays once its item is open.
     package mutating func await(_ turn: Turn?) {
         entries = []
         awaited = turn
         forgetRemoved()
     }
 
-    /// Begins with an entry, whose own time is the timeline's.
+    /// Starts with an entry whose media time equals the timeline.
     mutating func begin(with entry: Entry) {
         var entry = entry
         entry.offset = .zero
@@ -148,9 +156,9 @@ package struct PlaybackList: Sendable {
         forgetPassed()
     }
 
-    /// The entry that is perceived begins anew on its own time, and nothing is laid out behind it.
+    /// Restarts the current entry with its media time as the timeline, and removes the following ones.
     ///
-    /// - Parameter moment: where in the film; whoever is behind the section that is repeated is let go.
+    /// - Parameter moment: The media time of the restart; beyond the repeated section, the section is ignored.
     mutating func rebase(at moment: MediaTime = .zero) {
         guard var entry = entries.first else { return }
         entry.offset = .zero
@@ -159,13 +167,13 @@ package struct PlaybackList: Sendable {
             if let section, moment < section.end { entry.sectionEnd = section.end }
             if let next = nextBreak(of: entry.item.id, behind: moment) { entry.sectionEnd = next.place }
         }
-        // Read once more to its end, perhaps by another track.
+        // The audio will be read to its end again, possibly from another track.
         if entry.soundEnd != .none { entry.soundEnd = .unknown }
         entries = [entry]
         forgetRemoved()
     }
 
-    /// Lays an entry out behind the last.
+    /// Schedules an entry after the last one.
     package mutating func append(_ entry: Entry) {
         var entry = entry
         entry.offset = nil
@@ -178,22 +186,22 @@ package struct PlaybackList: Sendable {
         place(entries.count - 1)
     }
 
-    /// The next entry is the one that is perceived.
+    /// Makes the next entry current.
     package mutating func advance() {
         guard entries.count > 1 else { return }
         entries.removeFirst()
         forgetPassed()
     }
 
-    /// Entries behind this one are not played.
+    /// Removes the entries after one.
     mutating func truncate(after serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         entries.removeSubrange((index + 1)...)
         forgetRemoved()
     }
 
-    /// An entry that has no place in the list any more ends at a moment of the timeline, and what the list says after the one
-    /// before it follows there.
+    /// Ends an entry that the playlist no longer leads to at a time of the timeline; the successor of the preceding
+    /// entry follows.
     mutating func cut(_ serial: Int, at time: MediaTime) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }), let offset = entries[index].offset else {
             return
@@ -203,7 +211,7 @@ package struct PlaybackList: Sendable {
         truncate(after: serial)
     }
 
-    /// An entry is perceived although it has no place in the list any more.
+    /// Keeps an entry that the playlist no longer leads to.
     mutating func tolerate(_ serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         entries[index].isCut = true
@@ -211,7 +219,7 @@ package struct PlaybackList: Sendable {
         entries[index].basis = entries[index - 1].basis ?? entries[index - 1].turn
     }
 
-    /// Where a track ends, in film time. What is settled already stays.
+    /// Sets the end of a track in media time. An end on which the next entry's position depends remains.
     package mutating func note(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
@@ -224,12 +232,14 @@ package struct PlaybackList: Sendable {
         for later in entries.indices.dropFirst(index + 1) { place(later) }
     }
 
-    /// How much earlier than it was to end a film has broken off. Less is the last picture's own length, or a table that rounds.
+    /// The minimum lead by which a truncated item ends early. Less is the duration of the last frame, or a rounded
+    /// index.
     static let brokenOffLead = MediaTime(value: 1, timescale: 1)
-    /// Sound that was read ahead of a cut file goes on no longer behind its pictures; longer sound is the film's own.
+    /// The maximum duration for which audio read ahead extends beyond the video of a truncated file; longer audio is
+    /// part of the media.
     static let longestTornTail = MediaTime(value: 3, timescale: 1)
 
-    /// Where the pictures of an entry ended as they were read to their end, in film time.
+    /// Records the end of the video as read, in media time.
     mutating func noteRead(picturesUntil time: MediaTime, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         entries[index].losses.picturesRead = time
@@ -239,9 +249,9 @@ package struct PlaybackList: Sendable {
         entries[index].brokenOff = time
     }
 
-    /// An entry that broke off ends where it did, or with its sound where that goes on for long.
+    /// Ends a truncated entry at its actual end, or with its audio if that extends far beyond the video.
     ///
-    /// - Returns: where it breaks off, in film time; nil where it ends no earlier than it was to.
+    /// - Returns: The actual end in media time; nil if it is not early.
     mutating func settleBrokenOff(_ serial: Int) -> MediaTime? {
         guard let index = entries.firstIndex(where: { $0.serial == serial }), let time = entries[index].brokenOff,
             let before = entries[index].filmEnd
@@ -253,29 +263,31 @@ package struct PlaybackList: Sendable {
         return now + Self.brokenOffLead < before ? now : nil
     }
 
+    /// Modifies an entry in place.
     package mutating func change(_ serial: Int, _ body: (inout Entry) -> Void) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         body(&entries[index])
     }
 
-    /// Gives an entry its place as soon as the one before has an end.
+    /// Sets the position of an entry once the end of the preceding one is known.
     private mutating func place(_ index: Int) {
         guard index > 0, entries[index].offset == nil, let joint = entries[index - 1].joint else { return }
         entries[index].offset = (joint - entries[index].start).reduced
     }
 
-    // MARK: Leaving the list
+    // MARK: Removal from the playlist
 
-    /// Items whose turn is over leave the list, unless a further pass brings them again.
+    /// Removes items that have played, unless a further pass repeats them.
     private mutating func forgetPassed() {
         if let entry = entries.first, !Self.allows(loopList, entry.turn.listPass) {
-            // Where it has no place of its own any more, the one before it is over, too.
+            // If it was removed from the playlist, the preceding item has ended as well.
             let passed = entry.basis.flatMap { place(of: $0.item.id) }.map { $0 + 1 } ?? index(of: entry.item.id) ?? 0
             for index in slots[..<passed].indices { slots[index].isRemoved = true }
         }
         forgetRemoved()
     }
 
+    /// Drops removed items that no entry requires.
     mutating func forgetRemoved() {
         var needed = Set(entries.map(\.item.id)).union(entries.compactMap { $0.basis?.item.id })
         if let awaited { needed.insert(awaited.item.id) }

@@ -1,31 +1,33 @@
-/// A change of a player's list, allowed at any time, also while the items it is about play.
+/// An edit of a player's playlist; permitted at any time, also for items that play.
 ///
-/// As in AVFoundation's queue player, the list holds the item that plays and those to come; an item that has been played is no
-/// longer in it, unless the list is to be played again.
+/// As in AVFoundation's queue player, the playlist contains the current item and the upcoming ones. An item that has
+/// played is removed unless the playlist repeats.
 public enum QueueEdit: Sendable {
-    /// Puts items behind another; nil puts them last.
+    /// Inserts items after another one; nil: at the end.
     case insert([QueueItem], after: QueueItem.ID?)
-    /// Puts items last.
+    /// Appends items.
     case append([QueueItem])
+    /// Removes an item.
     case remove(QueueItem.ID)
-    /// Moves an item behind another; nil moves it to the end.
+    /// Moves an item after another one; nil: to the end.
     case move(QueueItem.ID, after: QueueItem.ID?)
-    /// Puts another item in an item's place.
+    /// Replaces an item.
     case replace(QueueItem.ID, with: QueueItem)
+    /// Removes all items.
     case removeAll
-    /// How often each item is played again at once, and how often the whole list; counted from now.
+    /// Sets the repetitions of each item and of the playlist, counted from now on.
     case loop(item: PlayerOptions.Loop, list: PlayerOptions.Loop)
 }
 
-/// How a change of the list is heard.
+/// The audible effect of an edit.
 public enum QueueEditOutcome: Sendable, Hashable {
-    /// Not at all before its place: what is not wanted any more had not been handed over, or was taken back whole, and what
-    /// follows joins without a gap.
+    /// None before the edited position: obsolete audio was not delivered or was flushed completely, and the successor
+    /// follows gaplessly.
     case seamless
-    /// It came too late for that: what is not wanted any more is heard for so long, and what follows joins without a gap.
+    /// The edit came too late: obsolete audio plays for this long, and the successor follows gaplessly.
     case late(Duration)
-    /// The route could not take back what it had: the sound was interrupted.
+    /// The route could not flush its audio: playback was interrupted.
     case interrupted
-    /// There is no such item, or it is in the list already; nothing was changed.
+    /// Nothing was changed, because the item does not exist or is already in the playlist.
     case unchanged
 }

@@ -2,15 +2,17 @@ internal import Glibc
 internal import MediaCore
 internal import Storage
 
-/// A private copy of a user's cookie file: yt-dlp writes back to the file that it is given, and the option may name any file.
+/// A private copy of a user's cookie file. yt-dlp writes back to the file it is given, and the option may name any
+/// file.
 struct CookieFileCopy {
     private static let maxBytes = 16 << 20
 
+    /// The path of the copy.
     let path: String
 
     /// Copies a file to the folder for temporary files, readable by its owner only (mode 0600).
     ///
-    /// - Throws: `cannotOpen`, with nothing left on the disk.
+    /// - Throws: `cannotOpen`; no file is left then.
     init(of original: String) throws(MediaError) {
         let bytes: [UInt8]
         do throws(TalkieError) {
@@ -18,7 +20,7 @@ struct CookieFileCopy {
         } catch { throw MediaError(.cannotOpen, error.message) }
         let folder = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         var name = Array("\(folder)/talkie-cookies-XXXXXX".utf8CString)
-        // mkstemp(3) makes the file with mode 0600.
+        // mkstemp(3) creates the file with mode 0600.
         let descriptor = mkstemp(&name)
         guard descriptor >= 0 else { throw Self.refusal(folder) }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -31,6 +33,7 @@ struct CookieFileCopy {
         }
     }
 
+    /// Deletes the copy.
     func remove() { unlink(path) }
 
     private static func refusal(_ folder: String) -> MediaError {

@@ -1,21 +1,24 @@
 internal import MediaCore
 internal import MediaFiles
 
-/// A film whose pictures and sound are two inputs, as pages offer it, or one under the name that its page gives it.
+/// A source whose video and audio are separate inputs, as web pages offer them, or a single input with the page's
+/// title.
 final class FilmOfParts: MediaSource {
     let summary: MediaSummary
     private let parts: [any MediaSource]
-    /// Which part a track is of, and its name there.
+    /// The part of each track, and the track in it.
     private let places: [Int: (part: Int, track: Track)]
 
-    /// - Parameter parts: one, or pictures and then sound, with one origin of film time.
+    /// Combines inputs.
+    ///
+    /// - Parameter parts: One input, or video followed by audio, with the same origin of media time.
     init(_ parts: [any MediaSource], title: String?, chapters: [Chapter]) {
         self.parts = parts
         var summary = parts[0].summary
         var places = Dictionary(uniqueKeysWithValues: summary.tracks.map { ($0.id, (part: 0, track: $0)) })
         for (index, part) in parts.enumerated().dropFirst() {
             let other = part.summary
-            // A second sound that comes along with the pictures is the lesser one.
+            // Audio in the video input is of lower quality.
             summary.tracks.removeAll { $0.kind == .audio }
             var id = (summary.tracks.map(\.id).max() ?? 0) + 1
             for track in other.tracks where track.kind == .audio {

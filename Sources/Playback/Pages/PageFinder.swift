@@ -2,18 +2,20 @@ internal import MediaCore
 internal import MediaFiles
 internal import Storage
 
-/// Finds the film that a web page is about, by yt-dlp.
+/// Finds the media of a web page with yt-dlp.
 struct PageFinder {
     static let program = "yt-dlp"
-    /// One page's qualities take half a megabyte, a long list of films some.
+    /// The maximum output of yt-dlp in bytes. The formats of a page take half a megabyte, a long playlist several.
     static let mostBytes = 8 << 20
+    /// Timeout of a run of yt-dlp.
     static let patience = Duration.seconds(60)
+    /// The maximum nesting of playlists.
     private static let deepestList = 2
 
     let options: PageOptions
     let reading: ReadOptions
     let cancellation: Cancellation
-    /// Nil where it is not installed.
+    /// The path of yt-dlp; nil if it is not installed.
     let path: String?
 
     init(
@@ -23,7 +25,7 @@ struct PageFinder {
         (self.options, self.reading, self.cancellation, self.path) = (options, reading, cancellation, path)
     }
 
-    /// Opens an address as what it is, and where that is no film as the page of one.
+    /// Opens an address as media and, if it is none, as a web page. Blocks on the network.
     func open(_ address: String) throws(MediaError) -> any MediaSource {
         do throws(MediaError) {
             return try MediaFile.open(address, options: reading, cancellation: cancellation)
@@ -54,7 +56,7 @@ struct PageFinder {
     private static func mayBePage(_ address: String, _ error: MediaError) -> Bool {
         let text = address.prefix(8).lowercased()
         guard text.hasPrefix("http://") || text.hasPrefix("https://") else { return false }
-        // A server may refuse players what it shows to browsers.
+        // A server may refuse players what it offers to browsers.
         return [.notMedia, .unsupported, .notPermitted].contains(error.code)
     }
 
@@ -70,7 +72,7 @@ struct PageFinder {
         }
         var parts: [MediaFile] = []
         for stream in listing.streams { parts.append(try open(stream, origin: parts.first?.origin)) }
-        // The sound begins before the pictures: both are counted from there.
+        // The audio starts before the video: both are counted from there.
         if parts.count == 2, parts[1].origin < parts[0].origin {
             let origin = parts[1].origin
             for (index, stream) in listing.streams.enumerated() { parts[index] = try open(stream, origin: origin) }
@@ -80,7 +82,7 @@ struct PageFinder {
 
     private func open(_ stream: PageListing.Stream, origin: MediaTime?) throws(MediaError) -> MediaFile {
         var options = reading
-        // What a person meant for the page's server is not for the one that the film lies on.
+        // Header fields meant for the page's server are not sent to the media's server.
         let named = Set(stream.fields.map { $0.name.lowercased() })
         options.headerFields =
             stream.fields + reading.headerFields.filter { !$0.isSecret && !named.contains($0.name.lowercased()) }
@@ -91,7 +93,7 @@ struct PageFinder {
     }
 
     private func listing(of page: String) throws(MediaError) -> PageListing {
-        // A list may name such addresses, too.
+        // A playlist may contain such addresses as well.
         guard !Self.hasCredentials(page) else {
             throw MediaError(.notMedia, "\(name(page)) has a password in it, which is not passed to yt-dlp")
         }
@@ -119,30 +121,30 @@ struct PageFinder {
             "\(name(page)) is no film, and yt-dlp finds none on it\(why); check the address, or update yt-dlp")
     }
 
-    /// The arguments of yt-dlp. Other users of the computer can read them (`ps`), so that they hold nothing of the user's.
+    /// The arguments of yt-dlp. They are visible to other users (`ps`) and therefore contain no user data.
     private var words: [String] {
         ["--no-warnings", "--dump-single-json", "--flat-playlist", "--no-progress", "--config-locations", "-"]
     }
 
-    /// Returns what yt-dlp reads from standard input as a configuration: options and an address, each a quoted word.
+    /// Returns the configuration that yt-dlp reads from standard input: options and an address, each a quoted word.
     ///
-    /// - Parameter cookies: the file that takes the place of the user's.
+    /// - Parameter cookies: The path that replaces the user's cookie file.
     func configuration(for page: String, cookies: String?) -> String {
         var all = ["--format=\(options.format ?? "bestvideo+bestaudio/best")"]
         if !options.rawOptions.contains(where: { $0.name == "yes-playlist" }) { all.append("--no-playlist") }
         all += options.rawOptions.filter { $0.name != "cookies" }.map(\.word)
         if let cookies { all.append("--cookies=\(cookies)") }
-        // The address begins with http:, and is no option.
+        // The address begins with http: and is not parsed as an option.
         return (all + [page]).map { ShellWord.quoted($0) + "\n" }.joined()
     }
 
-    /// The first line that it calls an error, short enough for a sentence.
+    /// Returns yt-dlp's first error line, shortened for a message.
     static func complaint(_ text: String) -> String? {
-        // It announces that it reads its configuration.
+        // yt-dlp reports that it reads its configuration.
         let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("Reading ") }
         guard let line = lines.first(where: { $0.hasPrefix("ERROR:") }) ?? lines.last else { return nil }
         let words = PrintableText.of(String(line.drop { $0 != " " }.dropFirst().prefix(200)))
-        // An address in it may hold a permission.
+        // An address in the line may contain credentials.
         return words.split(separator: " ").map { PrintableText.withoutCredentials(String($0)) }.joined(separator: " ")
     }
 

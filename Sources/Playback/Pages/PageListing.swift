@@ -1,21 +1,22 @@
 internal import MediaCore
 internal import MediaFiles
 
-/// What yt-dlp says of a page (its `--dump-single-json`): bytes from a program that has read them on the web, believed in nothing but
-/// addresses of web servers.
+/// The output of yt-dlp for a page (`--dump-single-json`). It derives from web data and is untrusted: only addresses of
+/// web servers are accepted.
 struct PageListing: Sendable {
+    /// An input of the media.
     struct Stream: Sendable {
         var address: String
         var fields: [HeaderField] = []
-        /// As a server sets them, one after the other.
+        /// In the form of Set-Cookie values, concatenated.
         var cookies: String?
     }
 
     var title: String?
-    /// One, or pictures and sound of their own, in this order.
+    /// One input, or video followed by audio.
     var streams: [Stream] = []
     var chapters: [Chapter] = []
-    /// Films that a list names, in order.
+    /// The items of a playlist in order.
     var entries: [(address: String, title: String?)] = []
 
     static let mostEntries = 10_000
@@ -23,7 +24,7 @@ struct PageListing: Sendable {
     private static let mostChapters = 1000
     private static let longestTitle = 1000
 
-    /// Nil for what is no such answer, or names nothing that may be played.
+    /// Parses the output; nil if it is malformed or contains nothing playable.
     init?(_ bytes: [UInt8]) {
         let read = bytes.withUnsafeBytes { raw -> PageListing? in
             FlatObject(raw, most: Self.mostMembers).flatMap { PageListing($0) }
@@ -46,7 +47,7 @@ struct PageListing: Sendable {
         if let parts = page.objects("requested_formats", most: 4) {
             let streams = parts.compactMap(Self.stream)
             guard streams.count == parts.count, (1...2).contains(streams.count) else { return nil }
-            // The one without pictures comes second, whatever the order.
+            // The input without video comes second, regardless of the order.
             let isSound = parts.map { $0.word("vcodec").map { $0 == "none" } ?? false }
             self.streams = isSound.first == true && isSound.last == false ? streams.reversed() : streams
         } else if let stream = Self.stream(page) {
@@ -67,7 +68,7 @@ struct PageListing: Sendable {
     }
 
     private static func stream(_ object: FlatObject) -> Stream? {
-        // Of pieces that no playlist names only the playlist can be read.
+        // Segments without addresses are accessible only through the manifest.
         let isInPieces = object.word("protocol").map { $0 == "http_dash_segments" } ?? false
         let address = isInPieces ? object.text("manifest_url") ?? object.text("url") : object.text("url")
         guard let address, isWeb(address) else { return nil }

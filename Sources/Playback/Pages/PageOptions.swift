@@ -1,27 +1,30 @@
 public import MediaCore
 
-/// How films that lie behind web pages are found: by yt-dlp, where it is on the search path. The words are mpv's.
+/// How media of web pages is found: by yt-dlp, if it is on the search path. Names are mpv's.
 public struct PageOptions: Sendable {
-    /// Whether it is asked at all.
+    /// Whether yt-dlp is used.
     public var isOn = true
-    /// Which of a page's qualities, in yt-dlp's words; nil is the best picture with the best sound.
+    /// The format selection in yt-dlp's syntax; nil: the best video with the best audio.
     public var format: String?
-    /// Further words for it: `--name` or `--name=value`.
+    /// Further options of yt-dlp: `--name` or `--name=value`.
     public var rawOptions: [RawOption] = []
-    /// Told, on the thread that opens, when a page is a list: the films behind the first.
+    /// Called on the opening thread if a page is a playlist, with the items after the first.
     public var onList: (@Sendable (_ page: String, _ films: [(address: String, title: String?)]) -> Void)?
 
+    /// An option of yt-dlp.
     public struct RawOption: Sendable, Hashable {
+        /// The name without dashes.
         public let name: String
-        /// Nil for a flag.
+        /// The value; nil for a flag.
         public let value: String?
-        /// One word, so that no value is read as an option of its own.
+        /// The argument as one word, so that no value is parsed as another option.
         var word: String { value.map { "--\(name)=\($0)" } ?? "--\(name)" }
     }
 
+    /// Creates the default options.
     public init() {}
 
-    /// `name=value,name2=,name3`, as mpv has it.
+    /// Parses `name=value,name2=,name3`, as in mpv. Options outside the permitted ones are refused.
     public static func rawOptions(parsing text: String) throws(ValueError) -> [RawOption] {
         var all: [RawOption] = []
         for part in text.split(separator: ",") {
@@ -56,10 +59,11 @@ public struct PageOptions: Sendable {
         return all
     }
 
-    // Options of yt-dlp (its README, "Usage and options"; those of 2023.03.04 and 2026.10.26 were compared) that neither run a program, nor name a file to be written, nor read
-    // further options. Everything else is refused by name, because yt-dlp completes shortened names: exec, netrc-cmd and downloader
-    // run programs; output, paths, print-to-file, write-* and cache-dir write files; config-locations, alias, plugin-dirs and
-    // load-info-json change what runs. The file of `cookies` is replaced with a private copy.
+    // The permitted options of yt-dlp (its README, "Usage and options"; those of 2023.03.04 and 2026.10.26 were
+    // compared). They neither run a program, nor name a file to be written, nor read further options. All others are
+    // refused by name, because yt-dlp completes abbreviated names. exec, netrc-cmd and downloader run programs; output,
+    // paths, print-to-file, write-* and cache-dir write files; config-locations, alias, plugin-dirs and load-info-json
+    // change what runs. The file of `cookies` is replaced with a private copy.
 
     private static let flags: Set<String> = [
         "force-ipv4", "force-ipv6", "format-sort-force", "geo-bypass", "ignore-config", "ignore-errors",

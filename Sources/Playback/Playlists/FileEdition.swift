@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Tells a file from others that had its name: by where it lies on its disk, its size and the time of its last change.
+/// Identifies a version of a file by its device, inode, size and modification time.
 package struct FileEdition: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
@@ -8,10 +8,10 @@ package struct FileEdition: Hashable, Sendable {
     private let seconds: Int
     private let nanoseconds: Int
 
-    /// Identifies the edition in a state file, without the device, whose number may change with the next boot.
+    /// The version in a state file; without the device, whose number may change on reboot.
     package var text: String { "\(number)-\(size)-\(seconds)-\(nanoseconds)" }
 
-    /// Nil for what is no regular file, or is not there. Blocks on the disk.
+    /// Reads the version; nil if the file does not exist or is not regular. Blocks on the disk.
     package init?(of path: String) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// What a playlist may name. A list comes from anywhere: it must not make this computer listen for whoever sends, nor read a
-/// device; a person who types such an address wants that.
+/// Checks addresses in playlists. A playlist is untrusted: it must not make this computer listen for connections or
+/// read a device. User-provided addresses may do so.
 package enum ListedAddress {
-    /// Why an address is left out; nil when it may be played.
+    /// Returns the reason to skip an address; nil if it may be played.
     package static func objection(toAddress address: String) -> String? {
         guard let separator = address.firstRange(of: "://") else { return nil }
         let scheme = address[..<separator.lowerBound].lowercased()
         let rest = address[separator.upperBound...]
         let query = rest.split(separator: "?", maxSplits: 1).dropFirst().first?.lowercased() ?? ""
         switch scheme {
-        // A server's own affair; nothing in it is for this computer.
+        // Client connections only.
         case "http", "https", "ftp": return nil
-        // Whoever belongs to a group hears what is sent to it; any other address here is this computer's own.
+        // Joining a multicast group is permitted; any other address here is a local one.
         case "udp", "rtp": return isMulticast(host(of: rest)) ? nil : listens
         case "srt": return query.contains("mode=listener") || query.contains("mode=rendezvous") ? listens : nil
         default:
@@ -21,7 +21,7 @@ package enum ListedAddress {
         }
     }
 
-    /// Why a file is left out; nil when it may be played, or is not there.
+    /// Returns the reason to skip a file; nil if it may be played or does not exist.
     static func objection(toPath path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -38,7 +38,7 @@ package enum ListedAddress {
         return String(place.prefix { $0 != ":" })
     }
 
-    /// RFC 5771, 3 and RFC 4291, 2.7.
+    /// Returns true for multicast addresses: RFC 5771, 3 and RFC 4291, 2.7.
     private static func isMulticast(_ host: String) -> Bool {
         var four = in_addr()
         if inet_pton(AF_INET, host, &four) == 1 { return UInt32(bigEndian: four.s_addr) >> 28 == 0xE }

@@ -1,11 +1,12 @@
-/// M3U: a location a line; `#EXTINF:length,title` before it may name it. There is no standard; this follows what
-/// programs write.
+/// M3U: one location per line, optionally named by a preceding `#EXTINF:length,title`. There is no standard; this
+/// follows what programs write.
 enum M3UPlaylist {
-    /// Whether the text is an HLS playlist: some line begins with a tag that only HLS has (RFC 8216, 4.3).
+    /// Returns true for an HLS playlist: a line starts with a tag that only HLS has (RFC 8216, 4.3).
     static func isHLS(_ text: [UInt8]) -> Bool {
         PlaylistText.lines(of: text).contains { $0.starts(with: "#EXT-X-".utf8) }
     }
 
+    /// Returns the entries, at most `limit`.
     static func entries(in text: [UInt8], limit: Int) -> [PlaylistEntry] {
         var entries: [PlaylistEntry] = []
         var title: String?

@@ -2,28 +2,30 @@ internal import Glibc
 internal import MediaCore
 internal import MediaFiles
 
-/// The films and recordings in a folder and those below it, in natural order, as mpv plays them: files and folders among one another,
-/// without hidden ones. By their names alone; nothing is opened.
+/// The media files in a folder and its subfolders in natural order, files and folders mixed, as mpv plays them. Hidden
+/// ones are skipped. Selected by name only; no file is opened.
 struct MediaFolder {
-    /// Folders in folders.
+    /// The maximum depth of subfolders.
     static let deepest = 20
-    /// Names looked at in all: a folder of a million pictures must not hold the start up.
+    /// The maximum number of names read: a folder with a million images must not delay the start.
     static let mostNames = 50_000
 
-    /// Films and recordings; where there is neither, pictures.
+    /// Video and audio files; images if there are none.
     private(set) var files: [String] = []
-    /// What could not be looked into, for people.
+    /// Messages for the user about folders that could not be read.
     private(set) var warnings: [String] = []
-    /// The folder itself and those below it.
+    /// The folder and its subfolders.
     private(set) var folders: [String] = []
     private var pictures: [String] = []
     private var names = 0
     private var isFull = false
     private let most: Int
 
+    /// Reads a folder; blocks on the disk.
+    ///
     /// - Parameters:
-    ///   - path: of the folder, which comes before each name.
-    ///   - most: files that are wanted.
+    ///   - path: The path of the folder, which prefixes each name.
+    ///   - most: The maximum number of files.
     init(_ path: String, most: Int) {
         self.most = most
         look(into: path, inside: [])
@@ -31,12 +33,14 @@ struct MediaFolder {
         if isFull { warnings.append("the folder '\(path)' holds too much; only a part of it is played") }
     }
 
+    /// Returns true if the path is a folder. Blocks on the disk.
     static func isFolder(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The file behind another one in its folder that has the same name with a higher number: the next episode. Nil when there is none.
+    /// Returns the next episode: the file in the same folder that has the same name with a higher number. Nil if there
+    /// is none. Blocks on the disk.
     static func next(after path: String) -> String? {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[...$0]) } ?? ""
@@ -48,7 +52,7 @@ struct MediaFolder {
         return later.min(by: NaturalOrder.precedes).map { folder + $0 }
     }
 
-    /// Names a folder whatever way leads to it.
+    /// Identifies a folder independently of its path.
     private struct Identity: Hashable {
         var device: UInt
         var number: UInt
@@ -58,7 +62,7 @@ struct MediaFolder {
         var status = stat()
         guard ancestors.count < Self.deepest, stat(path, &status) == 0 else { return }
         let identity = Identity(device: UInt(status.st_dev), number: UInt(status.st_ino))
-        // A link that leads back.
+        // A symbolic link to an ancestor.
         guard !ancestors.contains(identity) else { return }
         folders.append(path)
         guard let (found, isCut) = Self.names(in: path, most: Self.mostNames - names) else {
@@ -80,7 +84,7 @@ struct MediaFolder {
         }
     }
 
-    /// What is in a folder and not hidden, in no order; nil with errno set when it cannot be read.
+    /// Returns the names in a folder without hidden ones, unsorted; nil with errno set if it cannot be read.
     private static func names(in path: String, most: Int) -> (names: [String], isCut: Bool)? {
         guard let handle = opendir(path) else { return nil }
         defer { closedir(handle) }
@@ -103,7 +107,7 @@ struct MediaFolder {
         name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }
     }
 
-    /// Of names that films and recordings have. What has none of these is named itself to be played.
+    /// File name extensions of video and audio. Files without one of these must be named explicitly.
     private static let endings: Set<String> = Set(
         """
         3g2 3gp asf avi divx dv flv f4v m2t m2ts m2v m4v mk3d mkv mov mp4 mpeg mpg mts mxf nut ogm ogv qt rm rmvb ts vob webm wmv y4m

@@ -1,21 +1,21 @@
 internal import MediaCore
 internal import MediaFiles
 
-/// One film that a playlist names.
+/// An entry of a playlist file.
 struct PlaylistEntry: Hashable, Sendable {
-    /// As written: a path, perhaps relative to the playlist, or an address.
+    /// As written: a path, possibly relative to the playlist, or an address.
     var location: String
     var title: String?
 }
 
-/// How playlists are written.
+/// The format of a playlist file.
 enum PlaylistFormat: Sendable {
     case m3u, pls, xspf, cue
 
-    /// Recognises a playlist by the end of its name or the head of its text; nil is anything else.
+    /// Detects a playlist by its name's extension or the start of its text; nil otherwise.
     ///
-    /// An HLS playlist (RFC 8216, recognised by tags that begin with `#EXT-X-`) is one film in pieces, not a list of
-    /// films.
+    /// An HLS playlist (RFC 8216, detected by tags that begin with `#EXT-X-`) is one item in segments, not a list of
+    /// items.
     init?(name: String, text: [UInt8]) {
         let head = PlaylistText.decoded(text.prefix(4096)).drop { $0.isWhitespace || $0 == "\u{FEFF}" }
         let name = name.lowercased()
@@ -33,13 +33,13 @@ enum PlaylistFormat: Sendable {
         }
     }
 
-    /// Whether a name alone promises a playlist, for entries that nobody has opened yet.
+    /// Returns true if a name alone indicates a playlist, for entries that were not opened yet.
     static func isLikely(name: String) -> Bool {
         let name = name.lowercased()
         return [".m3u", ".m3u8", ".pls", ".xspf", ".cue"].contains { name.hasSuffix($0) }
     }
 
-    /// The films named, in order, at most `limit`. Bytes from outside: what makes no sense is left out.
+    /// Returns the entries in order, at most `limit`. The text is untrusted: malformed entries are skipped.
     func entries(in text: [UInt8], limit: Int) -> [PlaylistEntry] {
         switch self {
         case .m3u: M3UPlaylist.entries(in: text, limit: limit)

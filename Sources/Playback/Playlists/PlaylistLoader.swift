@@ -3,44 +3,48 @@ package import MediaCore
 internal import MediaFiles
 internal import Storage
 
-/// Turns what was named on the command line into films: playlists are opened, and the playlists in them. Bounded in
-/// bytes, films and depth.
+/// Resolves command-line arguments to items: expands folders and playlists, including nested ones. Bounded in bytes,
+/// items and depth.
 package struct PlaylistLoader {
-    /// A film to play.
+    /// An item to play.
     package struct Item: Hashable, Sendable {
         /// A path, an address, or `-`.
         package var address: String
-        /// What a playlist calls it.
+        /// The title in the playlist.
         package var title: String?
-        /// Which of the files that had this name one after another, where somebody watches them; nil otherwise.
+        /// The version of a watched file; nil otherwise.
         package var edition: FileEdition?
 
+        /// Creates an item without a version.
         package init(address: String, title: String? = nil) { (self.address, self.title) = (address, title) }
     }
 
-    /// More films than anybody plays in one evening.
+    /// The maximum number of items.
     package static let mostItems = 10_000
-    /// A playlist in a playlist in a playlist …
+    /// The maximum nesting of playlists.
     static let deepestNesting = 8
-    /// Playlists opened in all: lists of lists that name nothing must end, too.
+    /// The maximum number of playlists: nested playlists without items must terminate.
     static let mostPlaylists = 500
-    /// Entries that are left out and told one by one.
+    /// The maximum number of skipped entries reported individually.
     static let mostTold = 5
-    /// Bytes of one playlist: ten thousand locations of four hundred characters.
+    /// The maximum size of a playlist in bytes: ten thousand locations of four hundred characters.
     package static let largestFile = 4 << 20
 
+    /// The items in order.
     package private(set) var items: [Item] = []
-    /// What was left out, for people.
+    /// Messages for the user about skipped entries.
     package private(set) var warnings: [String] = []
-    /// Words that name nothing that can be opened, among others that do.
+    /// The errors of arguments that cannot be opened, if others can.
     package private(set) var failures: [TalkieError] = []
-    /// The folders that were looked into, and those of playlists: a change in one of them may change the films.
+    /// The folders that were read, and those of playlists: a change in them may change the items.
     package private(set) var folders: Set<String> = []
     private var playlists = 0
     private var leftOut = 0
 
-    /// - Throws: status 66 when a file named cannot be opened, when a playlist contains itself, or when nothing is
-    ///   left to play.
+    /// Resolves arguments; blocks on the disk.
+    ///
+    /// - Throws: `cannotOpen` or `notPermitted` if the only argument cannot be opened. `cannotOpen` if a playlist
+    ///   contains itself or exceeds a limit, or if there are no items.
     package init(_ words: [String]) throws(TalkieError) {
         for word in words {
             let path = Self.localPath(of: word)
@@ -52,7 +56,7 @@ package struct PlaylistLoader {
                 continue
             }
             if let objection = InputCheck.objection(to: path ?? word) {
-                // One bad name among several costs only itself.
+                // One invalid argument among several does not affect the others.
                 if words.count == 1 { throw objection }
                 failures.append(objection)
                 continue
@@ -67,21 +71,21 @@ package struct PlaylistLoader {
                 : words.count == 1 ? "'\(words[0])' names no film" : "nothing of what was named can be played")
     }
 
-    /// Whether a word names a folder, which is played as the list of what lies in it.
+    /// Returns true if an argument names a folder, which is played as a list of its files.
     package static func isFolder(_ word: String) -> Bool { localPath(of: word).map(MediaFolder.isFolder) ?? false }
 
-    /// The next episode of a film: the file beside it whose name has a higher number.
+    /// Returns the next episode: the file in the same folder whose name has a higher number; nil if there is none.
     package static func episode(after item: Item) -> Item? {
         guard !InputCheck.isAddress(item.address), item.address != "-" else { return nil }
         return MediaFolder.next(after: item.address).map { Item(address: $0) }
     }
 
-    /// Adds what lies in a folder; why that is nothing, otherwise.
+    /// Adds the files of a folder; returns an error if there are none.
     private mutating func addFolder(_ path: String) -> TalkieError? {
         let folder = MediaFolder(path, most: Self.mostItems - items.count)
         warnings += folder.warnings.prefix(Self.mostTold)
         folders.formUnion(folder.folders)
-        // "./" keeps a folder named "-" from leading to standard input.
+        // "./" keeps a folder named "-" from being parsed as standard input.
         for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
         guard folder.files.isEmpty else { return nil }
         return Self.failure(
@@ -89,11 +93,11 @@ package struct PlaylistLoader {
         )
     }
 
-    /// The path that a word names, when it names a file.
+    /// Returns the path of an argument that names a file; nil for other addresses.
     private static func localPath(of word: String) -> String? {
         if word == "-" { return nil }
         if word.lowercased().hasPrefix("file://") {
-            // RFC 8089: no host, or this one.
+            // RFC 8089: no host, or the local one.
             var path = word.dropFirst(7)
             if path.hasPrefix("localhost/") { path = path.dropFirst(9) }
             return PlaylistText.removingPercentEncoding(String(path))
@@ -105,7 +109,7 @@ package struct PlaylistLoader {
         if items.count < Self.mostItems { items.append(item) }
     }
 
-    /// The first few are told one by one.
+    /// Skips an entry; only the first few are reported individually.
     private mutating func leaveOut(_ what: String, _ why: String) {
         leftOut += 1
         if leftOut <= Self.mostTold {
@@ -122,19 +126,19 @@ package struct PlaylistLoader {
 
     // MARK: Files
 
-    /// Names a file whatever way leads to it.
+    /// Identifies a file independently of its path.
     private struct Identity: Hashable {
         package var device: UInt
         package var number: UInt
     }
 
-    /// Adds what a playlist names; false when the file is no playlist.
+    /// Adds the entries of a playlist; returns false if the file is not one.
     private mutating func load(_ path: String, ancestors: [Identity]) throws(TalkieError) -> Bool {
         guard let (text, identity) = Self.read(path), let format = PlaylistFormat(name: path, text: text) else {
             return false
         }
         let sheet = format == .cue ? CueSheet(text) : nil
-        // Of a single file, whose chapters are in the sheet: `MediaFile` reads both.
+        // A sheet of a single file contains its chapters; `MediaFile` reads both.
         if let sheet, sheet.files.count < 2 { return false }
         if ancestors.contains(identity) {
             throw Self.failure("the playlist '\(path)' contains itself; take that line out")
@@ -165,7 +169,7 @@ package struct PlaylistLoader {
                 continue
             }
             if let path = Self.localPath(of: entry.location) ?? (entry.location == "-" ? "-" : nil) {
-                // "./" keeps a file named "-" from being standard input.
+                // "./" keeps a file named "-" from being parsed as standard input.
                 let full = path.hasPrefix("/") ? path : (folder.isEmpty ? "./" : folder) + path
                 if PlaylistFormat.isLikely(name: full), try load(full, ancestors: ancestors + [identity]) { continue }
                 if let objection = ListedAddress.objection(toPath: full) {
@@ -182,9 +186,9 @@ package struct PlaylistLoader {
         return true
     }
 
-    /// The whole of a regular file that is small enough to be a playlist.
+    /// Reads a regular file that is small enough to be a playlist; nil otherwise.
     ///
-    /// Films are recognised by their size or their first bytes, so that they are not read twice.
+    /// Media files are detected by their size or their first bytes, so that they are not read twice.
     private static func read(_ path: String) -> ([UInt8], Identity)? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -200,7 +204,7 @@ package struct PlaylistLoader {
                 if piece < 0 && errno == EINTR { continue }
                 guard piece > 0 else { break }
                 count += piece
-                // A film has zeros in its head; a playlist never.
+                // Media files have zero bytes in their header; playlists have none.
                 if count == piece, UnsafeRawBufferPointer(start: buffer.baseAddress, count: piece).contains(0) {
                     count = 0
                     break

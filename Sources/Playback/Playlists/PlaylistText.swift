@@ -1,11 +1,11 @@
-/// What the formats of playlists share: lines, characters, percent signs.
+/// Parsing shared by the playlist formats: lines, character encoding, percent-encoding.
 enum PlaylistText {
-    /// UTF-8 when it is that, otherwise Latin-1, which older programs wrote.
+    /// Decodes UTF-8 or, if it is invalid, Latin-1, which older programs wrote.
     static func decoded(_ bytes: some Collection<UInt8>) -> String {
         String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    /// The lines of a text without their ends (LF, CR LF or CR) and the blanks around them.
+    /// Returns the lines of a text without their terminators (LF, CR LF or CR) and surrounding blanks.
     static func lines(of text: [UInt8]) -> some Sequence<ArraySlice<UInt8>> {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let content = text.starts(with: mark) ? text.dropFirst(3) : text[...]
@@ -19,7 +19,7 @@ enum PlaylistText {
         return line
     }
 
-    /// `%41` becomes `A` (RFC 3986, 2.1); what is no such thing stays.
+    /// Decodes percent-encoding, such as `%41` for `A` (RFC 3986, 2.1); malformed sequences are preserved.
     static func removingPercentEncoding(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
         let source = Array(text.utf8)

@@ -2,8 +2,8 @@ internal import Storage
 
 /// XSPF version 1 (xspf.org): the first `location` of each `track`, and its `title`.
 ///
-/// A scanner for this one purpose instead of an XML parser: no document types, no entities but the five of XML 1.0
-/// and character numbers, so nothing in a file can grow or be fetched.
+/// A dedicated scanner instead of an XML parser. It supports no document types, and only character references and the
+/// five entities of XML 1.0. A file can therefore neither expand nor fetch anything.
 enum XSPFPlaylist {
     static func entries(in text: [UInt8], limit: Int) -> [PlaylistEntry] {
         var scanner = Scanner(bytes: text)
@@ -15,7 +15,7 @@ enum XSPFPlaylist {
         while let piece = scanner.next() {
             switch piece {
             case .text(let bytes):
-                // Titles are short, locations too; what is longer is neither.
+                // Titles and locations are shorter; longer content is neither.
                 if content.count + bytes.count <= 65536 { content.append(contentsOf: bytes) }
             case .open(let name):
                 content.removeAll(keepingCapacity: true)
@@ -39,7 +39,7 @@ enum XSPFPlaylist {
         return entries
     }
 
-    /// Locations are URIs: without a scheme, a path with percent signs in it.
+    /// Returns the path of a location. Locations are URIs: without a scheme, a percent-encoded path.
     private static func path(of location: String) -> String {
         InputCheck.isAddress(location) ? location : PlaylistText.removingPercentEncoding(location)
     }
@@ -53,7 +53,7 @@ enum XSPFPlaylist {
     private struct Scanner {
         package let bytes: [UInt8]
         package var position = 0
-        /// An element that opened and closed in one tag owes its end.
+        /// The name of a self-closing element whose end is still to be returned.
         var owedClose: String?
 
         init(bytes: [UInt8]) { self.bytes = bytes }
@@ -94,7 +94,7 @@ enum XSPFPlaylist {
             text.withUTF8Buffer { bytes[position...].starts(with: $0) }
         }
 
-        /// Moves behind the next occurrence; to the end when there is none.
+        /// Moves past the next occurrence; to the end if there is none.
         private mutating func skip(past text: StaticString) {
             let count = text.utf8CodeUnitCount
             text.withUTF8Buffer { wanted in
@@ -141,7 +141,7 @@ enum XSPFPlaylist {
             return result
         }
 
-        /// XML 1.0, 4.1 and 4.6.
+        /// Returns the character of an entity: XML 1.0, 4.1 and 4.6.
         private static func entity(_ name: ArraySlice<UInt8>) -> Unicode.Scalar? {
             let name = String(decoding: name, as: UTF8.self)
             switch name {

@@ -1,21 +1,25 @@
 package import MediaCore
 internal import SyncRendering
 
-/// Where in an item a list begins and ends, to the frame, before it is played: as the engine lays it out when the item's turn comes.
+/// The exact start and end of an item in media time, determined before playback; equal to the engine's later schedule.
 package struct FilmExtent: Sendable, Hashable {
+    /// The start in media time.
     package var start: MediaTime
+    /// The end in media time.
     package var end: MediaTime
 
+    /// Creates an extent; an end before the start is moved to it.
     package init(start: MediaTime = .zero, end: MediaTime) { (self.start, self.end) = (start, max(start, end)) }
 
+    /// The duration between start and end.
     package var length: MediaTime { end - start }
 }
 
 extension Player.Parts {
-    /// Opens an item and looks its ends up in its last packets. Blocks while a disk or a network answers.
+    /// Opens an item and determines its end from its last packets. Blocks on the disk or the network.
     ///
-    /// - Parameter options: what it is to be played with; the tracks that they choose count.
-    /// - Throws: when it cannot be opened, holds nothing that may be played, or nobody can say where it ends.
+    /// - Parameter options: The options of the later playback; the tracks that they select count.
+    /// - Throws: If the item cannot be opened, has no playable track, or its end cannot be determined.
     package func extent(of address: String, _ options: PlayerOptions, _ cancellation: OpenCancellation)
         throws(MediaError) -> FilmExtent
     {
@@ -23,7 +27,7 @@ extension Player.Parts {
         let summary = film.summary
         let unknown = MediaError(
             .unsupported, "Nobody can say how long this item lasts; a wall cannot keep in step with it.")
-        // What has one reader for all tracks, or no end, cannot be looked at ahead.
+        // Media with one reader for all tracks, or without an end, cannot be read ahead.
         guard !summary.isLive, !summary.sharesReader else { throw unknown }
         let picture = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil
         var sound: Track?
@@ -44,14 +48,15 @@ extension Player.Parts {
     }
 }
 
-/// Finds out where a film's sound ends, as the stage that reads it will say: just after the last packet that is heard.
+/// Determines the end of an audio track as the stage that reads it will: the end of the last audible packet.
 enum SoundEndFinder {
-    /// Before the likely end, so that whatever a container says about it the last packets are among those read.
+    /// The distance from the likely end at which reading starts, so that the last packets are included even if the
+    /// container's duration is inaccurate.
     private static let margin = MediaTime(value: 2, timescale: 1)
     /// Days of the shortest packets.
     private static let mostPackets = 20_000_000
 
-    /// Film time; nil when nobody can say.
+    /// Returns the end in media time; nil if it cannot be determined. Blocks on the disk or the network.
     static func find(in film: any MediaSource, _ track: Track) -> MediaTime? {
         if let likely = film.summary.duration, film.summary.isSeekable,
             let found = try? last(in: film, track, from: max(.zero, likely - margin))
@@ -85,7 +90,7 @@ enum SoundEndFinder {
 }
 
 extension SampleBuffer {
-    /// How long the sound lasts; decoded sound knows it even where the buffer does not say.
+    /// The duration of the audio; a decoded block states it even if the buffer does not.
     var soundLength: MediaTime {
         if duration == .zero, case .pcm(let block) = payload { return block.end - block.start }
         return duration

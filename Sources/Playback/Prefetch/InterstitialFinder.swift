@@ -1,18 +1,20 @@
 internal import MediaCore
 
-/// Asks what the interstitials of a film are made of, before it plays.
+/// Requests the parts of an item's interstitials before playback. Blocks on the network.
 struct InterstitialFinder {
     let parts: Player.Parts
     let film: String
     let cancellation: OpenCancellation
 
-    /// What was found, and what of that was left out, one sentence each.
+    /// The interstitials found, and a message about those that were skipped.
     struct Found: Sendable {
         var programme: PlaybackList.Programme
         var troubles: [String]
     }
 
-    /// - Returns: the breaks that can be played, and a sentence where others were left out. Nil where there are none.
+    /// Returns the playable breaks.
+    ///
+    /// - Returns: The breaks, and a message if others were skipped; nil if there are none.
     func programme(of summary: MediaSummary) -> Found? {
         guard !summary.interstitials.isEmpty, !summary.isLive, summary.isSeekable else { return nil }
         var (breaks, troubles) = ([PlaybackList.Break](), [String]())
@@ -20,7 +22,7 @@ struct InterstitialFinder {
             switch interstitial.assets {
             case .one(let address): breaks.append(PlaybackList.Break(interstitial, [address]))
             case .list(let address):
-                // A server that does not answer one list is not asked for all of them.
+                // After repeated failures the remaining lists are not requested.
                 guard troubles.count < 3, !cancellation.isCancelled else { continue }
                 do throws(MediaError) {
                     let addresses = try parts.listInterstitial(address, film, cancellation)

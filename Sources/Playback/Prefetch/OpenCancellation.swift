@@ -1,14 +1,17 @@
 internal import MediaCore
 
-/// Gives up on a film that is being opened. Any thread.
+/// Cancels the opening of media and reads from it. Any thread.
 public final class OpenCancellation: Sendable {
     private let state = Lock<(cancelled: Bool, handler: (@Sendable () -> Void)?)>((false, nil))
 
+    /// Creates a cancellation that was not used.
     public init() {}
 
+    /// Whether `cancel` was called.
     public var isCancelled: Bool { state.withLock { $0.cancelled } }
 
-    /// What to do when it is used; done at once when it has been used already.
+    /// Sets the handler of the cancellation, replacing any other. It is called on the cancelling thread, or at once if
+    /// already cancelled.
     public func onCancel(_ handler: @escaping @Sendable () -> Void) {
         let now = state.withLock { state -> Bool in
             state.handler = handler
@@ -17,6 +20,7 @@ public final class OpenCancellation: Sendable {
         if now { handler() }
     }
 
+    /// Cancels. The handler runs on the calling thread.
     public func cancel() {
         let handler = state.withLock { state -> (@Sendable () -> Void)? in
             state.cancelled = true

@@ -1,49 +1,52 @@
 package import MediaCore
 package import SyncRendering
 
-/// The pictures of one film on their way from its source through its decoder.
+/// A video track with its source and decoder.
 ///
-/// `@unchecked Sendable`: made and made ready by one thread, then handed over under the list's lock to the pipeline, the
-/// only one who uses it from then on; `cancel` is the source's, which any thread may call.
+/// `@unchecked Sendable`: created and prepared by one thread, then handed over under the list's lock to the pipeline,
+/// which uses it exclusively. `cancel` only calls the source, which permits any thread.
 package final class PictureTrack: @unchecked Sendable {
+    /// The media that contains the track.
     package let film: any MediaSource
+    /// The source of the track's packets.
     package let source: any SampleSource
     let decoder: any PictureDecoder
-    /// One picture, which came along with a recording and stands for all of it.
+    /// Whether the track is cover art, a single frame for the whole item.
     let isStill: Bool
-    /// How long the one picture of a film of its own stays.
+    /// The duration of the only frame of an image file.
     private let shownFor: MediaTime?
-    /// A picture has come out.
+    /// Whether a frame was decoded.
     private(set) var hasGiven = false
     var isOnePicture: Bool { isStill || shownFor != nil }
     private var still: SampleBuffer?
     private var ready: [SampleBuffer] = []
-    /// A packet that was read to find a place to begin.
+    /// A packet that was read while searching a sync frame.
     private var found: SampleBuffer?
-    /// Packets that were read while no frame was wanted, and how the source ended meanwhile.
+    /// Packets read ahead, and the end of the source reached meanwhile.
     private var ahead: [SampleBuffer] = []
     private var aheadBytes = 0
     private var endAhead: Result<Void, MediaError>?
-    /// Film time up to which packets were read since the last jump.
+    /// The end of the packets read since the last seek, in media time.
     private(set) var readUntil: MediaTime?
     private var sourceHasEnded = false
     private var failuresInARow = 0
-    /// Why the source ended before its end, since the last jump.
+    /// The error that ended the source early, since the last seek.
     private(set) var failure: MediaError?
-    /// The picture that was handed out last, and the latest place of a sync picture that was read, since the last jump.
+    /// The last returned frame, and the latest sync frame's time, since the last seek.
     private var last: SampleBuffer?
     private var lastSync: MediaTime?
-    /// A jump leads on from this picture. It stays where nothing is coded for the place asked for.
+    /// The last frame before a seek without a flush. It remains displayed if no frame starts at the target.
     private var staying: (picture: SampleBuffer, place: MediaTime)?
 
-    /// Packets that may be read for a first picture.
+    /// The maximum number of packets read for a first frame.
     private static let mostPackets = 500
     private static let mostFailures = 1000
-    /// Four seconds of film at 64 Mbit/s.
+    /// Four seconds of media at 64 Mbit/s.
     private static let maxBytesAhead = 32 << 20
-    /// Where an index has holes, so much at most is decoded on the way to a place that a jump would find at once.
+    /// The maximum distance of a seek by decoding: in an index with gaps a real seek may be faster.
     private static let longestWay = MediaTime(value: 10, timescale: 1)
 
+    /// Creates a track from an opened source and a decoder, both at the start.
     package init(
         film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder, isStill: Bool = false,
         shownFor: MediaTime? = nil
@@ -55,9 +58,9 @@ package final class PictureTrack: @unchecked Sendable {
         self.isStill = isStill
     }
 
-    /// Goes to a film time; a source that cannot stays where it is.
+    /// Seeks to a media time. A source that is not seekable keeps its position.
     ///
-    /// - Returns: the film time from which pictures are seen; nil when the first of them tells.
+    /// - Returns: The media time from which frames are shown; nil if the first frame determines it.
     @discardableResult
     package func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         ready.removeAll(keepingCapacity: true)
@@ -71,7 +74,7 @@ package final class PictureTrack: @unchecked Sendable {
         (ahead, aheadBytes, endAhead, readUntil) = ([], 0, nil, nil)
         if let sync = try findSync(aim, time) {
             decoder.flush()
-            // Pictures that are shown before it and sent behind it need one that is not there.
+            // Leading frames, which follow the sync frame in decoding order, lack their reference.
             decoder.discardPictures(before: sync)
             return sync
         }
@@ -80,14 +83,15 @@ package final class PictureTrack: @unchecked Sendable {
         do {
             try source.seek(to: time, mode: isExact ? .exact : .syncBefore)
         } catch  where error.code == .unsupported {
-            // At the start that is right.
+            // Correct at the start of the media.
         }
         decoder.flush()
         if isExact { decoder.discardPictures(before: time) }
         return isExact ? time : nil
     }
 
-    /// Decodes on to a place behind the last picture, where a jump would begin with a sync picture that was decoded already.
+    /// Seeks forward by decoding if the sync frame before the target was already decoded; returns false if a real seek
+    /// is required.
     private func goOn(to time: MediaTime) -> Bool {
         guard let last, let end = last.end, time >= end, time - end <= Self.longestWay, let lastSync, found == nil,
             !sourceHasEnded, decoder.effort >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
@@ -104,7 +108,8 @@ package final class PictureTrack: @unchecked Sendable {
         return decoder.goOn(to: time)
     }
 
-    /// The sync picture that a jump by a distance aims at; nil when there is none so near. The next packet read is its own.
+    /// Returns the time of the sync frame for a seek by a distance; nil if there is none within the distance. The next
+    /// packet is then that frame's.
     ///
     /// - Throws: `cancelled`.
     private func findSync(_ aim: SeekAim, _ time: MediaTime) throws(MediaError) -> MediaTime? {
@@ -116,7 +121,8 @@ package final class PictureTrack: @unchecked Sendable {
                 return sync <= time && time - sync <= step ? sync : nil
             case .syncAfter(let step):
                 try source.seek(to: time, mode: .syncBefore)
-                // Read rather than asked for: not every container knows all its sync pictures, and none says how far it looks.
+                // Packets are read instead of querying the index: not every container indexes all sync frames, and none
+                // reports the range of its index.
                 while let buffer = try source.read() {
                     guard let moment = buffer.presentationTime else { continue }
                     if moment > time + step { return nil }
@@ -132,7 +138,7 @@ package final class PictureTrack: @unchecked Sendable {
         }
     }
 
-    /// Reads and decodes up to the first picture, so that it is there at once.
+    /// Reads and decodes up to the first frame, so that it is available at once. Blocks on the disk or the network.
     func makeReady(from start: MediaTime) throws(MediaError) {
         if start > .zero { try seek(to: start, aim: .exact) }
         for _ in 0..<Self.mostPackets {
@@ -146,18 +152,21 @@ package final class PictureTrack: @unchecked Sendable {
         }
     }
 
+    /// The result of a step.
     package enum Step {
+        /// The next frame in presentation order.
         case picture(SampleBuffer)
+        /// A packet was read; there may be a frame after further steps.
         case moved
-        /// Everything is out.
+        /// All frames were returned.
         case ended
     }
 
-    /// The next picture, or one packet more. A damaged packet is passed over; a source that fails ends here.
+    /// Returns the next frame or reads one packet. A damaged packet is skipped; a source that fails ends here.
     ///
     /// - Throws: `cancelled`.
     ///
-    /// - Parameter intake: where calls into the source are noted.
+    /// - Parameter intake: Records the calls into the source.
     package func step() throws(MediaError) -> Step { try step(noting: nil) }
 
     func step(noting intake: TrackIntake?) throws(MediaError) -> Step {
@@ -181,7 +190,7 @@ package final class PictureTrack: @unchecked Sendable {
         } catch {
             if error.code == .cancelled { throw error }
             failuresInARow += 1
-            // What the decoder still holds is shown before the track is given up.
+            // The decoder's remaining frames are shown before the track ends.
             if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
                 failure = error
                 finish()
@@ -190,9 +199,9 @@ package final class PictureTrack: @unchecked Sendable {
         return .moved
     }
 
-    /// Reads one packet more, for later.
+    /// Reads one packet in advance.
     ///
-    /// - Returns: false where nothing can be read, or too much waits.
+    /// - Returns: False if nothing can be read, or the limit of packets read ahead is reached.
     /// - Throws: `cancelled`.
     func readAhead(noting intake: TrackIntake) throws(MediaError) -> Bool {
         guard !sourceHasEnded, endAhead == nil, aheadBytes < Self.maxBytesAhead else { return false }
@@ -226,7 +235,7 @@ package final class PictureTrack: @unchecked Sendable {
     private func nextPacket(noting intake: TrackIntake?) throws(MediaError) -> SampleBuffer? {
         if let buffer = found.take() { return buffer }
         if !ahead.isEmpty {
-            // At most a few hundred, after a hold only.
+            // At most a few hundred packets, and only after a hold.
             let buffer = ahead.removeFirst()
             aheadBytes -= buffer.byteCount
             return buffer
@@ -251,11 +260,12 @@ package final class PictureTrack: @unchecked Sendable {
         decoder.finish()
     }
 
+    /// Cancels blocking reads of the source. Any thread.
     package func cancel() { source.cancel() }
 }
 
 extension SampleBuffer {
-    /// Bytes of the encoded picture inside.
+    /// The size of the encoded payload in bytes.
     fileprivate var byteCount: Int {
         if case .encodedVideo(_, let batch) = payload { return batch.byteCount }
         return 0

@@ -3,14 +3,16 @@ package import Profiles
 public import SyncRendering
 
 extension Player {
-    /// What subtitles are decoded and drawn with.
+    /// The factories for decoding and drawing subtitles.
     public struct SubtitleParts: Sendable {
+        /// The factory of decoders.
         public var codecs: any SubtitleCodecs
-        /// What second subtitles are decoded with, which stand at the top; nil shows none.
+        /// The factory of decoders of secondary subtitles, which are shown at the top; nil shows none.
         public var secondaryCodecs: (any SubtitleCodecs)?
-        /// Called on the thread that draws; nil draws nothing.
+        /// Called on the drawing thread; if it returns nil nothing is drawn.
         public var makeDrawing: @Sendable () -> (any SubtitleDrawing)?
 
+        /// Creates a set of factories without secondary subtitles.
         public init(
             codecs: any SubtitleCodecs, makeDrawing: @escaping @Sendable () -> (any SubtitleDrawing)?
         ) {
@@ -18,40 +20,45 @@ extension Player {
         }
     }
 
-    /// What a player is put together from. Tests put in virtual parts.
+    /// The components of a player. Tests substitute virtual ones.
     public struct Parts: Sendable {
-        /// Opens a film; may block, and gives up when `cancellation` is used.
+        /// Opens media; may block until `cancellation` is used.
         public var open:
             @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
                 -> any MediaSource
-        /// Opens a part of an interstitial of a film, whose address is the second; what is a person's own goes to the film's server only.
+        /// Opens a part of an interstitial of the media with the second address. User-provided credentials are sent to
+        /// the media's server only.
         package var openInterstitial:
             @Sendable (_ address: String, _ film: String, _ cancellation: OpenCancellation) throws(MediaError)
                 -> any MediaSource
-        /// The addresses of the parts that a list names; may block.
+        /// Returns the addresses of an interstitial's parts from an asset list; may block.
         package var listInterstitial:
             @Sendable (_ address: String, _ film: String, _ cancellation: OpenCancellation) throws(MediaError)
                 -> [String]
+        /// The factory of audio decoders and encoders.
         public var codecs: any AudioCodecs
+        /// Creates a video decoder for a format.
         public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
-        /// Where the sound goes; nil plays without sound.
+        /// The audio output; nil plays without audio.
         public var audioOutput: (any AudioOutput)?
+        /// The clock of the timeline.
         public var clock: any HostClock
-        /// Who decodes and draws subtitles; nil shows none.
+        /// The factories for subtitles; nil shows none.
         public var subtitles: SubtitleParts?
-        /// What a person who sees a film should know of it; told once when it begins.
+        /// Returns a message for the user about opened media, shown once when it begins; nil if there is none.
         public var remark: @Sendable (any MediaSource) -> String?
-        /// What its decoders ask; the player sets it.
+        /// Queried by the decoders; set by the player.
         package var deinterlacing = DeinterlacingSwitch()
-        /// What its decoders ask; the screen that shows the player's layer sets it.
+        /// Queried by the decoders; set by the screen that shows the player's layer.
         package var toneMapping = ToneMappingSwitch()
-        /// For how long a picture file that is opened from now on is shown; nil for ever.
+        /// How long an image file that is opened from now on is shown; nil: forever.
         package var imageDuration = Lock<Duration?>(PlayerOptions().imageDisplayDuration)
-        /// Where its decoders say who they are.
+        /// The names of the decoders in use.
         package var decoders = DecoderReport()
-        /// Moves the outputs by what was calibrated; nil moves none.
+        /// Applies calibrated delays to the outputs; nil: none.
         package var calibration: RouteCalibration?
 
+        /// Creates the components; interstitials are opened like other media.
         public init(
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
             codecs: any AudioCodecs,

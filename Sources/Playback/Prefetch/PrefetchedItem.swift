@@ -1,21 +1,21 @@
 package import MediaCore
 
-/// An item that is opened before it is needed. Made by the engine's thread, finished once by the prefetcher's.
+/// An item that is opened in advance. Created by the engine's thread, finished once by the prefetcher's.
 final class PrefetchedItem: Sendable {
     let item: QueueItem
     let cancellation = OpenCancellation()
     private let result = Lock<Result<PrefetchedMedia, MediaError>?>(nil)
 
-    /// The address of the film that it is an interstitial of.
+    /// The address of the media to which this interstitial belongs; nil for other items.
     let film: String?
-    /// Whether the film is asked for what is to play in the middle of it.
+    /// Whether to request the media's interstitials.
     let looksForBreaks: Bool
 
     init(_ item: QueueItem, of film: String? = nil, looksForBreaks: Bool = false) {
         (self.item, self.film, self.looksForBreaks) = (item, film, looksForBreaks)
     }
 
-    /// Nil while it is being opened.
+    /// The result; nil while the item is being opened. Any thread.
     var outcome: Result<PrefetchedMedia, MediaError>? { result.withLock { $0 } }
 
     func finish(_ outcome: Result<any MediaSource, MediaError>, _ found: InterstitialFinder.Found? = nil) {
@@ -23,17 +23,20 @@ final class PrefetchedItem: Sendable {
     }
 }
 
-/// An open film, and what is held of it.
+/// Opened media with its resources. Any thread.
 package final class PrefetchedMedia: Sendable {
+    /// The opened media.
     package let film: any MediaSource
-    /// Gives up on everything that is read of it.
+    /// Cancels all reads of the media.
     private let cancellation: OpenCancellation
-    /// Sources of an input that cannot be opened twice, by track: nobody keeps the packets of a track that nobody has asked for.
+    /// Reserved sources by track, for an input that cannot be opened twice: it drops the packets of tracks without a
+    /// source. Guarded by its own lock.
     private let reserved = Lock<[Int: any SampleSource]>([:])
 
-    /// What is to play in the middle of it.
+    /// The interstitials found.
     let found: InterstitialFinder.Found?
 
+    /// Wraps opened media without interstitials.
     package convenience init(_ film: any MediaSource, cancellation: OpenCancellation = OpenCancellation()) {
         self.init(film, cancellation: cancellation, found: nil)
     }
@@ -44,7 +47,7 @@ package final class PrefetchedMedia: Sendable {
         self.cancellation = cancellation
     }
 
-    /// Makes the sources of one playing, where they cannot be made one after the other.
+    /// Creates the sources of a playback in advance, for inputs whose readers are shared by all tracks.
     func reserve(_ tracks: [Track?]) throws(MediaError) {
         guard film.summary.sharesReader else { return }
         for track in tracks.compactMap({ $0 }) {
@@ -53,18 +56,19 @@ package final class PrefetchedMedia: Sendable {
         }
     }
 
-    /// A source from the start of the film.
+    /// Returns a source at the start of the media.
     package func source(for track: Track) throws(MediaError) -> any SampleSource {
         if let source = reserved.withLock({ $0.removeValue(forKey: track.id) }) { return source }
         return try film.source(for: track)
     }
 
+    /// Cancels all reads of the media. Any thread.
     package func cancel() { cancellation.cancel() }
 
-    /// Whether it can begin behind another film without a seam: its sound may be wanted long before.
+    /// Whether the media can follow another item gaplessly, for which its audio is read long in advance.
     var canFollow: Bool { !film.summary.isLive }
 
-    /// Whether what follows it can be laid out before it has been played to its end, and whether it can follow itself: both
-    /// tracks are then read by readers of their own, each at its own pace.
+    /// Whether following items can be scheduled in advance and the media can repeat gaplessly: each track then has its
+    /// own reader.
     var hasOwnReaders: Bool { film.summary.isSeekable && !film.summary.sharesReader && !film.summary.isLive }
 }

@@ -1,19 +1,20 @@
 package import MediaCore
 internal import SyncRendering
 
-/// Goes ahead of the playhead: opens the next film, looks up where pictures end, decodes first pictures. What it does may take
-/// long, so each errand has a thread of its own; as a rule there are three at most.
+/// Opens the next item, determines the end of video tracks and decodes first frames ahead of the playhead. Each task
+/// may block and has its own thread; usually there are at most three.
 final class Prefetcher: Sendable {
-    /// Does something that may take a while; tests do it by hand.
+    /// Runs blocking work; returns its thread, or nil if a test runs it.
     typealias Run =
         @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread?
 
     static let onThreads: Run = { (name, body) throws(ExhaustionError) in try WorkerThread.start(name: name, body) }
 
+    /// Guarded by the lock `state`.
     private struct State {
         var isStopping = false
         var errands = 0
-        /// Threads by errand; one that is over takes itself off.
+        /// The threads by task number; a task removes its thread when it ends.
         var threads: [Int: WorkerThread] = [:]
         package var finished: Set<Int> = []
     }
@@ -27,7 +28,9 @@ final class Prefetcher: Sendable {
         self.run = run
     }
 
-    /// - Throws: when the system gives no thread; nothing has been done.
+    /// Runs a task on a thread, unless stopped.
+    ///
+    /// - Throws: If the system provides no thread; nothing was done.
     private func go(_ name: String, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) {
         let number = state.withLock { state -> Int? in
             guard !state.isStopping else { return nil }
@@ -44,12 +47,13 @@ final class Prefetcher: Sendable {
 
     /// Opens an item.
     ///
-    /// - Parameter done: called on the errand's thread, with the outcome in the item.
+    /// - Parameter done: Called on the task's thread with the result in the item; on the caller's if no thread is
+    ///   available.
     func open(_ item: PrefetchedItem, done: @escaping @Sendable () -> Void) {
         do throws(ExhaustionError) {
             try go("prefetch") { [parts] in
                 do throws(MediaError) {
-                    // Nobody may want it any more by the time the thread runs.
+                    // The item may have become obsolete before the thread runs.
                     if item.cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
                     let address = item.item.address
                     if let film = item.film {
@@ -72,9 +76,9 @@ final class Prefetcher: Sendable {
         }
     }
 
-    /// Looks up where a film's pictures end.
+    /// Determines the end of a video track.
     ///
-    /// - Parameter hint: a place not far from there, for films that do not say how long they last.
+    /// - Parameter hint: An approximate end, for media without a duration.
     func findVideoEnd(
         of film: any MediaSource, _ track: Track, near hint: MediaTime?, done: @escaping @Sendable (MediaTime?) -> Void
     ) {
@@ -85,7 +89,7 @@ final class Prefetcher: Sendable {
         }
     }
 
-    /// Opens a picture track and decodes the first picture.
+    /// Opens a video track and decodes its first frame.
     func makePictures(
         of media: PrefetchedMedia, _ track: Track, from start: MediaTime,
         done: @escaping @Sendable (Result<PictureTrack, MediaError>) -> Void
@@ -105,7 +109,7 @@ final class Prefetcher: Sendable {
         }
     }
 
-    /// No more errands; waits for those under way, which the caller has cancelled.
+    /// Rejects further tasks and waits for the running ones, which the caller has cancelled.
     func stop() {
         let threads = state.withLock { state in
             state.isStopping = true
@@ -116,7 +120,7 @@ final class Prefetcher: Sendable {
 }
 
 extension Player.Parts {
-    /// A film's picture track with a decoder of its own.
+    /// Creates a video track with its own decoder.
     package func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> PictureTrack {
         guard let format = track.videoFormat else {
             throw MediaError(.unsupported, "This track holds no pictures; choose another one.")
@@ -126,7 +130,7 @@ extension Player.Parts {
             isStill: track.isCoverArt, shownFor: track.isPicture ? track.duration : nil)
     }
 
-    /// Whether sound of a track can be decoded at all.
+    /// Returns true if audio of a track can be decoded.
     package func canDecode(_ track: Track) -> Bool {
         guard let format = track.audioFormat else { return false }
         let plain = PCMFormat(sampleRate: format.sampleRate, layout: .stereo)

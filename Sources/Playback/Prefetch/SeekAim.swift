@@ -1,13 +1,13 @@
 package import MediaCore
 
-/// What a jump aims at, near its target.
+/// The target frame of a seek.
 package enum SeekAim: Sendable, Equatable {
-    /// The picture at the target.
+    /// The frame at the target.
     case exact
-    /// The last sync picture that does not lie behind the target, however far before it that is.
+    /// The last sync frame not after the target, at any distance.
     case anySyncBefore
-    /// The last sync picture that does not lie behind the target, when it is no further away; else the picture at the target.
+    /// The last sync frame not after the target within the distance, otherwise the frame at the target.
     case syncBefore(within: MediaTime)
-    /// The first sync picture that does not lie before the target, when it is no further away; else the picture at the target.
+    /// The first sync frame not before the target within the distance, otherwise the frame at the target.
     case syncAfter(within: MediaTime)
 }

@@ -1,12 +1,13 @@
 internal import MediaCore
 
-/// Finds out where a film's pictures end, from the last packets of its track, long before they are decoded: the sound of the
-/// next film may be wanted minutes ahead.
+/// Determines the end of a video track from its last packets, long before they are decoded: the audio of the next item
+/// may be required minutes ahead.
 enum VideoEndFinder {
-    /// From a sync picture to the end is seldom more; what is larger is left to the container's word.
+    /// The distance from a sync frame to the end is rarely larger; beyond that the container's duration is used.
     private static let mostPackets = 20_000
 
-    /// Film time just after the last picture; nil when nobody can say. Blocks while a disk or a network answers.
+    /// Returns the end of the last frame in media time; nil if it cannot be determined. Blocks on the disk or the
+    /// network.
     static func find(in film: any MediaSource, _ track: Track, near hint: MediaTime?) -> MediaTime? {
         guard let likely = stated(track) ?? film.summary.duration ?? hint, let source = try? film.source(for: track)
         else { return stated(track) }
@@ -24,7 +25,7 @@ enum VideoEndFinder {
                 }
             }
         } catch {
-            // What is there of an incomplete file is played.
+            // An incomplete file plays as far as its data.
             return error.code == .incomplete ? last.map { $0.time + $0.length } ?? stated(track) : stated(track)
         }
         return stated(track)
@@ -39,7 +40,8 @@ enum VideoEndFinder {
         throw MediaError(.readFailed, "the end of the film is damaged; its length is what the container says")
     }
 
-    /// As the decoder will say it: what the packet says, else one picture at the nominal rate.
+    /// Returns the duration of a frame as the decoder will: that of the packet, otherwise one frame at the nominal
+    /// rate.
     private static func length(of buffer: SampleBuffer, after before: MediaTime?, _ track: Track) -> MediaTime {
         if buffer.duration > .zero { return buffer.duration }
         if let rate = track.videoFormat?.frameRate, let time = buffer.presentationTime {

@@ -1,15 +1,15 @@
 public import MediaCore
 
-/// A place in a film as people name it; its moment may need the film's duration.
+/// A user-provided position in media, which may depend on the duration.
 public enum FilmPosition: Sendable, Hashable {
-    /// After the film's first moment.
+    /// Relative to the start.
     case fromStart(MediaTime)
-    /// Before the film's end.
+    /// Before the end.
     case fromEnd(MediaTime)
-    /// Share of the film's duration, 0…1.
+    /// A fraction of the duration, 0…1.
     case fraction(Double)
 
-    /// mpv's notation: `90`, `1:30`, `01:02:03.5`, `-10` (from the end), `50%`.
+    /// Parses mpv's notation: `90`, `1:30`, `01:02:03.5`, `-10` (from the end), `50%`.
     public init(parsing text: String) throws(ValueError) {
         if text.hasSuffix("%") {
             guard let percent = DecimalNumber.parse(String(text.dropLast())), percent <= 100 else {
@@ -42,8 +42,8 @@ public enum FilmPosition: Sendable, Hashable {
         return total
     }
 
-    /// The film moment meant. Places before the first moment are the first moment; nil when the duration is needed
-    /// and not known.
+    /// Returns the media time; positions before the start are clamped to it. Nil if the duration is required and
+    /// unknown.
     public func moment(in duration: MediaTime?) -> MediaTime? {
         switch self {
         case .fromStart(let time): return time

@@ -2,7 +2,7 @@ public import MediaCore
 public import SyncRendering
 
 extension PlayerOptions.Loop {
-    /// `3` plays three times more, `inf` or `yes` until told to stop, `no` once.
+    /// Parses a number of repetitions: `3`, `inf` or `yes` for unlimited, `no` for none.
     public init(parsing text: String) throws(ValueError) {
         switch text {
         case "inf", "yes": self = .forever
@@ -17,12 +17,12 @@ extension PlayerOptions.Loop {
 }
 
 extension PlayerOptions {
-    /// Speeds at which a film can be played, in film seconds per second.
+    /// The supported speeds, in media seconds per second.
     public static let speedRange = AudioRenderer.speedRange
-    /// The longest shift between sound and picture that can be asked for.
+    /// The maximum absolute audio delay.
     public static let longestAudioDelay = Duration.seconds(600)
 
-    /// Film seconds per second, 0.25 to 4.
+    /// Parses a speed in media seconds per second, 0.25 to 4.
     public static func speed(parsing text: String) throws(ValueError) -> Double {
         guard let speed = DecimalNumber.parse(text), speedRange.contains(speed) else {
             throw ValueError("speed is a number from 0.25 to 4")
@@ -30,7 +30,7 @@ extension PlayerOptions {
         return speed
     }
 
-    /// 0 to 130, or to another volume that is the most.
+    /// Parses a volume from 0 to 130, or to the given maximum.
     public static func volume(parsing text: String, atMost most: Double = VolumeCurve.most) throws(ValueError) -> Double
     {
         guard let volume = DecimalNumber.parse(text), volume <= most else {
@@ -39,12 +39,13 @@ extension PlayerOptions {
         return volume
     }
 
-    /// As far as AC-4's decoders lift a dialogue (ETSI TS 103 190-1, dialogue enhancement: at most 12 dB).
+    /// The maximum dialogue enhancement in decibels, that of AC-4 decoders (ETSI TS 103 190-1, dialogue enhancement: at
+    /// most 12 dB).
     public static let mostDialogueLift = 12.0
 
     static func held(dialogueLift decibels: Double) -> Double { max(0, min(mostDialogueLift, decibels)) }
 
-    /// Decibels, 0 to 12.
+    /// Parses a dialogue lift in decibels, 0 to 12.
     public static func dialogueLift(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.parse(text), value <= mostDialogueLift else {
             throw ValueError("a dialogue is lifted by 0 to \(Int(mostDialogueLift)) decibels")
@@ -52,17 +53,17 @@ extension PlayerOptions {
         return value
     }
 
-    /// What programmes are brought to, in LUFS (EBU R 128, recommendation c).
+    /// The target loudness of programmes in LUFS (EBU R 128, recommendation c).
     public static let programmeLoudness = -23.0
 
-    /// LUFS, from −40 to −10: below, most of a film is hiss beside what it is played with, and above no headroom is left.
+    /// Parses a loudness in LUFS, −40 to −10. Below, most media would be masked by noise; above there is no headroom.
     public static func loudness(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), (-40...(-10)).contains(value)
         else { throw ValueError("a loudness is a number of LUFS from -40 to -10") }
         return value
     }
 
-    /// Decibels, positive or negative, at most 60 of them.
+    /// Parses a gain in decibels, −60 to 60.
     public static func decibels(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), abs(value) <= 60 else {
             throw ValueError("a gain is a number of decibels from -60 to 60")
@@ -70,7 +71,7 @@ extension PlayerOptions {
         return value
     }
 
-    /// Seconds, positive or negative.
+    /// Parses a delay in seconds, positive or negative.
     public static func audioDelay(parsing text: String) throws(ValueError) -> Duration {
         guard let nanoseconds = DecimalNumber.signedBillionths(text) else {
             throw ValueError("a delay is a number of seconds such as 0.08 or -0.1")
@@ -82,7 +83,7 @@ extension PlayerOptions {
         return delay
     }
 
-    /// A track's number, 1 the first of its kind.
+    /// Parses a track number, 1 for the first of its kind.
     public static func track(parsing text: String) throws(ValueError) -> Int {
         guard let number = DecimalNumber.whole(text), (1...65535).contains(number) else {
             throw ValueError("a track is a number, 1 the first of its kind")
@@ -90,7 +91,7 @@ extension PlayerOptions {
         return number
     }
 
-    /// Languages by falling preference: `de,en`.
+    /// Parses languages in order of preference: `de,en`.
     public static func languages(parsing text: String) throws(ValueError) -> [String] {
         let languages = text.split(separator: ",", omittingEmptySubsequences: true).map(String.init)
         guard !languages.isEmpty, languages.allSatisfy({ $0.utf8.count <= 35 }) else {
@@ -101,7 +102,7 @@ extension PlayerOptions {
 }
 
 extension PictureDrawing {
-    /// cd/m², 10 to 10000; 0 for `auto`.
+    /// Parses a luminance in cd/m², 10 to 10000; `auto` is 0.
     public static func targetPeak(parsing text: String) throws(ValueError) -> Double {
         if text == "auto" { return 0 }
         guard let peak = DecimalNumber.parse(text), targetPeaks.contains(peak) else {

@@ -2,104 +2,119 @@ public import MediaCore
 public import MediaFiles
 public import SyncRendering
 
-/// What a player is told before it opens a film. Every value has the meaning of mpv's option of the same name.
+/// The options of a player, set before it opens media. Each has the meaning of mpv's option of the same name.
 public struct PlayerOptions: Sendable {
-    /// Whether picture waits for sound at a start, or sound joins later.
+    /// Whether video waits for audio at a start, or audio joins later.
     public enum StartPolicy: String, Sendable, CaseIterable { case wait, picture }
 
-    /// How often to play something again after the first time.
+    /// The number of repetitions after the first playback.
     public enum Loop: Sendable, Hashable {
+        /// A number of repetitions; 0 plays once.
         case times(Int)
+        /// Unlimited repetitions.
         case forever
     }
 
-    /// Where each film begins, and where it stops.
+    /// The position at which each item starts.
     public var start: FilmPosition?
+    /// The position at which each item ends.
     public var end: FilmPosition?
-    /// Film seconds per second, 0.25…4.
+    /// Media seconds per second, 0.25…4.
     public var speed: Double = 1
+    /// Whether the first item starts paused.
     public var startsPaused = false
-    /// How often each film is played again at once.
+    /// The number of repetitions of each item.
     public var loopFile: Loop = .times(0)
+    /// Whether video is played.
     public var playsVideo = true
+    /// Whether audio is played.
     public var playsAudio = true
-    /// Tracks by number (1 is the first of its kind) or sound by language (`"de"`, `"eng"`, first match wins).
+    /// The audio track by number, 1 for the first; takes precedence over `audioLanguages`.
     public var audioTrack: Int?
+    /// The video track by number, 1 for the first.
     public var videoTrack: Int?
+    /// The languages of the audio track in order of preference (`"de"`, `"eng"`).
     public var audioLanguages: [String] = []
+    /// The subtitles to show.
     public var subtitles = SubtitleChoice.automatic
-    /// Subtitles that stand at the top beside the others: words only, as their author did not make them. Automatic is none.
+    /// The secondary subtitles, shown at the top as plain text without their author's layout. Automatic is none.
     public var secondarySubtitles = SubtitleChoice.none
+    /// Whether secondary subtitles are visible.
     public var showsSecondarySubtitles = true
-    /// Wanted languages of subtitles, most wanted first.
+    /// The languages of subtitles in order of preference.
     public var subtitleLanguages: [String] = []
-    /// Which files beside a film are taken for its subtitles, and where else they are looked for.
+    /// Which files in the media's folder are used as subtitles.
     public var subtitleSearch = SubtitleSearch.exact
+    /// Further folders in which subtitles are searched.
     public var subtitleFolders: [String] = []
-    /// Files of subtitles that are added to each film.
+    /// Subtitle files that are added to each item.
     public var subtitleFiles: [String] = []
-    /// Positive: subtitles later than the film says.
+    /// The delay of subtitles; positive is later.
     public var subtitleDelay: Duration = .zero
+    /// Whether subtitles are visible.
     public var showsSubtitles = true
-    /// Which pictures are shown as two, field by field.
+    /// Which video frames are deinterlaced.
     public var deinterlacing: Deinterlacing = .auto
-    /// Whether a graphics processor decodes pictures.
+    /// Whether a graphics processor decodes video.
     public var hardwareDecoding: HardwareDecoding = .no
-    /// How tones of HDR films are mapped, where their decoder does it; a screen is told by its own options.
+    /// The tone mapping of HDR video by the decoder; a screen has its own options.
     public var drawing = PictureDrawing()
-    /// Positive: sound later than picture.
+    /// The delay of audio; positive is later than video.
     public var audioDelay: Duration = .zero
-    /// What a calibration of the application's own adds to that, unseen: negative where the sound must be sent earlier. Takes the place
-    /// of what Talkie has calibrated, where it is not zero.
+    /// An application's own calibration, added to `audioDelay` invisibly; negative sends audio earlier. If it is not
+    /// zero, it replaces Talkie's calibration.
     public var calibration: Duration = .zero
-    /// Whether each output is moved by what `talkie calibrate` has found for it and the screen, as far as it is known: see `Player()`
+    /// Whether each output is shifted by the result of `talkie calibrate` for it and the screen, if any: see `Player()`
     /// of the module Talkie.
     public var appliesCalibrations = true
-    /// 0…130 on the perceptual curve, 100 is 0 dB (`VolumeCurve`). Nil leaves an output as its owner left it.
+    /// The volume, 0…130 on the perceptual curve, 100 is 0 dB (`VolumeCurve`). Nil keeps the output's own volume.
     public var volume: Double?
+    /// Whether audio is muted.
     public var isMuted = false
-    /// Whether each piece is made as loud as its tags say.
+    /// The loudness normalization by tags.
     public var replayGain = ReplayGainOptions()
-    /// Night mode: loud and quiet are brought nearer to each other.
+    /// Night mode: reduces the dynamic range.
     public var isNight = false
-    /// LUFS that films are brought to while they play, by what was heard of them so far; nil leaves them as they are. A film that says by
-    /// its tags how loud it is, and is heard so (`replayGain`), is left alone.
+    /// The target loudness in LUFS, approached during playback by measurement; nil: no normalization. Items that are
+    /// normalized by their tags (`replayGain`) are not affected.
     public var loudness: Double?
-    /// Decibels by which a film's centre channel is lifted above the others, 0…12.
+    /// The amplification of the centre channel in decibels, 0…12.
     public var dialogueLift = 0.0
+    /// Whether a start waits for audio.
     public var startPolicy: StartPolicy = .wait
-    /// ALSA device name; nil is the system's default.
+    /// The ALSA device name; nil: the system's default.
     public var audioDevice: String?
-    /// Which loudspeakers of a sound card are played to.
+    /// The channels of a sound card to use.
     public var audioChannels = ChannelChoice.autoSafe
-    /// How often the list is played again from its first item.
+    /// The number of repetitions of the playlist.
     public var loopPlaylist: Loop = .times(0)
-    /// Whether a recording shows the picture that came along with it.
+    /// Whether embedded cover art is shown.
     public var showsCoverArt = true
-    /// Whether a picture beside a recording comes before the one inside it.
+    /// Whether cover art in the folder takes precedence over embedded cover art.
     public var prefersExternalCovers = false
-    /// Which pictures beside a recording are taken for its cover.
+    /// Which images in the folder are used as cover art.
     public var coverSearch = CoverSearch.exact
-    /// Pictures that are the covers of each recording, whatever lies beside it.
+    /// Images used as cover art of every item, regardless of its folder.
     public var coverFiles: [String] = []
-    /// How long a file that holds one picture is shown; nil until somebody goes on.
+    /// How long an image file is shown; nil: until the user continues.
     public var imageDisplayDuration: Duration? = .seconds(1)
-    /// How films are read: how long a network is waited for, and which servers are believed.
+    /// How media is read: timeouts of networks, and trusted servers.
     public var reading = ReadOptions()
-    /// How films that lie behind web pages are found.
+    /// How media of web pages is found.
     public var pages = PageOptions()
-    /// How long before its sound is needed the next film is opened: longer than a slow server takes, short enough that nothing
-    /// is held open for hours.
+    /// How long before its audio is required the next item is opened: longer than a slow server takes, and short enough
+    /// that no connection stays open for hours.
     public var readAhead: Duration = .seconds(30)
-    /// More is going to follow the first film or song. Songs in a row are then decoded on the way to a speaker, so that they join
-    /// to the sample, and a list that is to be played again is no loop of its first film.
+    /// Whether further items follow the first. Consecutive songs are then decoded for a speaker, so that they join
+    /// sample-accurately. A playlist that repeats is then not a loop of its first item.
     public var expectsMore = false
-    /// The output was chosen by a person: without it the film is not played.
+    /// Whether the user selected the output; nothing is played if that is unavailable.
     public var isOutputNamed = false
 
+    /// Creates the default options.
     public init() {}
 
-    /// What is done to every sound.
+    /// The audio processing of every item.
     var treatment: SoundTreatment {
         var treatment = SoundTreatment.none
         (treatment.isNight, treatment.dialogueLift) = (isNight, Self.held(dialogueLift: dialogueLift))

@@ -1,131 +1,149 @@
 public import MediaCore
 public import SyncRendering
 
-/// What an interface shows of a player: one value, read whole.
+/// The state of a player for an interface, as one consistent value.
 public struct PlayerState: Sendable, Equatable {
+    /// The phase of playback.
     public enum Phase: String, Sendable {
-        /// No film yet.
+        /// No item was opened.
         case idle
-        /// Reading the head of the film.
+        /// Opening the item.
         case opening
-        /// Collecting what a start or a jump needs.
+        /// Collecting the media required for a start or a seek.
         case buffering
+        /// Playing.
         case playing
+        /// Paused.
         case paused
-        /// The film played to its end.
+        /// The playlist has ended.
         case ended
-        /// The film cannot be played; see `failure`.
+        /// The item cannot be played; see `failure`.
         case failed
     }
 
+    /// The phase of playback.
     public var phase: Phase = .idle
-    /// The item that is perceived, or about to be, and those to come.
+    /// The current or awaited item and the upcoming ones.
     public var items: [QueueItem] = []
-    /// The item that is perceived.
+    /// The current item.
     public var current: QueueItem?
-    /// What people are shown: the item's title, the film's own, or the name of the file.
+    /// The displayed title: the item's, that of the media, or the file name.
     public var title = ""
-    /// Who plays or sings, and the record that it is from, where a recording says so.
+    /// The artist stated by the media.
     public internal(set) var artist: String?
+    /// The album stated by the media.
     public internal(set) var album: String?
-    /// Film moment perceived now, or where a jump under way leads.
+    /// The current media time, or the target of a seek in progress.
     public var position: MediaTime = .zero
-    /// The player's timeline minus the film's own: films that follow one another without a seam, and loops, are on one
-    /// timeline, which is what a timebase, pictures and events speak of. Zero for a film that was opened or sought in.
+    /// The player's timeline minus media time. Gapless items and loops share one timeline, which timebase, video frames
+    /// and events refer to. Zero after an item was opened or a seek.
     public internal(set) var lineOffset: MediaTime = .zero
-    /// Where the film stands while something else plays in the middle of it.
+    /// The media time at which playback resumes after an interstitial; nil outside interstitials.
     package var heldPosition: MediaTime?
-    /// Nil for live streams.
+    /// The duration; nil for live streams.
     public var duration: MediaTime?
-    /// Of the film that is perceived, in order.
+    /// The chapters of the current item in order.
     public var chapters: [Chapter] = []
+    /// Media seconds per second.
     public var speed: Double = 1
     /// The master volume, 0…130: that of the loudest output.
     public var volume: Double = 100
+    /// Whether audio is muted.
     public var isMuted = false
+    /// The delay of audio; positive is later than video.
     public var audioDelay: Duration = .zero
-    /// It has moving pictures.
+    /// Whether the item has moving video.
     public var hasVideo = false
-    /// One picture is shown for the item's whole duration, as of a picture file.
+    /// Whether a single image is shown for the item's whole duration, as for an image file.
     package internal(set) var isStill = false
-    /// What is shown, so that a screen can get ready: pictures, or the one that came along with a recording; nil shows nothing.
+    /// The format of the displayed video or cover art, so that a screen can prepare; nil if there is none.
     public var pictureFormat: VideoFormat?
+    /// Whether the item has audio.
     public var hasAudio = false
-    /// The sound track that plays, and all that the film has.
+    /// The playing audio track.
     public var audioTrack: Track?
+    /// All audio tracks of the item.
     public var audioTracks: [Track] = []
-    /// The subtitles that are shown, and all that the film has or that lie beside it.
+    /// The displayed subtitle track.
     public var subtitleTrack: Track?
+    /// All subtitle tracks of the item, including external files.
     public var subtitleTracks: [Track] = []
-    /// False where they are hidden for now.
+    /// Whether subtitles are visible.
     public var showsSubtitles = true
-    /// Positive: subtitles later than the film says.
+    /// The delay of subtitles; positive is later.
     public var subtitleDelay: Duration = .zero
-    /// Where the sound goes: `"default"`, `"Kitchen"`.
+    /// The name of the audio output: `"default"`, `"Kitchen"`.
     public var audioRoute: String?
-    /// How far a change of outputs is, for people: "waiting for Kitchen's clock, about 1.2 s"; nil while none is under way.
+    /// The state of a change of outputs for the user: "waiting for Kitchen's clock, about 1.2 s"; nil if there is none.
     public var routeChange: String?
-    /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
+    /// The offset of audio from video as reported by the outputs (positive: audio late); nil if unknown.
     public var offset: Duration?
-    /// How far sound has been read, on the player's timeline; in a film without sound, the picture.
+    /// The timeline up to which audio has been read; video if the item has no audio.
     public var loadedUntil: MediaTime?
-    /// How far the output holds it; of several the one that holds least.
+    /// The timeline up to which the output has accepted audio; with several outputs the minimum.
     public var handedUntil: MediaTime?
-    /// How often the engine's thread has turned: whoever watches over it sees it move, four times a second while a film plays.
+    /// The number of iterations of the engine's thread, for a watchdog; at least four per second during playback.
     package internal(set) var turns = 0
-    /// The track has been read to its end, or waits for the next film: nothing more of it is due.
+    /// Whether the audio track was read to its end or waits for the next item.
     package internal(set) var soundIsRead = true
+    /// Whether the video track was read to its end or waits for the next item.
     package internal(set) var picturesAreRead = true
+    /// The number of video frames dropped.
     public var droppedFrames = 0
+    /// The number of audio underruns.
     public var underruns = 0
-    /// Outputs that have fallen silent while a film plays, and those that refuse the volume; empty while all is well.
+    /// Outputs that are silent during playback or reject the volume; empty if there are none.
     public internal(set) var outputProblems: [OutputProblem] = []
-    /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s", "Waiting for the network: 34 %".
+    /// The reason for a wait, for the user: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s", "Waiting
+    /// for the network: 34 %".
     public var reason: String?
-    /// While film time is held because the source delivers too slowly: the share of the reserve that has been read, 0…1. Nil otherwise.
+    /// The progress of a hold for a slow source: the share of the reserve that was read, 0…1. Nil otherwise.
     public internal(set) var bufferingProgress: Double?
+    /// The reason for the phase `failed`.
     public var failure: TalkieError?
-    /// What could not be read or decoded of `current`: a film that breaks off still ends in the phase `ended`. Nil while nothing is
-    /// missing, and again when another item begins.
+    /// What could not be read or decoded of `current`; truncated media still ends in the phase `ended`. Nil if nothing
+    /// is missing, and reset when another item begins.
     public internal(set) var mediaFailure: MediaFailure?
 
+    /// Creates the state of an idle player.
     public init() {}
 }
 
-/// A part of an item that could not be played, and why.
+/// A part of an item that could not be played.
 public struct MediaFailure: Sendable, Equatable {
-    /// The cause, with a sentence that says what to do.
+    /// The cause, with a message that includes the remedy.
     public var error: TalkieError
-    /// The film time at which the item breaks off, or from which something is missing.
+    /// The media time at which the item ends early or the loss starts.
     public var position: MediaTime
 
+    /// Creates a failure.
     public init(error: TalkieError, position: MediaTime) { (self.error, self.position) = (error, position) }
 }
 
-/// What a player tells its owner, on its own thread; the handler must return at once.
+/// An event of a player. Delivered on the player's thread; the handler must not block.
 public enum PlayerNews: Sendable {
     /// The phase changed.
     case phase(PlayerState.Phase)
-    /// Something a person should read once: "sound continues on the local card".
+    /// A message for the user, shown once: "sound continues on the local card".
     case message(String)
-    /// Somebody winds to this film position, or near it; `sought` tells where the jump ended.
+    /// A seek to this media time, or near it, has started; `sought` reports the result.
     case seeking(MediaTime)
-    /// A jump ended at this film position.
+    /// A seek has ended at this media time.
     case sought(MediaTime)
-    /// An item is perceived from this moment of the timeline on; `state` speaks of it. It joins the one before without a seam,
-    /// or was begun by itself: the first, after a jump, or when it could not be there in time.
+    /// An item plays from this time of the timeline on; `state` refers to it. It follows the preceding one gaplessly,
+    /// or was started separately: the first item, after a seek, or if it was not ready in time.
     case began(QueueItem, at: MediaTime, isJoined: Bool)
-    /// The item is perceived from its start once more, from this moment of the timeline on.
+    /// The item repeats from this time of the timeline on.
     case looped(at: MediaTime)
-    /// An item cannot be played and is passed over.
+    /// An item cannot be played and is skipped.
     case failed(QueueItem, TalkieError)
-    /// A part of an item cannot be played: reading failed in its middle, its data end early, or sound could not be decoded. Reported
-    /// once for each playing, when playback is there. The item goes on with what there is of it, and the list after it.
+    /// A part of an item cannot be played: a read failed, its data ends early, or audio could not be decoded. Reported
+    /// once per playback, when the position is reached. The rest of the item and the playlist continue.
     case incomplete(QueueItem, MediaFailure)
-    /// An output has fallen silent, or refuses the volume; see `PlayerState.outputProblems`. The film goes on.
+    /// An output is silent or rejects the volume; see `PlayerState.outputProblems`. Playback continues.
     case outputProblem(OutputProblem)
-    /// What was wrong with an output is over, or the output does not play any more.
+    /// The problem of an output is resolved, or the output no longer plays.
     case outputRecovered(OutputProblem)
-    /// Nothing can be read any more of a film or a list that is to loop for ever; it is opened again as soon as it can be.
+    /// The media of an item or a playlist that repeats forever is unreadable; it is reopened as soon as possible.
     case lost(TalkieError)
 }

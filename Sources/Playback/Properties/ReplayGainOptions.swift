@@ -1,30 +1,34 @@
 internal import Glibc
 internal import MediaCore
 
-/// Whether films and songs are brought to one loudness by what their tags say, with the meaning of mpv's options of these names.
+/// The loudness normalization by tags, with the meaning of mpv's options of these names.
 public struct ReplayGainOptions: Sendable, Hashable {
+    /// The gain to apply.
     public enum Mode: String, Sendable, CaseIterable {
+        /// Only `fallback`.
         case no
-        /// Each piece for itself.
+        /// The track gain.
         case track
-        /// By the whole that it belongs to; where nobody says anything of that, as `track`.
+        /// The album gain; if there is none, as `track`.
         case album
     }
 
+    /// The gain to apply.
     public var mode = Mode.no
-    /// Decibels on top of what tags say.
+    /// Decibels added to the gain of the tags.
     public var preamp = 0.0
-    /// Peaks may go beyond full scale, where the limiter takes them; false lowers the gain until the highest sample does not.
+    /// Whether peaks may exceed full scale, where the limiter reduces them; false lowers the gain to prevent that.
     public var mayClip = false
-    /// Decibels for what has no tags; also when nothing is asked of tags.
+    /// The gain in decibels of media without tags, and with the mode `no`.
     public var fallback = 0.0
 
+    /// Creates the default options.
     public init() {}
 
-    /// Sound may be changed by these options, so that packets do not pass untouched.
+    /// Whether samples may be modified, which excludes pass-through.
     var isActive: Bool { mode != .no || fallback != 0 }
 
-    /// The factor for a track's samples.
+    /// Returns the linear gain of a track.
     func gain(for tags: ReplayGain?) -> Float {
         let level = mode == .album ? tags?.album ?? tags?.track : tags?.track
         guard mode != .no, let level else { return Float(pow(10, fallback / 20)) }

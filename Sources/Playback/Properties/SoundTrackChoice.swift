@@ -1,13 +1,13 @@
 public import MediaCore
 
-/// Which sound track of each film a further sound plays.
+/// The selection of an item's track for an additional audio output.
 public enum SoundTrackChoice: Sendable, Hashable {
     /// The first track in this language (`"de"`, `"eng"`).
     case language(String)
-    /// By number, 1 is the first.
+    /// By number; 1 is the first.
     case number(Int)
 
-    /// The track of a film; where it has none like that, the one that plays for somebody who has no wish. Nil without sound.
+    /// Returns the track of an item, the default one if there is no match; nil if it has no audio.
     public func track(in summary: MediaSummary) -> Track? {
         switch self {
         case .language(let language): summary.track(.audio, languages: [language])
@@ -16,7 +16,7 @@ public enum SoundTrackChoice: Sendable, Hashable {
     }
 }
 
-/// Names a further sound of a player, for as long as that plays it.
+/// Identifies an additional audio track of a player while it plays.
 public struct SoundID: Sendable, Hashable {
     let number: Int
 }

@@ -1,15 +1,16 @@
 public import MediaCore
 
-/// Which subtitles of each film are shown.
+/// The selection of an item's subtitles.
 public enum SubtitleChoice: Sendable, Hashable {
-    /// What somebody who has no wish expects: the first wanted language that the film has, else what its author or its owner laid
-    /// beside it (`MediaSummary.subtitleTrack`).
+    /// The first preferred language that is available, otherwise the default of the media or an external file
+    /// (`MediaSummary.subtitleTrack`).
     case automatic
+    /// No subtitles.
     case none
-    /// By number, 1 is the first.
+    /// By number; 1 is the first.
     case number(Int)
 
-    /// `auto`, `no`, or a number.
+    /// Parses `auto`, `no`, or a number.
     public init(parsing text: String) throws(ValueError) {
         switch text {
         case "auto": self = .automatic
@@ -22,11 +23,11 @@ public enum SubtitleChoice: Sendable, Hashable {
         }
     }
 
-    /// The track of a film; nil shows none.
+    /// Returns the track of an item; nil shows none.
     ///
     /// - Parameters:
-    ///   - languages: wanted languages, most wanted first.
-    ///   - sound: the sound track that plays.
+    ///   - languages: The languages in order of preference.
+    ///   - sound: The playing audio track.
     public func track(in summary: MediaSummary, languages: [String], beside sound: Track?) -> Track? {
         switch self {
         case .automatic: summary.subtitleTrack(languages: languages, audioLanguage: sound?.language)

@@ -1,13 +1,13 @@
 package import MediaCore
 
 extension Track {
-    /// For people: `3 of 3, Russian, commentary`.
+    /// Returns a description for the user: `3 of 3, Russian, commentary`.
     package func description(among count: Int) -> String {
         ["\(number) of \(count)", languageName, title].compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// The language in English, with its region or script, `Portuguese (BR)`; as it is written where it is not known, and nil where none is
-    /// stated.
+    /// The language in English, with its region or script, `Portuguese (BR)`. An unknown tag is returned unchanged; nil
+    /// if none is stated.
     package var languageName: String? {
         guard let language, !language.isEmpty else { return nil }
         let code = LanguageCode(language)

@@ -1,45 +1,49 @@
 public import MediaCore
 
-/// Turns sample buffers of one format into decoded sound of another: decoding, trimming, mixing, resampling,
-/// stretching. Implemented above C libraries; owned and called by one thread.
+/// Converts sample buffers of one format to PCM of another: decoding, trimming, mixing, resampling and time stretching.
+/// Implementations wrap C libraries.
 ///
-/// Send one buffer, then receive until it returns false.
+/// Confined to one thread. The caller sends one buffer, then receives until `receive` returns false.
 public protocol PCMConverter: AnyObject {
-    /// Hands in the next buffer. A damaged packet is skipped, its place filled by what the next one's time says.
+    /// Adds the next buffer. A damaged packet is skipped; its gap follows from the time of the next packet.
     func send(_ buffer: SampleBuffer) throws(MediaError)
-    /// Gets ready for buffers of another format, so that they join what was sent before without an edge. False, as by
-    /// default, when a converter of its own is needed.
+    /// Switches to buffers of another format without a discontinuity in the output.
     ///
-    /// - Throws: when the format cannot be decoded; the converter is as before.
+    /// The default returns false: another converter is required.
+    ///
+    /// - Throws: If the format cannot be decoded; the converter is unchanged.
     func follow(_ format: AudioFormat) throws(MediaError) -> Bool
-    /// Mixes the centre channel of what follows louder by so many decibels; 0 is as the film has it. Does nothing by default.
+    /// Amplifies the centre channel of subsequent audio in the downmix, in decibels; 0 leaves the mix unchanged. The
+    /// default does nothing.
     func setDialogueLift(_ decibels: Double)
-    /// No more buffers follow: what is inside comes out.
+    /// Signals the end of input, so that buffered audio becomes available.
     func finish()
-    /// Fills a block; false when nothing is ready. `block.start` is exact film time, trims applied.
+    /// Fills a block; returns false if no audio is ready. `block.start` is the exact media time after trimming.
     func receive(into block: PCMBlock) throws(MediaError) -> Bool
-    /// Forgets everything inside, for a jump.
+    /// Discards all internal state, for a seek.
     func reset()
-    /// Packets that could not be decoded since the start.
+    /// The number of undecodable packets since creation.
     var damagedPackets: Int { get }
-    /// Returns the sound that could not be decoded since the last call, in film time; nil where there is none, as by default.
+    /// Returns the audio that could not be decoded since the last call, in media time; nil if there is none. The
+    /// default returns nil.
     func takeUndecodableSound() -> UndecodableSound?
 }
 
-/// Sound whose packets could not be decoded.
+/// A range of audio whose packets could not be decoded.
 public struct UndecodableSound: Sendable, Equatable {
-    /// The film time of the first such packet.
+    /// The media time of the first such packet.
     public var start: MediaTime
-    /// The film time just after the last.
+    /// The end of the last such packet, in media time.
     public var end: MediaTime
-    /// The sum of the lengths that the packets state.
+    /// The sum of the packets' stated durations.
     public var duration: MediaTime
 
+    /// Creates a range of one packet or of contiguous packets.
     public init(start: MediaTime, duration: MediaTime) {
         (self.start, self.duration, end) = (start, duration, start + duration)
     }
 
-    /// Returns both together.
+    /// Returns the union of two ranges with the summed duration.
     public func adding(_ other: UndecodableSound) -> UndecodableSound {
         var sum = self
         (sum.start, sum.end) = (min(start, other.start), max(end, other.end))
@@ -54,22 +58,29 @@ extension PCMConverter {
     public func setDialogueLift(_ decibels: Double) {}
 }
 
-/// Compresses decoded sound for a speaker. Owned and called by one thread.
+/// Encodes PCM for an output. Confined to one thread.
 public protocol PCMEncoder: AnyObject {
-    /// Frames per packet.
+    /// The number of frames per packet.
     var framesPerPacket: Int { get }
-    /// Takes a block; packets come out of `receive`.
+    /// Encodes a block; `receive` returns the packets.
     func send(_ block: PCMBlock) throws(MediaError)
+    /// Signals the end of input, so that buffered packets become available.
     func finish()
-    /// Appends the packets that are ready, stamped with the film time of their decoded output; false when none is.
+    /// Appends the available packets to `batch`; returns false if there are none. Their timestamps are the media time
+    /// of the decoded output.
     func receive(into batch: PacketBatch) throws(MediaError) -> Bool
+    /// Discards all internal state, for a seek.
     func reset()
 }
 
-/// Makes converters and encoders; the application passes the one from MediaCodecs, or its own.
+/// A factory of converters and encoders. The application passes the one from MediaCodecs or its own.
 public protocol AudioCodecs: Sendable {
-    /// - Parameter speed: film seconds per second of output, within `AudioRenderer.speedRange`, pitch kept.
+    /// Returns a converter between two formats.
+    ///
+    /// - Parameter speed: Media seconds per second of output, within `AudioRenderer.speedRange`; the pitch is
+    ///   preserved.
     func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
         -> any PCMConverter
+    /// Returns an encoder for packets of `format`.
     func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder
 }

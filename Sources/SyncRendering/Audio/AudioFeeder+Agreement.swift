@@ -1,25 +1,27 @@
 internal import MediaCore
 
-/// How sound of a format is converted and handed over, and how one format follows another.
+/// Negotiation of the delivery with the output, and transitions between formats.
 extension AudioFeeder {
-    /// Settles how sound of this format is converted and handed over. Nil when `buffer` can go on; otherwise it waits in
-    /// `nextFormat`, and the result says whether there is something else to do now.
+    /// Negotiates how audio of a format is converted and delivered.
+    ///
+    /// Returns nil if `buffer` can be processed now. Otherwise the buffer is stored in `nextFormat`, and the result is
+    /// true if the feeder can continue at once.
     mutating func agree(on incoming: AudioFormat, for buffer: SampleBuffer, output: any AudioOutput) -> Bool? {
         if !agreesAnew, format != nil, delivery != nil, let converter {
             if follow(incoming, with: converter) { return nil }
-            // Let the old format's last sound out before the new one begins.
+            // Drains the converter of the old format before the new one starts.
             converter.finish()
             format = nil
             nextFormat = buffer
             return true
         }
         guard let wanted = wantedDelivery(for: incoming, output: output) else {
-            // Another way of handing over ends what the output holds: first all of that is heard.
+            // Another delivery discards the output's buffer, so that buffer must play out first.
             nextFormat = buffer
             return false
         }
         if wanted == delivery, incoming == format, !isRefused {
-            // After a jump: as before it.
+            // After a seek the format and delivery are unchanged.
             agreesAnew = false
             return nil
         }
@@ -28,18 +30,19 @@ extension AudioFeeder {
         return nil
     }
 
-    /// Lets the converter go on with another format, so that the joint is no edge; false when it has to be another one.
+    /// Switches the converter to another format without a discontinuity; returns false if another converter is
+    /// required.
     private mutating func follow(_ format: AudioFormat, with converter: any PCMConverter) -> Bool {
         guard (try? converter.follow(format)) == true else { return false }
         self.format = format
         return true
     }
 
-    /// How sound of this format is handed over; nil while that has to wait until what the output holds has been heard.
+    /// Returns the delivery for audio of a format; nil until the output has played its buffer.
     func wantedDelivery(for format: AudioFormat, output: any AudioOutput) -> AudioDelivery? {
         let mustDecode = speed != 1 || renderer.mustDecode
         guard let delivery else { return output.delivery(for: format, mustDecode: mustDecode) }
-        // The device keeps its format; the film is brought to it, so that joints have no gap.
+        // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
         if agreesAnew { return output.delivery(for: format, mustDecode: mustDecode) }
         if let same = output.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
@@ -47,7 +50,7 @@ extension AudioFeeder {
         return output.delivery(for: format, mustDecode: mustDecode)
     }
 
-    /// Agrees with the output on how sound of this format is handed over; false when that fails.
+    /// Prepares the output for a delivery and creates the converter; returns false on failure, which is reported.
     private mutating func adopt(_ wanted: AudioDelivery, for format: AudioFormat, output: any AudioOutput) -> Bool {
         agreesAnew = false
         if wanted != delivery {
@@ -70,6 +73,7 @@ extension AudioFeeder {
         }
     }
 
+    /// Creates the converter and, for encoded delivery, the encoder; returns false on failure, which is reported.
     mutating func makeConverter(for format: AudioFormat) -> Bool {
         let pcm: PCMFormat
         switch delivery {
@@ -88,15 +92,15 @@ extension AudioFeeder {
             renderer.fail(.cannotDecode(error))
             return false
         }
-        // A fiftieth of a second or so: short enough that a start needs little, long enough to cost nothing.
+        // About a fiftieth of a second: short enough for a quick start, long enough for little overhead.
         let frames = encoder?.framesPerPacket ?? 1024
         if block == nil || block?.format != pcm { block = PCMBlock(format: pcm, capacity: frames) }
         return true
     }
 
-    // MARK: Beginning in the middle
+    // MARK: Resuming at a media time
 
-    /// Frames of a block that lie before the place where the sound begins anew.
+    /// Returns the number of leading frames of a block that precede `resumesFrom`.
     mutating func framesBeforeResuming(in block: PCMBlock) -> Int {
         guard let moment = resumesFrom else { return 0 }
         if block.end <= moment { return block.frames }
@@ -104,7 +108,8 @@ extension AudioFeeder {
         return block.frames(before: moment)
     }
 
-    /// Packets of a batch that end before it, but the last: decoders want that one for the next one's sake.
+    /// Returns the number of leading packets that end before `resumesFrom`, except the last one, which decoders need as
+    /// preroll.
     mutating func packetsBeforeResuming(in batch: PacketBatch) -> Int {
         guard let moment = resumesFrom else { return 0 }
         let count = batch.packets.prefix { packet in
@@ -117,12 +122,11 @@ extension AudioFeeder {
 
     // MARK: Encoding
 
-    /// Where sound does not follow on by more than this, an encoder begins anew. Above any rounding, below what is heard
-    /// as early or late.
+    /// A gap above this restarts the encoder. It exceeds any rounding error and is below the audible offset.
     private static let seam: Duration = .milliseconds(20)
 
-    /// An encoder's packets follow on from each other: a hole in the film ends one line of them, and what overlaps the
-    /// line is left out.
+    /// Encodes a block. Encoder packets are contiguous: a gap in the media finishes the current run, and overlapping
+    /// blocks are dropped.
     mutating func encode(_ block: PCMBlock, with encoder: any PCMEncoder) throws(MediaError) {
         if let end = encodedUntil {
             let gap = (block.start - end).duration

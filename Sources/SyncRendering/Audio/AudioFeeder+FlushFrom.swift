@@ -1,9 +1,8 @@
 internal import MediaCore
 
-/// Flushes from a film time on, at whichever of its stations the sound is: in the renderer's queue, inside converter and
-/// encoder, or in the output.
+/// Flushes from a media time on: in the renderer's queue, in the converter and encoder, and in the output.
 extension AudioFeeder {
-    /// Begins the next flush that waits, or goes on with the one the output decides about.
+    /// Starts the next pending partial flush, or completes the one that the output has decided.
     mutating func servePartialFlush() {
         if let request = partialFlush {
             guard let flushing = output as? any PartialFlushing, let result = flushing.partialFlushResult else {
@@ -24,7 +23,7 @@ extension AudioFeeder {
         while partialFlush == nil, let request = nextPartialFlush() { begin(request) }
     }
 
-    /// Something decides anew what is left.
+    /// Cancels all partial flushes, because another operation discards the audio.
     mutating func overtakePartialFlush() {
         if let request = partialFlush {
             partialFlush = nil
@@ -48,7 +47,7 @@ extension AudioFeeder {
             return state.enqueuedUntil
         }
         var result = result
-        // Nothing was enqueued so far ahead: the sound ends where it did.
+        // No audio was enqueued up to that time: playback ends where the queue ended.
         if case .flushed(let time) = result, let enqueuedUntil, enqueuedUntil < time {
             result = .flushed(from: enqueuedUntil)
         }
@@ -81,17 +80,17 @@ extension AudioFeeder {
         }
         flushing.beginPartialFlush(from: time)
         partialFlush = request
-        // Many outputs know at once.
+        // Many outputs decide at once.
         if flushing.partialFlushResult != nil { servePartialFlush() }
     }
 
     var isEncoding: Bool { if case .encoded? = delivery { true } else { false } }
 
-    // MARK: Sound that the output has not seen
+    // MARK: Audio that the output has not received
 
-    /// Drops buffers of the queue that begin at the time or later; the one that reaches across ends there.
+    /// Removes buffers that start at or after a time from the queue. A buffer that spans the time is trimmed to it.
     ///
-    /// - Parameter isLast: what the feeder has taken itself ends at the time already.
+    /// - Parameter isLast: Whether the audio taken by the feeder already ends at that time.
     private mutating func cutQueue(at time: MediaTime, isLast: Bool) {
         let isEmpty = renderer.state.withLock { state -> Bool in
             if let end = state.enqueuedUntil, end <= time, !isLast { return false }
@@ -115,13 +114,13 @@ extension AudioFeeder {
             state.wasFull = true
             return kept == 0
         }
-        // What comes next is other sound, even where it joins without a gap.
+        // The next buffer is different audio, even if it is contiguous.
         if isEmpty, converter != nil { limit = min(limit ?? time, time) }
         isFinishing = false
         isFinished = false
     }
 
-    /// The time lies behind everything that the output has taken.
+    /// Flushes from a time after all audio that the output has accepted.
     private mutating func cutInside(at time: MediaTime) {
         if let waiting = nextFormat {
             let start = waiting.presentationTime ?? time
@@ -132,7 +131,7 @@ extension AudioFeeder {
             }
         }
         if let tail { self.tail = tail.start < time ? tail.ending(at: time) : nil }
-        // What comes next joins, whether it says so or not.
+        // The next buffer follows a gapless boundary, even without the flag.
         isAtJoint = passesPackets
         guard let takenUntil, takenUntil > time else { return cutQueue(at: time, isLast: false) }
         cutQueue(at: time, isLast: true)
@@ -147,11 +146,10 @@ extension AudioFeeder {
         if case .packets(let packets, _) = pending, packets.packets.isEmpty { pending = .nothing }
     }
 
-    /// Everything inside the encoder comes out; the packet that reaches across the time, or is not full, goes back in,
-    /// as far as it is to be heard.
+    /// Drains the encoder. A packet that spans the time, or is not full, is decoded, trimmed and encoded again.
     private mutating func cutEncoder(at time: MediaTime) {
         if isBlockHeld {
-            // It comes behind a hole, and the encoder is at its end already.
+            // The held block follows a gap, so the encoder is already finished.
             isBlockHeld = block?.cut(at: time) ?? false
             return
         }
@@ -162,7 +160,7 @@ extension AudioFeeder {
             }
         }
         encoder?.finish()
-        // ignored: what does not come out of the encoder is dropped, as it was to be.
+        // ignored: packets that the encoder fails to return are dropped, as the flush requires.
         _ = try? encoder?.receive(into: rest)
         encoder?.reset()
         encodedUntil = nil
@@ -179,14 +177,15 @@ extension AudioFeeder {
         if let end = rest.packets.last.flatMap({ packet in packet.presentationTime.map { $0 + packet.duration } }),
             end > time
         {
-            // What is still in the converter lies behind that.
+            // The converter holds only later audio.
             converter?.reset()
         }
         putBack(severed, until: time)
     }
 
-    // MARK: Sound that the output had
+    // MARK: Audio that the output had accepted
 
+    /// Discards all audio from a time on in the feeder and the queue, after the output has flushed.
     private mutating func cutEverythingHere(at time: MediaTime, keptUntil end: MediaTime?, severed: PacketBatch?) {
         if case .sampleBuffers? = delivery {
             cutQueue(at: time, isLast: false)
@@ -209,7 +208,7 @@ extension AudioFeeder {
         }
     }
 
-    /// Decodes a packet and gives the encoder what of it is to be heard.
+    /// Decodes severed packets and encodes their part before `time` again.
     mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
         guard let encoder, case .encoded(let format, let pcm)? = delivery, let first = packets.packets.first,
             let start = first.presentationTime,
@@ -218,12 +217,12 @@ extension AudioFeeder {
         let buffer = SampleBuffer(
             payload: .encodedAudio(format, packets), presentationTime: start, duration: first.duration)
         let head = PCMBlock(format: pcm, capacity: max(encoder.framesPerPacket, 1))
-        // ignored: up to one packet before the cut is silent, as where packets cannot be cut.
+        // ignored: up to one packet before the cut is silent, as on outputs whose packets cannot be cut.
         guard (try? decoder.send(buffer)) != nil else { return }
         decoder.finish()
         guard (try? decoder.receive(into: head)) == true, head.cut(at: time) else { return }
-        // The encoder copies what fills a packet only later; it keeps the block.
-        // ignored: the same; the next block fails as well and is reported.
+        // The encoder copies the frames only when a packet is full; it retains the block.
+        // ignored: see above; the next block fails as well and is reported.
         try? encoder.send(head)
         encodedUntil = head.end
     }

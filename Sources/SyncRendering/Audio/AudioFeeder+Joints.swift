@@ -1,18 +1,21 @@
 internal import MediaCore
 
-/// How pieces of sound join where an output takes packets untouched. A packet is played whole or not at all, so that up to one is left
-/// out, and the hole is silence; every other is heard in its place.
+/// Gapless boundaries on outputs that accept packets unchanged.
+///
+/// A packet plays completely or not at all. At most one packet is dropped per boundary, and its place is silent. All
+/// others play at their time.
 extension AudioFeeder {
     var passesPackets: Bool { if case .passThrough? = delivery { true } else { false } }
 
-    /// Settles what becomes of a packet that was held back, now that this follows; true when it goes to the output first.
+    /// Decides whether to deliver or drop the retained tail packet before `buffer`; returns true if the tail is
+    /// delivered first.
     mutating func settleTail(before buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         if buffer.flags.contains(.joint) { isAtJoint = true }
         guard let tail else { return false }
         if isAtJoint, let wanted = wantedDelivery(for: buffer.audioFormat(after: format), output: output) {
             var (first, beginning) = (MediaTime?.none, buffer.presentationTime ?? tail.heardUntil)
             if buffer.flags.contains(.decodeOnly) {
-                // Where they are played, the first that is heard tells where the piece begins.
+                // If such packets are played, the first audible one determines the start of the item.
                 if case .passThrough = wanted { return false }
                 beginning = tail.heardUntil
             } else if case .passThrough = wanted, case .encodedAudio(_, let batch) = buffer.payload {
@@ -29,7 +32,7 @@ extension AudioFeeder {
         return true
     }
 
-    /// Nothing follows: what was held back is handed over.
+    /// Delivers the retained tail packet at the end of the queue; returns false if there is none.
     mutating func releaseTail() -> Bool {
         guard let tail else { return false }
         pending = .packets(tail.batch, 0)
@@ -37,8 +40,8 @@ extension AudioFeeder {
         return true
     }
 
-    /// Begins to hand over packets untouched: those of a piece that joins from the first that fits, and the last of them only when it
-    /// is to be heard whole.
+    /// Starts the delivery of unchanged packets. After a gapless boundary, the first packet that fits is the first one
+    /// delivered. The last packet is retained unless it is audible in full.
     mutating func beginPackets(_ packets: PacketBatch, of buffer: SampleBuffer, _ format: AudioFormat) {
         line.follow(format)
         let wanted = limit.map { packets.prefix(before: $0) } ?? packets
@@ -54,6 +57,7 @@ extension AudioFeeder {
         pending = whole.packets.isEmpty ? .nothing : .packets(whole, 0)
     }
 
+    /// Returns the last packet if it is audible only in part, by its duration, its end trim or `limit`.
     private func shortTail(of packets: PacketBatch) -> PacketTail? {
         guard let last = packets.packets.last, let start = last.presentationTime else { return nil }
         let length = line.length(of: last)
@@ -66,14 +70,15 @@ extension AudioFeeder {
         return PacketTail(batch: PacketBatch(sharing: packets, packets: [last]), start: start, heardUntil: end)
     }
 
-    /// Remembers how far packets that pass untouched have come.
+    /// Appends delivered packets to `line`.
     mutating func noteHandOver(_ packets: ArraySlice<PacketBatch.Packet>) {
         guard passesPackets else { return }
         for packet in packets { line.append(packet) }
     }
 
-    /// Sound that is encoded follows packets that passed: the encoder's first packet begins where the last of these has ended, so that
-    /// from there on every frame is heard in its place.
+    /// Aligns encoded audio with preceding pass-through packets.
+    ///
+    /// The first encoded packet starts at the end of the last one, so that every frame plays at its time.
     mutating func joinEncoder(at beginning: MediaTime?) {
         defer { line = PacketLine() }
         guard case .encoded(_, let pcm)? = delivery, let encoder, let end = line.end, let beginning else { return }

@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// What the feeder tells of the output to the renderer's owner and to the timeline.
+/// Reports of the output's state to the renderer's owner and to the event log.
 extension AudioFeeder {
-    /// An output that converts by itself gets on between hand-overs.
+    /// Reports the progress of an output that converts audio itself and therefore advances between deliveries.
     mutating func reportAcceptance() {
         guard let output else { return }
         followFailure(of: output)
@@ -18,22 +18,22 @@ extension AudioFeeder {
         renderer.tell(.progress)
     }
 
-    /// An output that has fallen silent by itself, and one that came back, or whose place another has taken inside a group.
+    /// Reports a failure of the output, and its recovery or its replacement inside a group.
     private mutating func followFailure(of output: any AudioOutput) {
         guard let failure = delivery == nil ? nil : output.failure else {
             guard isSilent else { return }
             isSilent = false
-            // What was left out meanwhile is fed again, as far as it is still to be heard.
+            // Audio dropped meanwhile is delivered again if it is still due.
             return renderer.recover(feedsAgain: isRefused)
         }
         guard !isSilent, !isRefused else { return }
         isSilent = true
-        // What an output cannot decode it leaves out by itself; the next format may be another matter.
+        // The output skips audio that it cannot decode; the next format may be decodable.
         isRefused = failure.code != .unsupportedFormat
         renderer.fail(.outputFailed(failure))
     }
 
-    /// Once for each second of film and at each jump, so that the timeline of a long evening stays small.
+    /// Logs `acceptedUntil` once per second of media and at each seek, which bounds the size of the event log.
     mutating func noteAcceptance(_ until: MediaTime?) {
         guard let until, let context else { return }
         if let notedUntil, until >= notedUntil, (until - notedUntil).duration < .seconds(1) { return }
@@ -42,7 +42,7 @@ extension AudioFeeder {
         renderer.events.note(.audioAccepted(until: until, ahead: ahead, output: context.id))
     }
 
-    /// Tells when the output has found out its own delay, or has to find it out again.
+    /// Reports `progress` when the output becomes able or unable to schedule a start.
     mutating func announceReadinessToStart() {
         let isReady = output?.isReadyToStart ?? true
         guard isReady != wasReadyToStart else { return }
@@ -50,7 +50,7 @@ extension AudioFeeder {
         renderer.tell(.progress)
     }
 
-    /// Asks for more when the route has become ready since it was last full.
+    /// Requests more audio if the route has become ready since it was last full.
     func announceReadiness() {
         let ready = renderer.state.withLock { state -> Bool in
             guard state.wasFull, renderer.isReady(state) else { return false }
@@ -64,6 +64,7 @@ extension AudioFeeder {
 }
 
 extension AudioRenderer {
+    /// Records a failure in `state.failure` and calls the event handler. Any thread.
     func tell(_ news: News) {
         let handler = state.withLock { state in
             switch news {
@@ -76,7 +77,9 @@ extension AudioRenderer {
         handler?.call(news)
     }
 
-    /// The output is heard again although nobody flushed, and no failure is left to be told.
+    /// Clears the failure after the output has recovered without a flush.
+    ///
+    /// - Parameter feedsAgain: Whether the retained audio is delivered again from the playhead on.
     func recover(feedsAgain: Bool) {
         let (moment, handler) = state.withLock { state -> (MediaTime, AutomaticFlushHandler?) in
             state.failure = nil
@@ -91,6 +94,7 @@ extension AudioRenderer {
         tell(.progress)
     }
 
+    /// Marks the renderer as failed and reports the event.
     func fail(_ news: News) {
         state.withLock { $0.status.hasFailed = true }
         tell(news)

@@ -1,34 +1,34 @@
 internal import MediaCore
 
-/// An output that takes sound out of the renderer's queue by itself, so that the renderer's feeder is no station on the way.
+/// An output that pulls audio from the renderer's queue directly, without a copy through the renderer's feeder.
 ///
-/// It asks for `sampleBuffers` and is handed the first one, with which it is prepared. From then on the feeder gives it a
-/// turn whenever something may have moved.
+/// Its delivery is `sampleBuffers`; the first buffer is delivered by the feeder and prepares it. After that the feeder
+/// calls `turn` whenever the state may have changed.
 protocol SoundTaking: AudioOutput {
-    /// Takes what it has room for and does what is due. On the feeder's thread.
+    /// Pulls as much audio as fits and performs due work. Called on the feeder thread.
     ///
-    /// - Parameter queue: nil while nothing may be taken.
+    /// - Parameter queue: The queue to pull from; nil: pulling is not permitted now.
     func turn(takingFrom queue: RendererQueue?) -> SoundTurn
 }
 
-/// What came of a turn.
+/// The result of `turn`.
 struct SoundTurn {
-    /// Sound got on: whatever follows from that is due now.
+    /// Whether audio has advanced, so that dependent work is due.
     var hasMoved = false
-    /// Something was taken since the last turn: the output is not at its end, whatever it was told before.
+    /// Whether audio was pulled since the last call, which revokes a preceding `finish`.
     var hasTaken = false
-    /// When the next turn is due although nobody raises the signal.
+    /// When the next call is due without a signal; nil: not scheduled.
     var due: HostInstant?
 }
 
-/// The queue of a renderer, for whoever takes from it in its feeder's place. Any thread, one at a time.
+/// Access to a renderer's queue for an output that pulls in the feeder's place. Any thread, one at a time.
 struct RendererQueue: Sendable {
     let renderer: AudioRenderer
     let life: UInt64
 
-    /// The next buffer; nil when there is none, or when something is under way that decides anew what is left.
+    /// Returns the next buffer; nil if the queue is empty or a flush, an output change or a shutdown is pending.
     ///
-    /// - Parameter moment: what ends before it is dropped on the way.
+    /// - Parameter moment: Buffers that end before this media time are dropped first.
     func next(skippingTo moment: MediaTime?) -> SampleBuffer? {
         renderer.state.withLock { state in
             guard !state.flushRequested, !state.outputChanged, !state.isCutting, state.partialFlushes.isEmpty,
@@ -41,7 +41,7 @@ struct RendererQueue: Sendable {
 }
 
 extension AudioFeeder {
-    /// The output takes everything that follows by itself.
+    /// Whether the output pulls all subsequent audio itself.
     private var isTakenFrom: Bool {
         guard taker != nil, !isRefused, partialFlush == nil, nextFormat == nil, case .nothing = pending,
             case .sampleBuffers? = delivery
@@ -49,7 +49,7 @@ extension AudioFeeder {
         return true
     }
 
-    /// Gives an output that takes sound by itself its turn; true when it got on.
+    /// Calls `turn` on an output that pulls audio; returns true if it advanced.
     mutating func turnTaker() -> Bool {
         guard let taker, case .sampleBuffers? = delivery else { return false }
         let turn = taker.turn(takingFrom: isTakenFrom ? RendererQueue(renderer: renderer, life: life) : nil)
@@ -61,8 +61,8 @@ extension AudioFeeder {
         return turn.hasMoved || turn.hasTaken
     }
 
-    /// The next buffer that this feeder is to hand over: of the renderer's own queue, or of the one that feeds a group of
-    /// which this is the only member.
+    /// Returns the next buffer to deliver: from the renderer's queue, or from the group's queue if this is its only
+    /// member.
     mutating func takeNext() -> SampleBuffer? {
         if let waiting = nextFormat {
             nextFormat = nil
@@ -77,7 +77,7 @@ extension AudioFeeder {
         guard let supplied = supply?.next() else { return nil }
         return renderer.state.withLock { state in
             renderer.append(supplied, &state)
-            // Put off by something that decides anew, it stays in the queue, in its place.
+            // If a flush or an output change intervened, the buffer remains in the queue.
             guard !state.flushRequested, !state.outputChanged, state.life == life else { return nil }
             return renderer.takeNext(&state)
         }
@@ -85,10 +85,10 @@ extension AudioFeeder {
 }
 
 extension AudioRenderer {
-    /// Time that is turned by hand tells nobody when it moves.
+    /// Polling interval for manually driven clocks, which do not signal their changes.
     private static let handTurnedLook: Duration = .milliseconds(20)
 
-    /// Waits until there may be something to do.
+    /// Blocks until the signal is raised or `due`; nil: no deadline.
     func awaitWork(until due: HostInstant?) {
         let clock = timebase.clock
         if !clock.runsByItself {
@@ -101,9 +101,9 @@ extension AudioRenderer {
         wake.clear()
     }
 
-    /// Drops buffers that wait and end before this moment, oldest first.
+    /// Drops the oldest queued buffers that end before a media time.
     ///
-    /// - Returns: whether there were any.
+    /// - Returns: Whether any buffer was dropped.
     @discardableResult
     static func skip(to time: MediaTime, _ state: inout State) -> Bool {
         let late = state.queue.prefix { buffer in buffer.end.map { $0 < time } ?? false }.count
@@ -115,7 +115,7 @@ extension AudioRenderer {
 }
 
 extension HostInstant {
-    /// The earlier of two moments at which something is due.
+    /// Returns the earlier of two deadlines; nil if both are nil.
     static func first(_ one: HostInstant?, _ other: HostInstant?) -> HostInstant? {
         guard let one, let other else { return one ?? other }
         return min(one, other)

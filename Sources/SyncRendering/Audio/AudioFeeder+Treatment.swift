@@ -1,31 +1,31 @@
 internal import MediaCore
 
-/// A change of treatment that is under way: what the output has and nobody has heard is taken back from a film time on and handed over
-/// anew.
+/// A change of the audio processing in progress. Audio that the output has buffered is flushed from a media time on and
+/// delivered again with the new processing.
 struct TreatmentChange {
-    /// Times that the output said it was too late.
+    /// The number of refusals because the flush came too late.
     var attempts = 0
-    /// Not before this instant: outputs remember only so many places where sound was taken back.
+    /// The earliest instant of the next change: outputs record only a limited number of flush positions.
     var due: HostInstant?
-    /// The flush that the output decides about.
+    /// The partial flush that the output has to decide.
     var request: PartialFlushRequest?
 }
 
-/// How sound that was handed over and is not yet heard is treated anew without a gap.
+/// Applies changed audio processing to delivered but unplayed audio, without a gap.
 extension AudioFeeder {
-    /// More than the output asks for, so that a second attempt finds the place still ahead.
+    /// Margin beyond the output's lead, so that a second attempt still finds the position ahead of the playhead.
     private static let margin: Duration = .milliseconds(60)
     private static let mostAttempts = 5
-    /// A change may be heard this much later where that spares an interruption.
+    /// Maximum delay of a change that avoids an interruption.
     private static let patience: Duration = .seconds(2)
 
-    /// When a change that waits is due.
+    /// When a pending change is due; nil if there is none or its flush is in progress.
     var treatmentDue: HostInstant? {
         guard treatmentChange?.request == nil else { return nil }
         return treatmentChange?.due
     }
 
-    /// Takes note of what was asked for.
+    /// Records the requested processing.
     mutating func note(_ wanted: SoundTreatment) {
         guard wanted != treatment else { return }
         treatment = wanted
@@ -33,15 +33,15 @@ extension AudioFeeder {
         isTreatmentNew = true
     }
 
-    /// Begins with a change that is due.
+    /// Starts a pending change that is due.
     mutating func serveTreatment() {
         guard isTreatmentNew, let change = treatmentChange, change.request == nil, partialFlush == nil else { return }
         let clock = renderer.timebase.clock
         if let due = change.due, due > clock.now { return }
         guard let output, delivery != nil, context != nil else { return settleTreatment() }
-        // It converts by itself, and was told.
+        // Such an output converts audio itself and has received the setting.
         if case .sampleBuffers? = delivery { return settleTreatment() }
-        // What passes untouched goes on passing: nothing of it would be heard otherwise.
+        // Pass-through packets continue: the change would not affect them.
         if passesPackets, !renderer.mustDecode { return settleTreatment() }
         guard let until = output.acceptedUntil else {
             converter?.treat(treatment, from: nil)
@@ -55,12 +55,12 @@ extension AudioFeeder {
         isTreatmentNew = false
         let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
         treatmentChange?.request = request
-        // Whoever flushes from a time on meanwhile decides later than this.
+        // Inserted first: partial flushes requested meanwhile take precedence over this one and run after it.
         renderer.state.withLock { $0.partialFlushes.insert(request, at: 0) }
     }
 
-    /// The film time from which on sound is handed over anew: as near to the playhead as the output can take it back. Nil where it
-    /// cannot, and holds so much that nobody would wait for what follows.
+    /// Returns the media time from which audio is delivered again, as close to the playhead as the output permits. Nil
+    /// if the output cannot flush and buffers more than `patience`.
     private func placeOfChange(_ output: any AudioOutput, until: MediaTime, attempts: Int) -> MediaTime? {
         let playhead = renderer.timebase.currentTime
         let segment = renderer.timebase.snapshot.segment(at: renderer.timebase.clock.now)
@@ -74,19 +74,19 @@ extension AudioFeeder {
         return (until - playhead).duration <= Self.patience * rate ? until : nil
     }
 
-    /// The output can only begin anew.
+    /// Requests a full flush and redelivery from the playhead on.
     private func beginAnew() {
         renderer.state.withLock { renderer.feedAgain(&$0, from: $0.timebase.currentTime) }
         renderer.wake.raise()
     }
 
-    /// Nothing is under way any more.
+    /// Ends the change.
     mutating func settleTreatment() {
         isTreatmentNew = false
         treatmentChange = nil
     }
 
-    /// What became of taking sound back for a change of treatment.
+    /// Handles the result of the partial flush for a change.
     mutating func hear(_ result: PartialFlushResult, of request: PartialFlushRequest) {
         guard var change = treatmentChange, change.request === request else { return }
         change.request = nil
@@ -104,12 +104,14 @@ extension AudioFeeder {
             settleTreatment()
             beginAnew()
         case .overtaken:
-            // Whatever overtook it lets sound through that is treated as asked for now.
+            // The operation that superseded the flush delivers audio with the current processing.
             settleTreatment()
         }
     }
 
-    /// Everything from where the output's sound ends is taken out of what was kept, and converted anew.
+    /// Moves retained audio from the end of the output's audio back into the queue and resets the converter.
+    ///
+    /// - Parameter severed: The packet that the flush has cut, on encoded delivery.
     mutating func feedAgain(from time: MediaTime, severed: PacketBatch?) {
         let end = output?.acceptedUntil
         let before = converter?.treatment ?? .none
@@ -121,7 +123,7 @@ extension AudioFeeder {
         }
         if isEncoding, let severed { putBack(severed, until: time) }
         let place = encodedUntil ?? end ?? time
-        // The new treatment begins where the old one's sound ends, and there is a way from one to the other.
+        // The new processing starts at the end of the output's audio with a ramp from the old one.
         converter?.reset(to: before)
         converter?.treat(treatment, from: place)
         resumesFrom = place

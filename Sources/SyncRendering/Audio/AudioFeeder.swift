@@ -1,66 +1,74 @@
 internal import MediaCore
 
-/// The feeder thread's own state: what is being converted and handed over. Lives and dies on that thread.
+/// The state of the conversion and delivery of audio. Confined to the feeder thread.
 struct AudioFeeder {
     let renderer: AudioRenderer
-    /// Which use of the renderer this feeder serves; when that is over, so is the feeder.
+    /// The use of the renderer that this feeder serves; the feeder ends when the renderer's `life` differs.
     let life: UInt64
-    /// Counts what was moved and answered.
+    /// Counts delivery steps and completed partial flushes.
     var steps = 0
+    /// Whether the feeder has closed its output and ended.
     var isRetired = false
 
     var output: (any AudioOutput)?
-    /// The output, when it takes sound out of the renderer's queue by itself, and when it wants its next turn.
+    /// The output, if it pulls from the renderer's queue, and when its next `turn` is due.
     var taker: (any SoundTaking)?
     var takerDue: HostInstant?
-    /// Where the only member of a group finds sound once its own queue is empty.
+    /// The group's queue, for its only member; read when the renderer's queue is empty.
     var supply: MemberSupply?
     var context: AudioOutputContext?
     var delivery: AudioDelivery?
     var format: AudioFormat?
     var converter: TreatedConverter?
-    /// What was heard so far, and the gain that follows from it.
+    /// The measured loudness and the gain that results.
     let leveller = LoudnessLeveller()
     var encoder: (any PCMEncoder)?
     var block: PCMBlock?
     var batch = PacketBatch()
-    /// What is being handed over, and how much of it was taken.
+    /// Audio being delivered, with the number of frames or packets already accepted.
     var pending: Pending = .nothing
+    /// A buffer that waits for a change of format or delivery.
     var nextFormat: SampleBuffer?
+    /// Whether the end of input was signalled to the converter.
     var isFinishing = false
+    /// Whether audio of the current format is dropped, because it cannot be decoded or delivered.
     var isRefused = false
-    /// The output has fallen silent by itself, and that was told.
+    /// Whether a failure of the output was reported.
     var isSilent = false
-    /// What lies before this is only there for codecs to settle.
+    /// Audio before this media time only primes the codecs and is not delivered.
     var resumesFrom: MediaTime?
-    /// Nothing is under way: how sound is handed over may change without a gap.
+    /// Whether the delivery must be negotiated again; true only while no audio is in progress, so that a change has no
+    /// gap.
     var agreesAnew = true
     var speed: Double = 1
-    /// What is done to decoded sound, and the change of it that is under way.
+    /// The current audio processing, and its change in progress.
     var treatment = SoundTreatment.none
     var treatmentChange: TreatmentChange?
-    /// It has changed, and the output holds sound as it was.
+    /// Whether the processing has changed and the output holds audio with the old one.
     var isTreatmentNew = false
+    /// The converter's count of undecodable packets at the last report.
     var damagedBefore = 0
-    /// Film time up to which the encoder was given sound, and whether `block` waits until it has begun anew.
+    /// The end of the audio sent to the encoder, in media time. `isBlockHeld`: `block` follows a gap and waits for the
+    /// restart of the encoder.
     var encodedUntil: MediaTime?
     var isBlockHeld = false
     var wasReadyToStart = true
-    /// What was noted last of how far the output's sound reaches.
+    /// The last logged `acceptedUntil`.
     var notedUntil: MediaTime?
 
-    /// Sound inside the converter is heard up to here only: what followed was flushed.
+    /// Audio in the converter is cut at this media time, because the rest was flushed.
     var limit: MediaTime?
-    /// Film time up to which buffers have been taken from the queue.
+    /// The end of the audio taken from the queue, in media time.
     var takenUntil: MediaTime?
-    /// The flush from a time on that the output is deciding about.
+    /// The partial flush that the output has to decide.
     var partialFlush: PartialFlushRequest?
-    /// Packets that went to the output untouched, the one that is held back behind them, and whether the first of a piece that joins
-    /// them is still to come.
+    /// The delivered pass-through packets, and the last packet retained after them. `isAtJoint`: the first packet after
+    /// a gapless boundary is still missing.
     var line = PacketLine()
     var tail: PacketTail?
     var isAtJoint = false
 
+    /// Audio being delivered and the offset of its first unaccepted frame or packet.
     enum Pending {
         case nothing
         case block(PCMBlock, Int)
@@ -68,13 +76,15 @@ struct AudioFeeder {
         case buffer(SampleBuffer)
     }
 
-    /// - Parameter life: nil is the renderer's present use.
+    /// Creates a feeder.
+    ///
+    /// - Parameter life: The use of the renderer to serve; nil: the current one.
     init(renderer: AudioRenderer, life: UInt64? = nil) {
         self.renderer = renderer
         self.life = life ?? renderer.state.withLock { $0.life }
     }
 
-    /// Waits for something to do and does it, until the renderer is removed or invalidated.
+    /// Runs the thread's loop until the renderer is removed or invalidated.
     mutating func run() {
         while true {
             let due = settle()
@@ -83,10 +93,10 @@ struct AudioFeeder {
         }
     }
 
-    /// Does everything that can be done without waiting. Tests call it in place of the thread.
+    /// Does all work that does not block. Tests call it instead of running the thread.
     ///
-    /// - Parameter limit: stops after so many steps; whoever limits it calls again until nothing moves.
-    /// - Returns: when something is due although nobody raises the signal; nil: nothing.
+    /// - Parameter limit: The maximum number of steps; the caller repeats the call until nothing advances.
+    /// - Returns: When the next work is due without a signal; nil: not scheduled.
     @discardableResult
     mutating func settle(atMost limit: Int = .max) -> HostInstant? {
         guard !isRetired else { return nil }
@@ -103,7 +113,7 @@ struct AudioFeeder {
                 servePartialFlush()
                 count += 1
             } while count <= limit && progress()
-            // An output that takes by itself does so a little at a time: what it has is told in between.
+            // A pulling output advances in small steps, so reports are made after each.
             takesOn = turnTaker()
             reportAcceptance()
             announceReadiness()
@@ -114,6 +124,7 @@ struct AudioFeeder {
             HostInstant.first(attention, renderer.nextNeed), HostInstant.first(takerDue, treatmentDue))
     }
 
+    /// Cancels partial flushes, closes the output and ends the feeder.
     private mutating func retire() {
         isRetired = true
         overtakePartialFlush()
@@ -125,9 +136,10 @@ struct AudioFeeder {
 
     // MARK: Commands
 
+    /// Applies the pending flush, output, speed and processing from the renderer's state.
     private mutating func applyCommands() {
         let command = renderer.state.withLock { [life] state in
-            // What a later use of the renderer was told is not for this feeder.
+            // Commands for a later use of the renderer are not for this feeder.
             guard state.life == life else {
                 return (
                     changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
@@ -149,7 +161,7 @@ struct AudioFeeder {
             settleTreatment()
         }
         note(command.treatment)
-        // Before the flush, with which an output forgets how far it has come.
+        // Read before the flush, which resets `acceptedUntil`.
         let held = output?.acceptedUntil
         if command.flush {
             forget()
@@ -158,7 +170,7 @@ struct AudioFeeder {
         if command.speed != speed {
             speed = command.speed
             converter = nil
-            // Packets cannot be stretched: how sound is handed over is agreed anew.
+            // Packets cannot be time-stretched, so the delivery is negotiated again.
             format = nil
             agreesAnew = true
             output?.setSpeed(speed)
@@ -186,7 +198,7 @@ struct AudioFeeder {
         if command.flush || command.changed { resumesFrom = command.resume }
     }
 
-    /// Drops what is under way, for a jump.
+    /// Discards all audio in progress, for a seek.
     mutating func forget() {
         converter?.reset(to: treatment)
         encoder?.reset()
@@ -209,7 +221,7 @@ struct AudioFeeder {
 
     // MARK: Moving sound
 
-    /// One step from queue to output; false when there is nothing to do or no room.
+    /// Performs one delivery step; returns false if there is no work or no space.
     private mutating func progress() -> Bool {
         let hasMoved = step()
         if hasMoved { steps &+= 1 }
@@ -228,18 +240,18 @@ struct AudioFeeder {
         isFinishing = false
         isFinished = false
         if encoderFinished {
-            // It had been told that nothing follows, and has given out everything since.
+            // The encoder was finished and has returned all its packets.
             encoder?.reset()
             encodedUntil = nil
             encoderFinished = false
         }
         if settleTail(before: buffer, output: output) { return true }
         let incoming = buffer.audioFormat(after: format)
-        // Refused once, refused until a jump, another format or another output gives reason to try again.
+        // Refused audio stays refused until a seek, another format or another output.
         if isRefused, incoming == format { return true }
         if limit != nil {
             if let converter, format != nil, delivery != nil {
-                // What comes is other sound than what was cut off: first everything before the cut comes out.
+                // The new buffer is not contiguous with the cut: drain the audio before the cut first.
                 converter.finish()
                 format = nil
                 nextFormat = buffer
@@ -248,7 +260,7 @@ struct AudioFeeder {
             limit = nil
         }
         if buffer.flags.contains(.joint), case .passThrough? = delivery, renderer.mustDecode {
-            // Packets cannot be cut: from this joint on, sound is decoded.
+            // Packets cannot be cut: audio after this gapless boundary is decoded.
             format = nil
         }
         if incoming != format || delivery == nil || agreesAnew {
@@ -259,7 +271,7 @@ struct AudioFeeder {
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
-            // The output would play it: it plays whatever it has in time.
+            // The output plays all audio it receives, so preroll is not delivered.
             guard !buffer.flags.contains(.decodeOnly) else { return true }
             beginPackets(packets, of: buffer, incoming)
         case (.sampleBuffers, _): pending = .buffer(buffer)
@@ -277,7 +289,7 @@ struct AudioFeeder {
         return true
     }
 
-    /// Takes one block out of the converter (and packets out of the encoder); false when nothing is inside.
+    /// Receives one block from the converter or packets from the encoder; returns false if none are available.
     private mutating func convertMore() -> Bool {
         guard let converter, let block, !isRefused else { return false }
         do {
@@ -320,7 +332,7 @@ struct AudioFeeder {
     }
 
     private mutating func handOver(to output: any AudioOutput) -> Bool {
-        // Wakes that arrived meanwhile are answered by this very attempt.
+        // Signals raised meanwhile are handled by this attempt.
         var taken = 0
         var done = true
         switch pending {
@@ -343,7 +355,7 @@ struct AudioFeeder {
             let until = output.acceptedUntil
             renderer.state.withLock { [isRefused] state in
                 if !state.flushRequested { state.status.acceptedUntil = until }
-                // What could not be decoded is behind us.
+                // The undecodable audio has been passed.
                 if let failure = state.failure, !isRefused, failure is MediaError {
                     state.failure = nil
                     state.status.hasFailed = false
@@ -356,6 +368,7 @@ struct AudioFeeder {
         return done
     }
 
+    /// Drains converter, encoder and output at the end of the queue. Always returns false once the output drains.
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
         guard isAtEnd() else { return false }
         if releaseTail() { return true }
@@ -371,7 +384,7 @@ struct AudioFeeder {
         }
         if !isFinished {
             isFinished = true
-            // A finished decoder takes nothing more until it is reset, and film may go on (a loop, a next item).
+            // A finished decoder accepts no input until it is reset, and more media may follow (a loop, a next item).
             converter?.reset()
             encoder?.reset()
             encodedUntil = nil
@@ -383,21 +396,22 @@ struct AudioFeeder {
         isFinished = false
         let until = output.acceptedUntil
         renderer.state.withLock { state in
-            // Whatever came meanwhile is not done.
+            // Audio that arrived meanwhile keeps the renderer undrained.
             guard !state.flushRequested, state.queue.isEmpty, state.finished || state.isEnding else { return }
-            // How far it came is told no later than that it is done.
+            // `acceptedUntil` is published together with `isDrained`.
             state.status.acceptedUntil = until
             state.status.isDrained = true
         }
         renderer.tell(.progress)
         return false
     }
+    /// Whether the end of input was signalled to the encoder.
     var encoderFinished = false
-    /// The output knows that nothing follows.
+    /// Whether the end of input was signalled to the output.
     var isFinished = false
 
-    /// Requests have ended and less than this is left to be heard: then it is the end, and what waits inside comes out.
-    /// See `AudioRenderer.nextNeed`.
+    /// Requests have stopped and less audio than this remains: the queue is considered complete and the converter is
+    /// drained. See `AudioRenderer.nextNeed`.
     static let lastMoment: Duration = .milliseconds(250)
 
     private func isAtEnd() -> Bool {
@@ -414,9 +428,9 @@ struct AudioFeeder {
 }
 
 extension SampleBuffer {
-    /// The format of the sound inside; decoded blocks name themselves as raw floats.
+    /// Returns the format of the audio payload; decoded blocks map to raw 32-bit float PCM.
     ///
-    /// - Parameter last: the format before, which is taken again where it is the same.
+    /// - Parameter last: The preceding format, returned again if it is equivalent.
     func audioFormat(after last: AudioFormat?) -> AudioFormat {
         switch payload {
         case .encodedAudio(let format, _): return format

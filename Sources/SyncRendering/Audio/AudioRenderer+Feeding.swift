@@ -1,27 +1,29 @@
 public import MediaCore
 
 extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
-    /// Buffers that may wait at most, whatever their length: a source of endless tiny buffers is held back.
+    /// The maximum number of queued buffers regardless of their duration: limits a source of many tiny buffers.
     private static let mostBuffers = 4096
 
-    /// True while the route wants to be filled further: it asks for its `desiredDepth` of film ahead of the playhead,
-    /// which is a second for a sound card and minutes for a buffered speaker, and changes with the route. The end of
-    /// short material makes no difference: once it has been heard, more may follow. False inside a closure that has stopped
-    /// its requests, until it returns. Any thread.
+    /// Whether the queue holds less media than the route's `desiredDepth` ahead of the playhead. Any thread.
+    ///
+    /// The depth is a second for a sound card and minutes for a buffered speaker, and changes with the route. The end
+    /// of short material does not count: more may follow after it has played. False inside a request closure that has
+    /// stopped its requests, until it returns.
     public var isReadyForMoreMediaData: Bool {
         if demand.isStopping { return false }
         return state.withLock { state in
             let ready = isReady(state)
-            // Whoever saw that there is no room is told when there is.
+            // The caller will be notified once there is space.
             if !ready { state.wasFull = true }
             return ready
         }
     }
 
+    /// Same as `isReadyForMoreMediaData`, under the state lock.
     func isReady(_ state: State) -> Bool {
         guard !state.isCutting, state.partialFlushes.isEmpty else { return false }
         guard let until = state.enqueuedUntil else { return true }
-        // Before the playhead reaches the first sound, depth counts from that sound.
+        // Before the playhead reaches the first audio, the depth counts from that audio.
         let playhead = max(state.master.currentTime, state.firstEnqueued ?? .zero)
         let depth = state.output?.desiredDepth ?? .seconds(1)
         return (until - playhead).duration < depth && state.queue.count < Self.mostBuffers
@@ -29,6 +31,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
 
     var enqueueCount: Int { state.withLock { $0.enqueueCount } }
 
+    /// Returns an error if the payload is not audio.
     func refusal(of buffer: SampleBuffer) -> RenderError? {
         switch buffer.payload {
         case .encodedAudio, .pcm: nil
@@ -37,14 +40,14 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         }
     }
 
-    /// Adds sound after what is already there. Accepted even when the renderer is not ready for more, and after
-    /// `stopRequestingMediaData`. Allocates nothing while what waits stays as long as it was.
+    /// Appends audio to the queue, even if the renderer is not ready for more and after `stopRequestingMediaData`.
+    /// Allocates no memory while the queue's length is stable.
     ///
-    /// A buffer without a time follows on from the one before; the first of all is taken to be due at the present film
-    /// time. A buffer whose time lies before the end of the last is placed where its time says: what overlaps is heard
-    /// once, what lies before the playhead not at all (`Progress.lateBuffers` counts those). Buffers without sound are ignored.
+    /// A buffer without a time follows the preceding one; the first buffer defaults to the current media time. A buffer
+    /// that starts before the end of the last one is scheduled by its time: overlapping audio is played once. Audio
+    /// before the playhead is dropped and counted in `Progress.lateBuffers`. Buffers without audio are ignored.
     ///
-    /// Pictures make `status` failed, and `error` says so.
+    /// Video or subtitle buffers set `status` to failed and `error` to the reason.
     public func enqueue(_ buffer: SampleBuffer) {
         if let refusal = refusal(of: buffer) {
             if error == nil { Complaint.write("AudioRenderer: \(refusal)") }
@@ -62,10 +65,10 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         wake.raise()
     }
 
-    /// Adds a buffer to the queue.
+    /// Appends a buffer to the queue, under the state lock.
     ///
-    /// - Returns: false where it was dropped: while film time stands still, an output gives up no sound, and one that is full of sound
-    ///   before the playhead would never take any after it.
+    /// - Returns: False if the buffer was dropped. While the timebase is stopped an output plays nothing, and one full
+    ///   of past audio would never accept the next.
     @discardableResult
     func append(_ buffer: SampleBuffer, _ state: inout State) -> Bool {
         var buffer = buffer
@@ -93,7 +96,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         return true
     }
 
-    /// No more sound follows for now: what is enqueued plays out.
+    /// Signals the end of input: enqueued audio plays out.
     public func finish() {
         state.withLock { $0.finished = true }
         wake.raise()
@@ -101,14 +104,14 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
 
     // MARK: Requests
 
-    /// Calls `body` on `queue` whenever the route wants more, for as long as it does: `body` enqueues until
-    /// `isReadyForMoreMediaData` is false, or as much as it has.
+    /// Calls `body` on `queue` whenever the route wants more audio. `body` enqueues until `isReadyForMoreMediaData` is
+    /// false or its data is exhausted.
     ///
-    /// One call at a time. A call that enqueues nothing although there is room is repeated after 20 ms. Called again,
-    /// this replaces the closure; it ends with `stopRequestingMediaData` or with the renderer.
+    /// Calls do not overlap. A call that enqueues nothing despite available space is repeated after 20 ms. Another call
+    /// of this method replaces the closure; `stopRequestingMediaData` or the end of the renderer removes it.
     ///
-    /// - Parameter body: sent to the queue with what it captures, which may therefore be something that is not `Sendable`
-    ///   and that nobody else uses.
+    /// - Parameter body: Sent to the queue with its captures. These may be non-`Sendable` if they are used nowhere
+    ///   else.
     public func requestMediaDataWhenReady(
         on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
     ) {
@@ -116,30 +119,32 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
-    /// For a supplier that is a thread of its own, because it reads and blocks: raises `signal` whenever the route may want
-    /// more. Replaces any other supplier.
+    /// Raises `signal` whenever the route may want more audio, for a supplier thread that blocks on reads. Replaces any
+    /// other supplier.
     package func requestMediaData(raising signal: Signal) {
         state.withLock { $0.isEnding = false }
         demand.request(raising: signal)
     }
 
-    /// Ends the requests; from inside the closure or outside. What was enqueued plays to its end and counts as
-    /// sufficient for a start. More may be enqueued, or requested, later.
+    /// Stops the requests; callable inside and outside the closure. Enqueued audio plays to its end and suffices for a
+    /// start. The caller may enqueue or request more later.
     public func stopRequestingMediaData() {
         demand.stop()
         state.withLock { $0.isEnding = true }
         wake.raise()
     }
 
-    /// The producing end for Swift concurrency. Whoever supplied the renderer before is superseded.
+    /// Returns the producing end for Swift concurrency. Replaces any other supplier.
     public func sampleBufferReceiver() -> sending SampleBufferReceiver { SampleBufferReceiver(self) }
 
     // MARK: Starting
 
-    /// True when the output has taken as much as it needs before a start, or all there is, or when there is no sound to
-    /// wait for: no output, or one that failed. Any thread.
+    /// Whether a start need not wait for audio. Any thread.
+    ///
+    /// True if the output has its preroll or all available audio, if there is no output, and if the output has failed.
     public var hasSufficientMediaDataForReliablePlaybackStart: Bool { startWait == nil }
 
+    /// The reason why a start has to wait for this renderer; nil if it need not. Any thread.
     public var startWait: OutputWait? {
         let (output, id, status, playhead, isLast, isEmpty) = state.withLock { state in
             (
@@ -148,22 +153,23 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             )
         }
         guard let output, !status.hasFailed, !(isLast && isEmpty) else { return nil }
-        // However little there is of it: it is placed when the output knows its delay.
+        // Even short audio is scheduled only after the output knows its delay.
         if status.isDrained, status.acceptedUntil == nil || output.isReadyToStart { return nil }
-        // An output is opened for the first sound.
+        // Outputs open when the first audio arrives.
         if isEmpty { return OutputWait(.sound, of: output.name, id: id) }
         var wait = output.wait
         wait?.id = id
         guard output.isReadyToStart else { return wait ?? OutputWait(.ownDelay, of: output.name, id: id) }
         if let until = status.acceptedUntil, isLast || (until - playhead).duration >= output.preroll { return nil }
-        // A speaker that learns the clock takes sound meanwhile: its clock is what people want to know of.
+        // A speaker accepts audio while it synchronizes its clock; the clock is then the reason reported to the user.
         return wait ?? OutputWait(.sound, of: output.name, id: id)
     }
 
+    /// See `AudioOutput.earliestStart`. Any thread.
     public var earliestStart: HostInstant? { state.withLock { $0.output }?.earliestStart }
 
-    /// When the playhead will have come so far that more is wanted, or that the end of what was enqueued is near: it moves
-    /// without telling anybody.
+    /// When the playhead reaches the point at which more audio is wanted or the end of the queue is near; nil: not
+    /// scheduled. The playhead advances without a signal.
     var nextNeed: HostInstant? {
         state.withLock { state in
             let snapshot = state.master.snapshot
@@ -174,8 +180,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             guard segment.rate > 0, let until = state.enqueuedUntil else { return due }
             func note(_ moment: MediaTime) {
                 guard let instant = segment.hostInstant(of: moment) else { return }
-                // A little later, so that what is compared then has passed for certain. Whatever is wanting after that, a
-                // signal tells.
+                // A margin of 1 ms, so that the compared time has certainly passed. Later demands raise the signal.
                 let later = instant.advanced(by: .milliseconds(1))
                 if later > now { due = min(due ?? later, later) }
             }
@@ -189,6 +194,10 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
 
     // MARK: Synchronizer
 
+    /// Attaches the renderer to a synchronizer and starts its feeder.
+    ///
+    /// - Throws: `invalidated`, `alreadyAdded`, or `exhausted` if no thread is available; the renderer is then detached
+    ///   again.
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
         let refusal = state.withLock { state -> RenderError? in
             if state.stopping {
@@ -204,12 +213,12 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             state.synchronizer = synchronizer
             state.isJoined = true
             state.outputChanged = true
-            // A device takes up to a second to open: it need not be the second that begins with the first sound.
+            // A device takes up to a second to open: open it before the first audio arrives.
             state.output?.open()
             return nil
         }
         if let refusal { throw refusal }
-        // Time that is turned by hand turns the feeder, too.
+        // With a manually driven clock the test drives the feeder as well.
         do throws(ExhaustionError) {
             if synchronizer.runsByItself { try startFeeder() }
         } catch {
@@ -223,6 +232,9 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         if isReadyForMoreMediaData { demand.offer() }
     }
 
+    /// Detaches the renderer from its synchronizer and drops its queue.
+    ///
+    /// - Parameter completion: Called once the feeder has closed its output, on the feeder's thread.
     public func leave(completion: @escaping @Sendable () -> Void) {
         state.withLock { state in
             flush(&state)
@@ -234,21 +246,22 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             state.life += 1
             state.onRetired.append(completion)
         }
-        // Nothing is wanted until another synchronizer takes it on.
+        // Nothing is requested until the renderer joins another synchronizer.
         demand.noteFlush(asks: false)
         wake.raise()
     }
 
-    /// Gives the synchronizer an occasion to do what is due; when it wants the next one although nothing moved.
+    /// Lets the synchronizer perform due work; returns when it wants the next call.
     func attend() -> HostInstant? {
         guard let synchronizer = state.withLock({ $0.synchronizer }) else { return nil }
         synchronizer.attend()
         return synchronizer.nextAttention
     }
 
-    /// Whether a feeder still belongs to the present use; the last thing a feeder does is `retire`.
+    /// Returns true while the given use of the renderer is current. A feeder's last action is `retire`.
     func isServed(by life: UInt64) -> Bool { state.withLock { !$0.stopping && $0.life == life } }
 
+    /// Calls the completion handlers of `leave`.
     func retire() {
         let waiting = state.withLock { state in
             defer { state.onRetired.removeAll() }
@@ -259,12 +272,12 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
 }
 
 extension SampleBuffer {
-    /// How long the sound lasts; decoded sound knows it even where the buffer does not say.
+    /// The duration of the audio; a decoded block states it even if the buffer does not.
     var soundDuration: MediaTime {
         if duration == .zero, case .pcm(let block) = payload { return block.end - block.start }
         return duration
     }
 
-    /// Film time just after the last sample.
+    /// The media time at the end of the last sample.
     var soundEnd: MediaTime? { presentationTime.map { $0 + soundDuration } }
 }

@@ -1,9 +1,9 @@
 public import MediaCore
 
-/// A flush from a film time on, on its way to the feeder.
+/// A pending request to flush from a media time on.
 final class PartialFlushRequest: Sendable {
     let time: MediaTime
-    /// What is taken back is handed over anew, from what the renderer has kept.
+    /// Whether the flushed audio is delivered again from the renderer's retained buffers.
     let feedsAgain: Bool
     let completion: @Sendable (PartialFlushResult) -> Void
 
@@ -14,47 +14,51 @@ final class PartialFlushRequest: Sendable {
     }
 }
 
-/// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
+/// The handler of automatic flushes, boxed: copying a closure out of a lock allocates each time.
 final class AutomaticFlushHandler: Sendable {
     let call: @Sendable (MediaTime) -> Void
     init(call: @escaping @Sendable (MediaTime) -> Void) { self.call = call }
 }
 
 extension AudioRenderer {
-    /// Who is told that another output took over, or a lost one came back, and from which film time on it is handed sound. The renderer does that by
-    /// itself with what it has kept; enqueueing again from there, after a flush, does no harm.
+    /// Sets the handler for a replaced or restored output. Its argument is the media time from which that output
+    /// receives audio.
     ///
-    /// - Parameter handler: called on the feeder thread; must return at once.
+    /// The renderer redelivers its retained audio automatically. A flush and a repeated enqueue from that time are
+    /// permitted.
+    ///
+    /// - Parameter handler: Called on the feeder thread; must not block.
     public func onAutomaticFlush(_ handler: (@Sendable (MediaTime) -> Void)?) {
         state.withLock { $0.onAutomaticFlush = handler.map(AutomaticFlushHandler.init) }
     }
 
-    /// Drops what lies from a film time on, even from a speaker's buffer, while what lies before it goes on sounding.
+    /// Drops audio from a media time on, also from a speaker's buffer; earlier audio continues to play. Any thread.
     ///
-    /// Any thread. Several requests are carried out in order. Until the answer comes
-    /// `isReadyForMoreMediaData` is false; what is enqueued all the same belongs to what is flushed. After `flushed` the
-    /// next buffer may start at `time`, and joins to the sample wherever sound is decoded on the way; packets that a
-    /// speaker takes untouched end with the last one that lies whole before the time.
+    /// Requests run in order. Until the result is known `isReadyForMoreMediaData` is false, and audio enqueued
+    /// meanwhile is flushed as well. After `flushed` the next buffer may start at `time`. Decoded audio joins
+    /// sample-accurately. Pass-through packets end with the last complete packet before the time.
     ///
-    /// Too close to the playhead it is refused, everything is left as it was, and the answer says which lead would have
-    /// been enough. A request that loses the race against the output counts as refused, never as done.
+    /// A flush too close to the playhead is refused without any change, and the result states the required lead. A
+    /// request that arrives too late at the output is refused, never reported as done.
     public func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult {
         await withCheckedContinuation { continuation in
             requestFlush(fromSourceTime: time) { continuation.resume(returning: $0) }
         }
     }
 
-    /// The same for callers who do not wait. Returns at once.
+    /// Same as `flush(fromSourceTime:)` with a completion handler. Returns at once.
     ///
-    /// - Parameter completionHandler: called once, on the feeder thread, with `PartialFlushResult.isFlushed`; must return at
-    ///   once.
+    /// - Parameter completionHandler: Called once, on the feeder thread, with `PartialFlushResult.isFlushed`; must not
+    ///   block.
     public func flush(
         fromSourceTime time: MediaTime, completionHandler: @escaping @Sendable (_ isFlushed: Bool) -> Void
     ) {
         requestFlush(fromSourceTime: time) { completionHandler($0.isFlushed) }
     }
 
-    /// The same with the whole answer.
+    /// Same, with the full result.
+    ///
+    /// - Parameter completion: Called once on the feeder thread, or on the caller's if the renderer is invalidated.
     package func requestFlush(
         fromSourceTime time: MediaTime, completion: @escaping @Sendable (PartialFlushResult) -> Void
     ) {
@@ -66,14 +70,14 @@ extension AudioRenderer {
         if isOver { completion(.overtaken) } else { wake.raise() }
     }
 
-    /// How far ahead of the playhead, in time heard, `flush(fromSourceTime:)` must begin to succeed on the present
-    /// route, as known now; nil where the route cannot do it.
+    /// The minimum lead of `flush(fromSourceTime:)` ahead of the playhead on the current route, in host time. Zero
+    /// without an output; nil if the route cannot flush partially. Any thread.
     public var partialFlushLead: Duration? {
         guard let output = state.withLock({ $0.output }) else { return .zero }
         return (output as? any PartialFlushing)?.partialFlushLead
     }
 
-    /// Nothing from a time on is handed over once more.
+    /// Removes retained audio from a media time on, so that it is not delivered again.
     func cutKept(_ state: inout State, at time: MediaTime) {
         let count = state.kept.count { buffer in buffer.presentationTime.map { $0 < time } ?? true }
         state.kept.removeLast(state.kept.count - count)
@@ -81,12 +85,13 @@ extension AudioRenderer {
         state.kept[count - 1].heardUntil = min(state.kept[count - 1].heardUntil ?? time, time)
     }
 
+    /// Moves all pending partial flushes to those superseded, under the state lock.
     func overtakePartialFlushes(_ state: inout State) {
         state.overtakenFlushes += state.partialFlushes
         state.partialFlushes.removeAll()
     }
 
-    /// Answers those that came too late for an answer of their own.
+    /// Completes superseded requests with `overtaken`.
     func reportOvertakenFlushes() {
         let overtaken = state.withLock { state -> [PartialFlushRequest] in
             guard !state.overtakenFlushes.isEmpty else { return [] }

@@ -1,18 +1,18 @@
 internal import MediaCore
 
 extension AudioRenderer {
-    /// Loudness of the sound, as a factor of its samples: 1 is unchanged, 0 silent. Any thread.
+    /// The volume as a linear factor of the samples: 1 is unchanged, 0 is silent. Any thread.
     ///
-    /// Up to 1 the output is turned. It stays at 1 beyond that, and the samples are made larger before they are encoded or handed
-    /// over, under a limiter (`treatment`).
+    /// Up to 1 the output's own volume is set. Above 1 the output stays at 1, and the samples are amplified before
+    /// encoding or delivery, through a limiter (`treatment`).
     ///
-    /// Until it is set an output is as loud as its owner left it; then it reads 1.
+    /// Until the first set the output keeps its volume, and the value reads 1.
     public var volume: Float {
         get { state.withLock { $0.volume ?? 1 } }
         set { setGain(newValue.isFinite ? max(0, newValue) : 1) }
     }
 
-    /// Silent without a change of `volume`. Any thread.
+    /// Whether the audio is muted, independently of `volume`. Any thread.
     public var isMuted: Bool {
         get { state.withLock { $0.isMuted } }
         set {
@@ -24,7 +24,7 @@ extension AudioRenderer {
         }
     }
 
-    /// As `volume`; nil is as loud as the output's owner left it.
+    /// Same as `volume`; nil restores the output's original volume.
     package func setGain(_ gain: Float?) {
         let hasChanged = state.withLock { state -> Bool in
             let before = state.effectiveTreatment

@@ -1,32 +1,33 @@
 internal import MediaCore
 
-/// What is done again with sound that was handed over and is not yet heard: at another speed, or for another output.
+/// Redelivery of unplayed audio, at another speed or to another output.
 extension AudioRenderer {
-    /// Rates nearer to each other than this are one speed: a timebase that follows a foreign clock (by at most 100 ppm)
-    /// is no change of speed. A tenth of a percent is a sixtieth of a semitone.
+    /// Rate differences below this are not a change of speed: a timebase that follows a foreign clock differs by at
+    /// most 100 ppm. A tenth of a percent is a sixtieth of a semitone.
     private static let speedTolerance = 0.001
-    /// So much before the place where the sound begins anew is decoded, too: what codecs need to settle (an AAC frame
-    /// overlaps the next, Opus asks for 80 ms: RFC 7845, 4.6).
+    /// Preroll that is decoded before the resume position to prime the codecs: an AAC frame overlaps the next, Opus
+    /// requires 80 ms (RFC 7845, 4.6).
     static let settling: Duration = .milliseconds(150)
-    /// What was heard this long ago is forgotten.
+    /// Retention time of played audio.
     private static let memory: Duration = .seconds(1)
 
-    /// Speeds at which sound is played, in film seconds per second. At a quarter speech is hardly speech any more, and at four times
-    /// nobody follows it; mpv goes further, with sound that nobody can use.
+    /// The supported speeds, in media seconds per second. Speech is hardly intelligible at a quarter and at four times;
+    /// mpv supports a wider range of little use.
     public static let speedRange = 0.25...4.0
 
-    /// The speed within `speedRange` that is nearest.
+    /// Returns the speed clamped to `speedRange`.
     static func held(_ speed: Double) -> Double { max(speedRange.lowerBound, min(speedRange.upperBound, speed)) }
 
-    /// Film seconds per second of sound, held to `speedRange`, pitch kept. A renderer also follows its synchronizer's rate.
+    /// Sets the media seconds per second of audio, clamped to `speedRange`; the pitch is preserved. A renderer also
+    /// follows its synchronizer's rate.
     ///
-    /// What is not yet heard is stretched anew; nothing needs to be enqueued again.
+    /// Unplayed audio is stretched again; the caller need not enqueue it again.
     public func setSpeed(_ speed: Double) {
         let hasChanged = state.withLock { setSpeed(speed, &$0) }
         if hasChanged { wake.raise() }
     }
 
-    /// The rate that the timeline ends up with is the speed of the sound, unless time stands still there.
+    /// Applies the final rate of the timeline as the speed; a stopped timeline leaves the speed unchanged.
     func followRate(_ state: inout State) {
         let speed = state.master.snapshot.upcoming.speed
         if speed > 0 { _ = setSpeed(speed, &state) }
@@ -43,7 +44,8 @@ extension AudioRenderer {
         return true
     }
 
-    /// Puts back into the queue what was handed over and lies at or after a film moment; the output is flushed.
+    /// Moves retained audio from a media time on back into the queue and requests a flush of the output, under the
+    /// state lock.
     func feedAgain(_ state: inout State, from moment: MediaTime) {
         state.flushRequested = true
         overtakePartialFlushes(&state)
@@ -54,7 +56,7 @@ extension AudioRenderer {
         if putBackKept(&state, from: moment) { state.resumesFrom = moment }
     }
 
-    /// Takes the next buffer out of the queue and remembers it until it has been heard.
+    /// Returns the next buffer of the queue and retains it until it has played, under the state lock.
     func takeNext(_ state: inout State) -> SampleBuffer? {
         guard !state.queue.isEmpty else { return nil }
         let buffer = state.queue.removeFirst()
@@ -65,11 +67,11 @@ extension AudioRenderer {
         return buffer
     }
 
-    /// Whether packets may reach a speaker as they are, where it takes them. True at first.
+    /// Whether packets may be delivered unchanged to speakers that accept them. Initially true. Any thread.
     ///
-    /// Packets cannot be cut: up to one is left out where pieces of sound join, and the rest keep their places. Where they are to
-    /// join to the sample, set this to false, and a speaker is sent lossless sound instead. Takes effect with the next buffer after a
-    /// flush, at the next joint, or with the next format.
+    /// Packets cannot be cut: up to one is dropped at a gapless boundary; the others keep their time. False enables
+    /// sample-accurate boundaries: a speaker then receives lossless audio. Takes effect with the next buffer after a
+    /// flush, at the next gapless boundary, or with the next format.
     public var allowsPassThrough: Bool {
         get { state.withLock { $0.allowsPassThrough } }
         set { state.withLock { $0.allowsPassThrough = newValue } }

@@ -1,10 +1,10 @@
 internal import MediaCore
 
 extension AudioRenderer {
-    /// What is done to decoded sound before the output sees it; `.none` at first. Any thread.
+    /// The processing of decoded audio before delivery; initially `.none`. Any thread.
     ///
-    /// What is not yet heard is done again from as near to the playhead as the output can take it back, without a gap, and every
-    /// frame keeps its film time. Packets do not pass untouched while samples are changed.
+    /// A change reprocesses unplayed audio from as close to the playhead as the output permits, without a gap. Every
+    /// frame keeps its media time. Pass-through is disabled while samples are modified.
     public var treatment: SoundTreatment {
         get { state.withLock { $0.treatment } }
         set {
@@ -18,11 +18,11 @@ extension AudioRenderer {
         }
     }
 
-    /// Packets may not pass, whatever the output says.
+    /// Whether pass-through is disabled, regardless of the output.
     package var mustDecode: Bool { state.withLock { $0.mustDecode } }
 
-    /// Puts back into the queue what was handed over and lies at or after a film moment, and some more for codecs to settle; false
-    /// when nothing of that is kept.
+    /// Moves retained audio from a media time on, with preroll for the codecs, back into the queue, under the state
+    /// lock; returns false if none of it is retained.
     @discardableResult
     func putBackKept(_ state: inout State, from moment: MediaTime) -> Bool {
         let needed = moment.advanced(by: .zero - Self.settling)
@@ -40,10 +40,10 @@ extension AudioRenderer {
 }
 
 extension AudioRenderer.State {
-    /// What the output is told: no more than 0 dB. What goes beyond is done to the samples.
+    /// The gain of the output, at most 0 dB; the excess is applied to the samples.
     var gain: Float? { isMuted ? 0 : volume.map { min(1, $0) } }
 
-    /// The treatment asked for, and the part of the volume that no output has.
+    /// The requested processing, including the part of the volume above 1.
     var effectiveTreatment: SoundTreatment {
         var treatment = treatment
         treatment.gain *= max(1, volume ?? 1)

@@ -1,105 +1,118 @@
 public import MediaCore
 
-/// Takes sound in any supported format and keeps its output fed with it, converted only as far as the output asks.
+/// Accepts audio in any supported format and feeds its output, converted only as far as the output requires.
 ///
-/// Supply it in one of three ways, each from one thread at a time: `requestMediaDataWhenReady`, `sampleBufferReceiver`,
-/// or plain `enqueue`. Everything else may be called from any thread. The work is done on one feeder thread of its own,
-/// which ends when the renderer is removed from its synchronizer, or with `invalidate()`.
+/// Supply audio in one of three ways, each from one thread at a time: `requestMediaDataWhenReady`,
+/// `sampleBufferReceiver`, or `enqueue`. All other members are callable from any thread. One feeder thread does the
+/// work; it ends when the renderer is removed from its synchronizer, or with `invalidate()`.
 ///
-/// What was handed to the output and is not yet heard is kept, as it was enqueued: a change of speed or of route needs
-/// nothing enqueued again.
+/// Audio that was delivered to the output but is unplayed is retained as it was enqueued. After a change of speed or
+/// route the caller need not enqueue it again.
 public final class AudioRenderer: RenderSynchronizer.Follower {
-    /// What a renderer tells its owner. Delivered on the feeder thread; the handler must return at once.
+    /// An event of a renderer. Delivered on the feeder thread; the handler must not block.
     public enum News: Sendable {
-        /// More sound is wanted.
+        /// More audio is wanted.
         case readyForMoreMediaData
-        /// The output took sound, or everything there is.
+        /// The output accepted audio, or all available audio.
         case progress
-        /// This format cannot be decoded; the renderer stays silent until a buffer of another format comes.
+        /// The format cannot be decoded; the renderer is silent until a buffer of another format arrives.
         case cannotDecode(MediaError)
-        /// The output cannot be used; the renderer keeps its queue and waits for another output.
+        /// The output is unusable; the renderer keeps its queue and waits for another output.
         case outputFailed(OutputError)
     }
 
-    /// How far the renderer is, read together.
+    /// The progress of a renderer, as one consistent reading.
     public struct Progress: Sendable {
-        /// Film time up to which the output has taken sound since the last flush.
+        /// The media time up to which the output has accepted audio since the last flush.
         public var acceptedUntil: MediaTime?
-        /// Film time up to which sound is enqueued.
+        /// The media time up to which audio is enqueued.
         public var enqueuedUntil: MediaTime?
-        /// Everything enqueued has been handed to the output and no more follows.
+        /// Whether the output has accepted and converted all enqueued audio, and no more follows.
         public var isDrained: Bool
-        /// The output knows its own delay, so that a start can be placed.
+        /// Whether the output knows its own delay, so that a start can be scheduled.
         public var isReadyToStart = true
         /// See `AudioOutput.earliestStart`.
         public var earliestStart: HostInstant?
-        /// The output or the decoder refused; see the news.
+        /// Whether the output or the decoder has failed; see the events.
         public var hasFailed: Bool
+        /// The number of undecodable packets of the current format's decoder.
         public var damagedPackets: Int
-        /// Buffers that were enqueued when their time had passed, since the last flush: nothing of them is heard.
+        /// The number of buffers since the last flush that were enqueued after their end; they are not played.
         public var lateBuffers = 0
     }
 
-    /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
+    /// The owner's event handler, boxed: copying a closure out of a lock allocates each time.
     final class NewsHandler: Sendable {
         let call: @Sendable (News) -> Void
         init(call: @escaping @Sendable (News) -> Void) { self.call = call }
     }
 
+    /// The state shared by all threads, guarded by the lock `state`.
     struct State {
-        /// The line that `addRenderer` joined, and the same later by the delay asked for.
+        /// The timebase of the synchronizer, and the same with the requested delay.
         var master: Timebase
         var timebase: Timebase
-        /// Told when a start may have become possible.
+        /// Notified when a start may have become possible.
         weak var synchronizer: RenderSynchronizer?
+        /// Whether the renderer belongs to a synchronizer.
         var isJoined = false
+        /// Enqueued buffers that the feeder has not taken, oldest first.
         var queue: [SampleBuffer] = []
-        /// Handed over and not yet heard, oldest first.
+        /// Buffers that were taken and may be unplayed, oldest first.
         var kept: [SampleBuffer] = []
+        /// The number of buffers enqueued since creation.
         var enqueueCount = 0
-        /// Requests were stopped: what is there plays out, and is enough for a start.
+        /// Whether requests were stopped: the queue plays out and suffices for a start.
         var isEnding = false
+        /// The end of the last enqueued buffer since the last flush, in media time.
         var enqueuedUntil: MediaTime?
+        /// The start of the first enqueued buffer since the last flush, in media time.
         var firstEnqueued: MediaTime?
+        /// Whether `finish` was called after the last buffer.
         var finished = false
+        /// Whether the feeder has to flush the output.
         var flushRequested = false
-        /// With a flush: what was enqueued before this moment is there for codecs to settle, and is not heard.
+        /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
         var resumesFrom: MediaTime?
         var output: (any AudioOutput)?
         var outputID = OutputID(0)
+        /// Whether the feeder has to adopt `output`.
         var outputChanged = false
+        /// Media seconds per second of audio.
         var speed: Double = 1
-        /// Nil leaves the output as its owner left it.
+        /// The linear gain; nil: the output keeps its own volume.
         var volume: Float?
         var isMuted = false
-        /// As asked for; see `effectiveTreatment`.
+        /// As requested; see `effectiveTreatment`.
         var treatment = SoundTreatment.none
-        /// Why nothing is heard; nil while all is well.
+        /// The reason why no audio is rendered; nil if there is none.
         var failure: (any Error)?
         var status = Progress(
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
-        /// Sound that could not be decoded, until it is taken.
+        /// Undecodable audio that was not yet queried.
         var undecodable: UndecodableSound?
+        /// Whether a caller has seen the queue full and is to be notified of space.
         var wasFull = false
-        /// The line that was announced last.
+        /// The timebase segment of the last change notification.
         var line: TimebaseSegment?
-        /// It was said that there is no output.
+        /// Whether the missing output was reported.
         var hasComplained = false
-        /// It was said that sound is dropped.
+        /// Whether a dropped buffer was reported.
         var hasReportedDrop = false
-        /// The buffer before was dropped: the next one does not follow on.
+        /// Whether the preceding buffer was dropped, so that the next one is discontinuous.
         var followsDrop = false
+        /// Whether the renderer is invalidated.
         var stopping = false
-        /// Counts feeders: one that belongs to an earlier use ends.
+        /// Counts the uses of the renderer; a feeder with another number ends.
         var life: UInt64 = 0
-        /// Called when the feeder of the use that ended has closed its output.
+        /// Called when the feeder of the ended use has closed its output.
         var onRetired: [@Sendable () -> Void] = []
         var allowsPassThrough = true
         var news: NewsHandler?
-        /// Flushes from a time on that wait for the feeder, oldest first, and those that something else has overtaken.
+        /// Partial flushes that wait for the feeder, oldest first, and those superseded by another operation.
         var partialFlushes: [PartialFlushRequest] = []
         var overtakenFlushes: [PartialFlushRequest] = []
-        /// The feeder is at one of them.
+        /// Whether the feeder is processing a partial flush.
         var isCutting = false
         var onAutomaticFlush: AutomaticFlushHandler?
 
@@ -111,23 +124,25 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         }
     }
 
-    /// What is played; decides which routes it may take.
+    /// The kind of content; determines the permitted routes.
     public let contentKind: ContentKind
-    /// The group that its output is a member of.
+    /// The group of which the output is a member; nil outside groups.
     let group: GroupScope?
     let codecs: any AudioCodecs
     let events: EventLog
     let demand = MediaDataDemand()
     let state: Lock<State>
-    /// Wakes the feeder: sound arrived, room was made, something changed.
+    /// Wakes the feeder: audio arrived, space became available, or the state changed.
     let wake = Signal()
+    /// The feeder's thread and the use of the renderer that it serves.
     private let feeder = Lock<(worker: WorkerThread, life: UInt64)?>(nil)
 
-    /// A renderer for `RenderSynchronizer.addRenderer`. Before that it may be fed, and plays nothing.
+    /// Creates a renderer for `RenderSynchronizer.addRenderer`. Until then it accepts audio and plays nothing.
     ///
     /// - Parameters:
-    ///   - codecs: what decodes and encodes: `FilmAudioCodecs()` from MediaCodecs, or the application's own.
-    ///   - events: where outputs note what happens.
+    ///   - codecs: The factory of decoders and encoders: `FilmAudioCodecs()` from MediaCodecs, or the application's
+    ///     own.
+    ///   - events: The log for the events of outputs.
     public init(
         codecs: any AudioCodecs, contentKind: ContentKind = .film, events: EventLog = EventLog(clock: MonotonicClock())
     ) {
@@ -138,7 +153,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state = Lock(State(Timebase(clock: MonotonicClock())))
     }
 
-    /// A renderer inside a group: it reads the group's timebase and is told by the group when it changes.
+    /// Creates a renderer inside a group; it reads the group's timebase and is notified of changes by the group.
     package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupScope?) {
         self.group = group
         self.codecs = codecs
@@ -147,24 +162,25 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state = Lock(State(timebase))
     }
 
-    /// The synchronizer's line, later by the delay that the user or a calibration asks for. Stands still before the
-    /// renderer is added.
+    /// The timebase of the synchronizer plus the delay set by the user or a calibration. Stopped until the renderer is
+    /// added.
     public var timebase: Timebase { state.withLock { $0.timebase } }
 
-    /// Starts the feeder of a renderer that is in no synchronizer; `addRenderer` does that for everybody else.
+    /// Starts the feeder of a renderer without a synchronizer; `addRenderer` does this otherwise.
     package func start(news: @escaping @Sendable (News) -> Void) throws(ExhaustionError) {
         onNews(news)
         try startFeeder()
     }
 
-    /// Who is told the news; replaces whoever was.
+    /// Sets the handler of events, replacing any other.
     ///
-    /// - Parameter handler: called on the feeder thread; must return at once.
+    /// - Parameter handler: Called on the feeder thread; must not block.
     public func onNews(_ handler: (@Sendable (News) -> Void)?) {
         state.withLock { $0.news = handler.map(NewsHandler.init) }
     }
 
-    /// Gives the present use of the renderer its thread, unless it has one. Waits for that of an earlier use.
+    /// Starts the thread of the current use of the renderer, unless it runs. It waits for the thread of the preceding
+    /// use.
     func startFeeder() throws(ExhaustionError) {
         try feeder.withLock { (thread) throws(ExhaustionError) in
             let life = state.withLock { $0.life }
@@ -179,14 +195,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         }
     }
 
-    /// For tests that turn the feeder by hand: like `start`, without the thread.
+    /// Same as `start` without a thread, for tests that drive the feeder.
     func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
         onNews(news)
         return AudioFeeder(renderer: self)
     }
 
-    /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be added again: what is
-    /// enqueued then is dropped. Waits until the output is closed.
+    /// Ends the feeder, closes the output, and leaves the synchronizer. Blocks until the output is closed. The renderer
+    /// cannot be added again: audio enqueued later is dropped.
     public func invalidate() {
         let synchronizer = state.withLock { state -> RenderSynchronizer? in
             flush(&state)
@@ -205,10 +221,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         reportOvertakenFlushes()
     }
 
-    /// Sends the sound to another output from now on. The old one is closed on the feeder thread; what it had taken
-    /// and not played goes to the new one, from the film moment that is perceived now.
+    /// Sends the audio to another output. The old one is closed on the feeder thread; its unplayed audio goes to the
+    /// new one, from the current media time.
     ///
-    /// An output that this kind of content may not take is refused: the news say so, and the sound stays where it is.
+    /// An output that is not permitted for the content kind is refused with the event `outputFailed`, and the route is
+    /// unchanged.
     public func setOutput(_ output: (any AudioOutput)?, id: OutputID = OutputID(0)) {
         if let output, !contentKind.mayTake(output.kind) {
             return tell(
@@ -230,7 +247,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         wake.raise()
     }
 
-    /// How far it is with what was enqueued. Any thread.
+    /// The progress of the enqueued audio. Any thread.
     public var progress: Progress {
         state.withLock {
             var status = $0.status
@@ -241,14 +258,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         }
     }
 
-    /// How much film the output must have taken before a start can be kept; zero without an output.
+    /// How much audio the output must have accepted before a start can be met; zero without an output. Any thread.
     public var preroll: Duration { state.withLock { $0.output?.preroll ?? .zero } }
 
-    /// A line that goes on elsewhere by less than this is no jump: a stop that is rounded, a clock that is followed.
+    /// A discontinuity of the timebase below this is no seek: a rounded stop, or a followed clock.
     private static let leastJump: Duration = .milliseconds(5)
 
-    /// A jump without a flush, past everything that the output holds: what lies before the new place is not heard, and would keep the
-    /// output full while time stands still.
+    /// Drops audio after a seek without a flush beyond everything that the output holds. Such audio is never played and
+    /// would keep the output full while the timebase is stopped.
     private func dropPassed(_ state: inout State) {
         let (line, before) = (state.timebase.snapshot.upcoming, state.line)
         state.line = line
@@ -260,7 +277,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         _ = Self.skip(to: moment, &state)
     }
 
-    /// Returns true once where film passes and the renderer has sound and no output.
+    /// Returns true once, if the timebase advances and the renderer has audio but no output.
     private func hasNoOutput(_ state: inout State) -> Bool {
         guard group == nil, state.output == nil, !state.hasComplained, state.enqueueCount > 0,
             state.master.snapshot.upcoming.rate > 0
@@ -269,26 +286,27 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         return true
     }
 
-    /// For people: where the sound goes.
+    /// The name of the output for the user; nil without an output.
     public var routeName: String? { state.withLock { $0.output?.name } }
 
-    /// What an output is lent that this renderer will feed.
+    /// Returns the context for an output that this renderer will feed.
     package func outputContext(_ id: OutputID) -> AudioOutputContext {
         AudioOutputContext(timebase: timebase, room: wake, events: events, id: id, group: group)
     }
 
-    /// Drops buffers that wait and end before this moment, oldest first: whoever falls behind goes on from there.
+    /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.
     package func skip(to time: MediaTime) {
         if state.withLock({ Self.skip(to: time, &$0) }) { wake.raise() }
     }
 
-    /// Drops everything that is not yet heard, in the queue and in the output. What is enqueued next starts anew.
+    /// Drops all unplayed audio in the queue and in the output. The next buffer starts afresh.
     public func flush() {
         state.withLock { flush(&$0) }
         demand.noteFlush()
         wake.raise()
     }
 
+    /// Same, under the state lock; the caller wakes the feeder.
     func flush(_ state: inout State) {
         state.queue.removeAll(keepingCapacity: true)
         state.kept.removeAll(keepingCapacity: true)
@@ -308,8 +326,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.wasFull = false
     }
 
-    /// How much later than the timebase the sound is to be heard; negative is earlier. A change takes effect as a
-    /// jump of the sound.
+    /// The delay of the audio against the timebase; negative is earlier. A change takes effect as a discontinuity of
+    /// the audio.
     public var delay: Duration {
         get { timebase.delay }
         set {
@@ -319,8 +337,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         }
     }
 
-    /// The line to which the synchronizer's must be bent, when the output cannot be moved
-    /// (`RenderSynchronizer.steer(toward:)`); nil nearly always. Any thread.
+    /// The timeline to which the synchronizer must be steered if the output's timing is fixed
+    /// (`RenderSynchronizer.steer(toward:)`); usually nil. Any thread.
     public var remoteTimeline: TimebaseSegment? {
         guard var line = state.withLock({ $0.output })?.remoteTimeline else { return nil }
         line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
@@ -329,16 +347,19 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     // MARK: Follower
 
+    /// The lead that the output needs for a start, less the delay of the audio. Any thread.
     public var startLead: Duration {
         let (output, timebase) = state.withLock { ($0.output, $0.timebase) }
         return max(.zero, (output?.latency.startLead ?? .zero) - timebase.delay)
     }
 
+    /// The lead that the output needs for a stop, less the delay of the audio. Any thread.
     public var stopLead: Duration {
         let (output, timebase) = state.withLock { ($0.output, $0.timebase) }
         return max(.zero, (output?.latency.stopLead ?? .zero) - timebase.delay)
     }
 
+    /// Applies a changed timeline to the output. Called by the synchronizer; any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         let (output, timebase, isSilent) = state.withLock { state in
             followRate(&state)
@@ -349,7 +370,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             Complaint.write("AudioRenderer: it has no output, so nothing is heard; set one with setOutput(_:)")
         }
         output?.timebaseDidChange(timebase.snapshot)
-        // The playhead may have come nearer to the end of the queue.
+        // The playhead may be closer to the end of the queue.
         wake.raise()
     }
 }

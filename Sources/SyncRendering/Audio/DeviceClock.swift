@@ -1,32 +1,32 @@
 public import MediaCore
 
-/// Watches a sound card's position against the host clock and says when a frame is heard: a latency monitor.
+/// Estimates when a frame is audible from the sound card's positions and the host clock: a latency monitor.
 ///
-/// Readings lie in unfriendly ways. A sound server's figure is made up of guesses while a stream starts; later it is
-/// smoothed by the server's client library, and on a busy machine wanders by many milliseconds for seconds on end
-/// (PulseAudio's, measured: 25 ms), while the frames themselves keep leaving as steadily as quartz makes them.
-/// Hardware pointers advance in bursts, and a thread preempted between reading and stamping is late.
+/// Readings have several errors. A sound server's position is an estimate while a stream starts. Later its client
+/// library smooths it, and on a busy machine it wanders by many milliseconds for seconds (PulseAudio's, measured:
+/// 25 ms), although frames leave at a steady rate. Hardware pointers advance in bursts, and a thread preempted between
+/// reading and timestamp is late.
 ///
-/// So readings are gathered into buckets whose medians count; a bucket is believed as much as the figure was steady
-/// around it, for no quartz gains milliseconds in a second; and a straight line is fitted whose rate is held near
-/// that of the host clock until long evidence says otherwise. A figure that moves and then stays is followed.
+/// Readings are therefore grouped into buckets, represented by their medians. A bucket's weight follows from the
+/// stability of the readings around it, because no quartz gains milliseconds in a second. A straight line is fitted
+/// whose rate stays near the host clock's until long evidence contradicts it. A persistent step is followed.
 ///
-/// Used by one thread. Nothing allocates after `init`.
+/// Confined to one thread. Allocates nothing after `init`.
 public struct DeviceClock {
-    /// What is known of the card at the last reading.
+    /// The state of the card's clock at the last reading.
     public struct Estimate: Sendable, BitwiseCopyable {
-        /// This frame …
+        /// The reference frame.
         public var frame: DeviceFrame
-        /// … is heard at this moment.
+        /// When the reference frame is audible.
         public var instant: HostInstant
-        /// How fast the card runs against the host clock, in parts per million; positive is fast.
+        /// The card's rate against the host clock, in parts per million; positive is fast.
         public var rateOffsetPPM: Double
         /// Standard uncertainty of `instant`.
         public var uncertainty: Duration
-        /// Host nanoseconds from frame to frame.
+        /// Host nanoseconds per frame.
         public var nanosecondsPerFrame: Double
 
-        /// When a frame is heard.
+        /// Returns when a frame is audible.
         public func instant(of frame: DeviceFrame) -> HostInstant {
             let frames = Double(self.frame.distance(to: frame))
             return HostInstant(
@@ -34,99 +34,116 @@ public struct DeviceClock {
         }
     }
 
-    /// Constants of the estimate, in nanoseconds unless they are ratios.
+    /// The parameters of the estimate, in nanoseconds unless they are ratios.
     struct Tuning {
-        /// For so long after a start only the newest few readings count.
+        /// For this long after a start only the newest readings count.
         var settling: Int64 = 120_000_000
-        /// Readings are believed once they agreed to `agreement` for this long, or after `steadyAtLast` in any case
-        /// (a card whose figure moves in large steps). PulseAudio's first 35 ms of a stream that its server resamples
-        /// agree with each other and are 47 ms wrong; then its position stands still until it is true (measured).
+        /// Readings are steady after they agreed to `agreement` for this long, or after `steadyAtLast` in any case (a
+        /// card whose position moves in large steps). PulseAudio's first 35 ms of a server-resampled stream agree with
+        /// each other and are 47 ms wrong. Its position then stops until it is correct (measured).
         var steadyAfter: Int64 = 40_000_000
         var agreement = 1e6
         var steadyAtLast: Int64 = 250_000_000
-        /// Readings that lie further apart while a stream starts do not speak of the same line.
+        /// While a stream starts, readings that differ by more belong to another line.
         var jump = 5e6
-        /// A position that stands still for longer while a stream starts tells that what went before was no position.
+        /// A position that stops for longer while a stream starts invalidates the readings before.
         var stillness: Int64 = 12_000_000
-        /// The line is drawn through buckets once there are this many.
+        /// The line is fitted from this number of buckets on.
         var leastBuckets = 4
-        /// Buckets of the first second, of the first five seconds, and of later.
+        /// The bucket lengths within the first second, within the first five seconds, and later.
         var buckets: (Int64, Int64, Int64) = (40_000_000, 250_000_000, 500_000_000)
-        /// Older buckets count less: by 1/e per this time.
+        /// The weight of old buckets decays by 1/e in this time.
         var memory = 60e9
-        /// Standard deviation of real cards' rates against the host clock, as a ratio.
+        /// The standard deviation of card rates against the host clock, as a ratio.
         var rateSpread = 40e-6
-        /// Medians are believed no better than this: neighbouring readings share their errors.
+        /// The minimum noise of a median: adjacent readings share their errors.
         var leastNoise = 300e3
-        /// What the first buckets are believed to.
+        /// The noise of the first buckets.
         var firstNoise = 200e3
-        /// How much worse than its unsteadiness over a second a figure may be.
+        /// The ratio of a bucket's noise to its instability over a second.
         var noisePerUnsteadiness = 3.0
-        /// Unsteadiness is remembered: it fades by 1/e in this time.
+        /// Instability decays by 1/e in this time.
         var unsteadyFor = 10e9
-        /// A move larger than `step` that stays within `flat` is the truth.
+        /// A move larger than `step` that stays within `flat` is a true step.
         var step = 2e6
         var flat = 500e3
-        /// … for this long; less in the first seconds, and less for a move that no smoothing makes: a server that was
-        /// not scheduled for a while leaves a hole in the sound of which nobody tells (PulseAudio stopped for 150 ms: 90 ms
-        /// of silence), and until it is followed everything is late by it.
+        /// How long a step must persist. The time is shorter in the first seconds, and for steps that no smoothing
+        /// causes. A server that was not scheduled leaves an unreported hole in the audio (PulseAudio stopped for
+        /// 150 ms: 90 ms of silence). Until the step is followed all audio is late by it.
         var stepAfter = 4e9
         var firstStepAfter = 500e6
         var largeStep = 10e6
         var largeStepAfter = 2.4e9
         var hugeStep = 40e6
         var hugeStepAfter = 1.4e9
-        /// Such moves may vary by this share of their size.
+        /// The permitted variation of such steps, relative to their size.
         var largeStepFlatness = 0.125
+        /// The duration of the first seconds, in which `firstStepAfter` applies.
         var firstSeconds = 3e9
     }
 
+    /// A reading, or the median of a bucket of readings.
     private struct Bucket {
-        /// Nominal stream time of the reading in the middle, nanoseconds since the first frame of the run.
+        /// Nominal stream time of the middle reading, in nanoseconds since the first frame of the run.
         var stream: Double
-        /// Host instant minus that, relative to the run's base.
+        /// The host instant minus `stream`, relative to `base`, in nanoseconds.
         var offset: Double
-        /// Standard deviation it is believed to have.
+        /// The assumed standard deviation, in nanoseconds.
         var noise = 0.0
     }
 
     private static let capacity = 128
     private static let readingsPerBucket = 64
 
+    /// Nominal nanoseconds per frame.
     private let nominal: Double
     private var tuning = Tuning()
+    /// A ring of buckets.
     private var buckets: [Bucket]
     private var bucketCount = 0
+    /// The index of the newest bucket.
     private var newest = 0
+    /// The readings of the open bucket.
     private var readings: [Bucket]
     private var readingCount = 0
     private static let latestCapacity = 5
+    /// A ring of the newest readings.
     private var latest: [Bucket]
     private var latestCount = 0
+    /// The movement of the position within a second that the rate does not explain, in nanoseconds; decays.
     private var unsteadiness = 0.0
+    /// The standard deviation of readings against their neighbours, in nanoseconds.
     private var scatter = 0.0
+    /// Scratch memory for medians.
     private var sorted: [Double]
+    /// When the open bucket began, in nanoseconds of the host clock.
     private var bucketStart: Int64 = 0
+    /// The host instant of frame 0 by the first reading, in nanoseconds.
     private var base: Int64 = 0
+    /// When the run began, in nanoseconds of the host clock.
     private var runStart: Int64 = 0
     private var hasBase = false
     private var lastPosition: Int64 = .min
+    /// When the position last moved, in nanoseconds of the host clock.
     private var movedAt: Int64 = 0
+    /// The offset with which starting readings have agreed since `agreedSince`.
     private var agreedOffset = 0.0
     private var agreedSince: Int64 = 0
-    /// The rate found before a reset: the same quartz goes on.
+    /// The rate against the host clock as a ratio; retained across a reset, because the quartz is the same.
     private var rate = 0.0
     private var rateVariance: Double
     private var priorRate = 0.0
     private var priorVariance: Double
-    /// Whether the estimate is good enough to place a first sound by.
+    /// Whether the estimate is accurate enough to schedule the first audio.
     public private(set) var isSteady = false
-    /// Whether the estimate rests on more than the first few readings.
+    /// Whether the estimate rests on a fitted line instead of the newest readings.
     public private(set) var isSettled = false
     /// The newest estimate; nil until a first reading after a start.
     public private(set) var estimate: Estimate?
 
-    /// - Parameter sampleRate: what the card is set to, in frames per second.
+    /// Creates an estimator.
+    ///
+    /// - Parameter sampleRate: The card's configured rate in frames per second.
     public init(sampleRate: Int) {
         nominal = 1e9 / Double(max(1, sampleRate))
         buckets = Array(repeating: Bucket(stream: 0, offset: 0), count: Self.capacity)
@@ -137,11 +154,11 @@ public struct DeviceClock {
         priorVariance = rateVariance
     }
 
-    /// Forgets positions: after an underrun, a restart, a suspend. What is known of the rate is kept.
+    /// Discards all positions after an underrun, a restart or a suspend; the rate is retained.
     public mutating func reset() {
         if rateVariance < priorVariance {
             priorRate = rate
-            // Five parts per million: what temperature moves quartz by while nobody looks.
+            // 5 ppm: the drift of a quartz with temperature while it is not measured.
             priorVariance = max(rateVariance, 5e-6 * 5e-6)
         }
         rate = priorRate
@@ -157,7 +174,7 @@ public struct DeviceClock {
         estimate = nil
     }
 
-    /// Takes one reading: the frame leaving the card at an instant. Both must come from one look at the device.
+    /// Adds a reading: the frame that leaves the card at an instant. Both must come from the same status query.
     public mutating func add(position: DeviceFrame, at instant: HostInstant) {
         if !hasBase {
             hasBase = true
@@ -168,7 +185,7 @@ public struct DeviceClock {
             agreedSince = instant.nanoseconds
             agreedOffset = 0
         }
-        // A position that stands still is no news.
+        // An unchanged position carries no information.
         guard position.index != lastPosition else {
             if !isSteady, instant.nanoseconds - movedAt > tuning.stillness {
                 agreedSince = instant.nanoseconds
@@ -203,7 +220,7 @@ public struct DeviceClock {
         if bucketCount < tuning.leastBuckets { followLatest(reading) } else { isSettled = true }
     }
 
-    /// While a stream starts: whether readings have begun to agree.
+    /// Checks whether the readings of a starting stream agree.
     private mutating func watchStart(_ reading: Bucket, at instant: HostInstant) {
         let away = abs(reading.offset - agreedOffset)
         if away > tuning.agreement {
@@ -216,13 +233,13 @@ public struct DeviceClock {
             || instant.nanoseconds - runStart >= tuning.steadyAtLast
     }
 
-    /// What was read so far is worth nothing.
+    /// Discards the readings of the start.
     private mutating func forgetLatest() {
         latestCount = 0
         readingCount = 0
     }
 
-    /// How far readings lie from their neighbours: noise that medians average away, unlike a figure that wanders.
+    /// Updates the scatter of adjacent readings: noise that medians average out, unlike a wandering position.
     private mutating func noteScatter(_ reading: Bucket) {
         guard latestCount > 0 else { return }
         let before = latest[(latestCount - 1) % Self.latestCapacity]
@@ -231,13 +248,14 @@ public struct DeviceClock {
         scatter += (away / 1.128 - scatter) / 16
     }
 
-    /// While a stream starts, the newest few readings are the only ones worth anything.
+    /// Publishes an estimate from the newest readings, the only reliable ones while a stream starts.
     private mutating func followLatest(_ reading: Bucket) {
         let count = min(latestCount, Self.latestCapacity)
         for index in 0..<count { sorted[index] = latest[index].offset - rate * (latest[index].stream - reading.stream) }
         publish(last: reading, level: medianOfSorted(count), slope: -rate, uncertainty: 2e6)
     }
 
+    /// Reduces the open bucket to its median and fits the line.
     private mutating func closeBucket() {
         guard readingCount > 0 else { return }
         for index in 0..<readingCount { sorted[index] = readings[index].offset }
@@ -246,7 +264,7 @@ public struct DeviceClock {
         for index in 0..<readingCount where abs(readings[index].offset - median) < abs(middle.offset - median) {
             middle = readings[index]
         }
-        // The median of n normal values scatters by 1.25/√n of one.
+        // The standard error of the median of n normal values is 1.25/√n of their standard deviation.
         let scatter = 1.25 * scatter / Double(readingCount).squareRoot()
         readingCount = 0
         newest = bucketCount == 0 ? 0 : (newest + 1) % Self.capacity
@@ -258,7 +276,8 @@ public struct DeviceClock {
         if bucketCount >= tuning.leastBuckets { fit() }
     }
 
-    /// How far the figure moved within the last second, beyond what the card's rate explains; remembered for a while.
+    /// Returns the noise of the newest bucket: its movement within the last second beyond the card's rate, which decays
+    /// slowly.
     private mutating func noiseOfNewest(scatter: Double) -> Double {
         let last = bucket(0)
         var age = 1
@@ -268,7 +287,7 @@ public struct DeviceClock {
             return tuning.firstNoise
         }
         let before = bucket(age)
-        // Two medians may lie apart by this without anything having moved: two standard deviations of a difference.
+        // The chance difference of two medians: two standard deviations of a difference.
         let chance = 2.8 * scatter
         let moved = max(0, abs(last.offset - before.offset + rate * (last.stream - before.stream)) - chance)
         let elapsed = last.stream - bucket(1).stream
@@ -276,7 +295,7 @@ public struct DeviceClock {
         return max(tuning.leastNoise, tuning.noisePerUnsteadiness * unsteadiness)
     }
 
-    /// A figure that moved for good: what lay before the move speaks of another line.
+    /// Drops the buckets before a persistent step, because they belong to another line.
     private mutating func dropBeforeStep() {
         guard bucketCount > tuning.leastBuckets, let estimate else { return }
         let last = bucket(0)
@@ -306,14 +325,17 @@ public struct DeviceClock {
         for age in 0..<bucketCount { buckets[(newest - age + Self.capacity) % Self.capacity].noise = tuning.firstNoise }
     }
 
+    /// Returns the offset that an estimate predicts at a stream time, in nanoseconds.
     private func predictedOffset(at stream: Double, _ estimate: Estimate) -> Double {
         let frame = Double(estimate.frame.index)
         let instant = Double(estimate.instant.nanoseconds - base)
         return instant + (stream / nominal - frame) * estimate.nanosecondsPerFrame - stream
     }
 
+    /// Returns a bucket by its age; 0 is the newest.
     private func bucket(_ age: Int) -> Bucket { buckets[(newest - age + Self.capacity) % Self.capacity] }
 
+    /// Sorts the first `count` values of `sorted` in place and returns their median.
     private mutating func medianOfSorted(_ count: Int) -> Double {
         for index in 1..<max(1, count) {
             let value = sorted[index]
@@ -327,12 +349,12 @@ public struct DeviceClock {
         return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2
     }
 
-    /// Weighted least squares for offset and rate around the newest bucket, the rate drawn to its prior, weights
-    /// reduced for outliers (P. J. Huber's function, 1.5 standard deviations) in three rounds.
+    /// Fits offset and rate by weighted least squares around the newest bucket, with a prior on the rate. Outliers are
+    /// weighted down in three iterations (P. J. Huber's function, 1.5 standard deviations).
     private mutating func fit() {
         let last = bucket(0)
         let count = bucketCount
-        // offset = level + slope × (stream − last.stream); slope = −rate as cards that gain take less host time.
+        // offset = level + slope × (stream − last.stream); slope = −rate, because a fast card takes less host time.
         var slope = -rate
         var level = estimate.map { predictedOffset(at: last.stream, $0) } ?? last.offset
         var slopeVariance = priorVariance
@@ -352,7 +374,7 @@ public struct DeviceClock {
                 sxx += weight * x * x
                 sxy += weight * x * y
             }
-            // The prior on the slope is one more observation of it.
+            // The prior on the slope acts as another observation.
             let prior = 1 / priorVariance
             let determinant = sw * (sxx + prior) - sx * sx
             guard determinant > 0, determinant.isFinite else { break }
@@ -377,7 +399,7 @@ public struct DeviceClock {
             nanosecondsPerFrame: nominal * (1 + slope))
     }
 
-    /// Weight by age without `exp`: 1 / (1 + a + a²/2 + a³/6 + a⁴/24), which follows e⁻ᵃ closely enough.
+    /// Returns the weight of an age without `exp`: 1 / (1 + a + a²/2 + a³/6 + a⁴/24), a close approximation of e⁻ᵃ.
     private func fading(_ x: Double) -> Double {
         let a = -x / tuning.memory
         return 1 / (1 + a * (1 + a / 2 * (1 + a / 3 * (1 + a / 4))))

@@ -1,24 +1,25 @@
 public import MediaCore
 internal import Synchronization
 
-/// Keeps a pump playing whatever becomes of its device: on its own one while that is there, on a substitute while it is
-/// not, and in time without any until one can be had. Film never stops for it.
+/// Keeps a pump playing when its device is lost: on a substitute device, or without a device in real time until one is
+/// available. The timeline never stops.
 ///
-/// A device that is lost is looked for at once, its own name first (a sound server that has moved elsewhere answers to
-/// the same one), then the substitutes; when none can be had the loss is noted, and they are tried again now and then.
-/// Another device that should take over while one plays, because the own one is back or its name means another one now,
-/// is opened elsewhere and handed over with `offer`.
+/// A lost device is reopened at once by its own name, which a moved sound server still serves; then the substitutes are
+/// tried. If none is available the loss is logged and the attempts are repeated. A playing device is replaced when the
+/// own one is back or its name refers to another one. For that a caller opens the new device elsewhere and passes it to
+/// `offer`.
 ///
-/// `@unchecked Sendable`: what is not shared is touched by the pump's thread alone (`step`, `retire`); the rest is
-/// atomic or locked.
+/// `@unchecked Sendable`: unshared state is confined to the pump's thread (`step`, `retire`); the rest is atomic or
+/// locked.
 public final class DeviceFailover: @unchecked Sendable {
-    /// Where devices come from. The closures are called on the pump's thread while it has no device, and may block.
+    /// The source of devices. The closures are called on the pump's thread while it has no device, and may block.
     public struct Supply: Sendable {
-        /// Names of devices that may take over, the likeliest first.
+        /// Returns the names of substitute devices, the preferred one first.
         public var substitutes: @Sendable () -> [String]
-        /// Opens a device by name, set to the pump's format; nil when it cannot be had.
+        /// Opens a device by name, configured for the pump's format; returns nil if it is unavailable.
         public var open: @Sendable (String) -> (any PlayoutDevice)?
 
+        /// Creates a source of devices.
         public init(
             substitutes: @escaping @Sendable () -> [String] = { [] },
             open: @escaping @Sendable (String) -> (any PlayoutDevice)?
@@ -27,40 +28,48 @@ public final class DeviceFailover: @unchecked Sendable {
         }
     }
 
+    /// Guarded by the lock `shared`.
     private struct Shared {
-        /// The name of the device that plays; nil while there is none.
+        /// The name of the playing device; nil while there is none.
         var place: String?
+        /// The device passed to `offer` that the pump has not adopted.
         var offered: (device: any PlayoutDevice, name: String)?
-        /// No longer played on, and to be closed where that may block.
+        /// The replaced device, to be closed on a thread that may block.
         var retired: (any PlayoutDevice)?
     }
 
-    /// The wait before a lost device is tried again, and the longest.
+    /// The initial and the maximum interval between attempts to open a lost device.
     static let firstWait = Duration.milliseconds(500)
     static let longestWait = Duration.seconds(5)
-    /// A device that is lost again sooner than this is not taken again at once: a real-time thread must never turn in circles.
+    /// A device lost sooner than this after its adoption is not reopened at once: a real-time thread must not spin.
     static let steadiness = Duration.seconds(1)
 
+    /// The pump that this object steps.
     public let pump: SoundCardPump
-    /// The name of the device that was asked for.
+    /// The name of the requested device.
     public let own: String
     private let context: AudioOutputContext
     private let supply: Supply
     private let clock: any HostClock
     private let shared: Lock<Shared>
+    /// Set with release by `offer`, after the device was stored; read by the pump's thread.
     private let hasOffer = Atomic<Bool>(false)
+    /// Nanoseconds; stored by any thread, read by the pump's thread.
     private let delayAfterOwn = Atomic<Int64>(0)
-    // The pump's thread.
+    // Confined to the pump's thread: the device in use, nil while there is none; when it was adopted; the current retry
+    // interval; the next attempt; the name of the device last lost.
     private var device: (any PlayoutDevice)?
     private var adoptedAt: HostInstant
     private var wait = DeviceFailover.firstWait
     private var nextTry = HostInstant(nanoseconds: 0)
     private var lostPlace: String?
 
+    /// Creates the failover of a pump.
+    ///
     /// - Parameters:
-    ///   - device: the one that the pump was made for.
-    ///   - name: of the own device.
-    ///   - place: of `device`, where that is a substitute already.
+    ///   - device: The device for which the pump was created.
+    ///   - name: The name of the own device.
+    ///   - place: The name of `device` if it is a substitute.
     public init(
         pump: SoundCardPump, device: any PlayoutDevice, name: String, place: String? = nil,
         context: AudioOutputContext, supply: Supply
@@ -77,22 +86,24 @@ public final class DeviceFailover: @unchecked Sendable {
 
     // MARK: Any thread
 
-    /// The name of the device that plays; nil while there is none.
+    /// The name of the playing device; nil while there is none. Any thread.
     public var place: String? { shared.withLock { $0.place } }
 
-    /// Time from the own device's output to the ear that it cannot know of; another device has none.
+    /// Sets the delay from the own device's output to the listener that the device does not report. Substitutes have
+    /// none. Any thread.
     public func setDelayAfterOwn(_ delay: Duration) {
         delayAfterOwn.store(delay.wholeNanoseconds, ordering: .relaxed)
         if place ?? own == own { pump.setDelayAfterCard(delay) }
     }
 
-    /// Hands over a device, set to the pump's format, that plays from the pump's next step on. The pump must be woken.
+    /// Replaces the device with one in the pump's format, at the pump's next step. The caller must wake the pump. Any
+    /// thread.
     public func offer(_ device: any PlayoutDevice, name: String) {
         shared.withLock { $0.offered = (device, name) }
         hasOffer.store(true, ordering: .releasing)
     }
 
-    /// Closes what was played on before, if anything; may block.
+    /// Closes the replaced device, if any; may block. Any thread.
     public func closeRetired() {
         let device = shared.withLock { shared -> (any PlayoutDevice)? in
             defer { shared.retired = nil }
@@ -103,7 +114,7 @@ public final class DeviceFailover: @unchecked Sendable {
 
     // MARK: The pump's thread
 
-    /// Does what is due now and says when to come back.
+    /// Performs due work; returns the instant of the next call. Opens devices, and may block, only while there is none.
     public func step() -> HostInstant {
         if hasOffer.load(ordering: .acquiring) { takeOffer() }
         guard device != nil else { return stepWithoutDevice() }
@@ -115,13 +126,14 @@ public final class DeviceFailover: @unchecked Sendable {
         }
     }
 
-    /// Takes the device back when the pump is over; nil when there is none.
+    /// Returns the device when the pump has ended, its queue discarded; nil if there is none.
     public func retire() -> (any PlayoutDevice)? {
         defer { device = nil }
         _ = device?.discard()
         return device
     }
 
+    /// Detaches the lost device and opens a replacement, unless the device was lost again too soon.
     private func lose() {
         let wasSteady = clock.now - adoptedAt >= Self.steadiness
         device = nil
@@ -140,7 +152,7 @@ public final class DeviceFailover: @unchecked Sendable {
         nextTry = clock.now.advanced(by: wait)
     }
 
-    /// The film goes on; its sound is dropped as its time passes, and devices are tried now and then.
+    /// Lets the timeline advance without a device: audio is dropped when due, and devices are tried at intervals.
     private func stepWithoutDevice() -> HostInstant {
         if clock.now >= nextTry {
             if findDevice(event: nil) { return clock.now }
@@ -150,7 +162,9 @@ public final class DeviceFailover: @unchecked Sendable {
         return pump.stepWithoutDevice()
     }
 
-    /// - Parameter event: what is noted; nil tells whether the lost one is back or another takes over.
+    /// Opens the own device or a substitute; returns false if none is available.
+    ///
+    /// - Parameter event: The event to log; nil: restored or moved, depending on the device.
     private func findDevice(event: RenderEvent?) -> Bool {
         if let found = supply.open(own) {
             adopt(found, own, event)

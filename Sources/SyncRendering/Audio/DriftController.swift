@@ -1,50 +1,52 @@
 internal import MediaCore
 
-/// Decides how much faster or slower than its nominal rate a card's sound is read, so that the error fades away: a
-/// latency tuner. It only corrects what is left after the card's own rate was taken into account.
+/// Calculates how much faster or slower than nominal the audio is read, so that the timing error decays: a latency
+/// tuner. The card's measured rate is compensated separately.
 ///
-/// Right after a start the card's delay is still being learnt, so larger corrections are allowed; afterwards they are
-/// far below what an ear can tell (5 cents are 2900 ppm).
+/// Right after a start the card's delay is still being measured, so larger corrections are permitted. Later corrections
+/// are far below the audible limit (5 cents are 2900 ppm).
 struct DriftController {
-    /// How an error is treated at some age of the sound.
+    /// The control parameters for an age of the audio.
     struct Stage {
-        /// Valid until this long after the start.
+        /// The age up to which the stage applies.
         var until: Duration
-        /// An error fades by 1/e in this time.
+        /// An error decays by 1/e in this time, in seconds.
         var timeConstant: Double
-        /// The largest correction, as a ratio.
+        /// The maximum correction, as a ratio.
         var limit: Double
-        /// The largest change of the correction per second.
+        /// The maximum change of the correction per second, as a ratio.
         var slew: Double
-        /// An error larger than this is jumped over.
+        /// A larger error is corrected by a jump.
         var jump: Duration
     }
 
+    /// The stages in order of age.
     static let stages = [
         Stage(until: .milliseconds(400), timeConstant: 0.15, limit: 10e-3, slew: 0.2, jump: .milliseconds(3)),
         Stage(until: .seconds(2), timeConstant: 0.5, limit: 3e-3, slew: 10e-3, jump: .milliseconds(8)),
         Stage(until: .seconds(1 << 40), timeConstant: 6, limit: 500e-6, slew: 200e-6, jump: .milliseconds(20)),
     ]
 
-    /// The correction in force, as a ratio: positive reads faster.
+    /// The current correction as a ratio; positive reads faster.
     private(set) var correction = 0.0
 
     init() {}
 
-    /// A new sound begins.
+    /// Resets the correction when audio starts.
     mutating func reset() { correction = 0 }
 
-    /// Whether an error is too large to be smoothed away.
+    /// Returns true if an error is too large for gradual correction.
     static func mustJump(error: Duration, age: Duration) -> Bool {
         let jump = stage(age).jump
         return error > jump || error < .zero - jump
     }
 
-    /// Updates the correction.
+    /// Updates and returns the correction.
+    ///
     /// - Parameters:
-    ///   - error: where sound is against the timebase, positive when late.
-    ///   - age: time since this sound began.
-    ///   - elapsed: time since the last update.
+    ///   - error: The offset of the audio from the timebase, positive when late.
+    ///   - age: The time since this audio started.
+    ///   - elapsed: The time since the last update.
     mutating func update(error: Duration, age: Duration, elapsed: Duration) -> Double {
         let stage = Self.stage(age)
         let wanted = min(max(error.inSeconds / stage.timeConstant, -stage.limit), stage.limit)

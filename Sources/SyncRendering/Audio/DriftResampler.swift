@@ -1,33 +1,36 @@
 internal import Glibc
 
-/// Reads a stream of frames at a fractional position that advances by nearly one frame per output frame.
+/// Resamples a stream at a fractional position that advances by nearly one frame per output frame.
 ///
-/// A Kaiser-windowed sinc in 256 phases, coefficients interpolated linearly between phases (J. O. Smith, "Digital
-/// Audio Resampling"): with 32 taps errors stay below −90 dB up to 18 kHz at 48 kHz. It is meant for ratios within a
-/// few per cent of 1, so the filter is not narrowed for ratios above 1. A whole position with a step of exactly 1 is
-/// a copy.
+/// The filter is a Kaiser-windowed sinc in 256 phases with linear interpolation of the coefficients (J. O. Smith,
+/// "Digital Audio Resampling"). With 32 taps errors stay below −90 dB up to 18 kHz at 48 kHz. Ratios stay within a few
+/// per cent of 1, so the filter is not narrowed for ratios above 1. An integer position with a step of exactly 1 is a
+/// copy.
 ///
-/// Without state: the position belongs to the caller. Nothing here allocates after `init`.
+/// Stateless: the caller owns the position. Allocates nothing after `init`. Any thread.
 public final class DriftResampler: Sendable {
-    /// Frames of the input needed before the frame that holds the position, and after it.
+    /// The number of input frames required before the frame at the position, and after it.
     public let framesBefore: Int
+    /// The number of input frames required after the frame at the position.
     public let framesAfter: Int
 
     private let taps: Int
     private static let phases = 256
-    /// Kaiser's shape parameter: 9.6 gives about −95 dB of stop band.
+    /// The Kaiser window's shape parameter: 9.6 gives about −95 dB of stop-band attenuation.
     private static let shape = 9.6
 
-    /// Coefficients by phase, each twice, so that a group of them meets interleaved stereo without shuffling.
+    /// Coefficients by phase, each duplicated, so that a vector of them matches interleaved stereo without a shuffle.
     private let table: [Float]
 
-    /// - Parameter taps: a multiple of 4; fewer are cheaper and duller.
+    /// Creates a resampler and its coefficient table.
+    ///
+    /// - Parameter taps: The filter length, a multiple of 4; fewer taps cost less and attenuate high frequencies.
     public init(taps: Int = 32) {
         precondition(taps >= 4 && taps % 4 == 0, "taps come in groups of four")
         self.taps = taps
         framesBefore = taps / 2 - 1
         framesAfter = taps / 2
-        // One phase more than needed, so that interpolation never wraps.
+        // One additional phase, so that interpolation never wraps.
         var table = [Float](repeating: 0, count: (Self.phases + 1) * taps * 2)
         let half = Double(taps) / 2
         for phase in 0...Self.phases {
@@ -43,7 +46,7 @@ public final class DriftResampler: Sendable {
                 sum += row[tap]
             }
             for tap in 0..<taps {
-                // Every phase passes a constant unchanged; otherwise the phases would modulate it.
+                // Every phase has unity DC gain; otherwise the phases would modulate a constant.
                 let weight = Float(row[tap] / sum)
                 table[(phase * taps + tap) * 2] = weight
                 table[(phase * taps + tap) * 2 + 1] = weight
@@ -52,7 +55,7 @@ public final class DriftResampler: Sendable {
         self.table = table
     }
 
-    /// The modified Bessel function of the first kind, order zero, by its power series.
+    /// Returns the modified Bessel function of the first kind, order zero, by its power series.
     private static func bessel(_ x: Double) -> Double {
         var (sum, term, k) = (1.0, 1.0, 1.0)
         while term > sum * 1e-12 {
@@ -66,9 +69,9 @@ public final class DriftResampler: Sendable {
     /// Writes `frames` interleaved frames, the first at `position` of the input and each next one `step` later.
     ///
     /// - Parameters:
-    ///   - input: interleaved; must hold frames from `floor(position) − framesBefore` to
+    ///   - input: Interleaved frames from `floor(position) − framesBefore` to
     ///     `floor(position + (frames − 1) × step) + framesAfter`.
-    ///   - position: fractional frame number within `input`, at least `framesBefore`.
+    ///   - position: The fractional frame number within `input`, at least `framesBefore`.
     public func render(
         _ input: UnsafePointer<Float>, channels: Int, position: Double, step: Double,
         into output: UnsafeMutablePointer<Float>, frames: Int
@@ -98,7 +101,7 @@ public final class DriftResampler: Sendable {
         }
     }
 
-    /// One frame of interleaved stereo: four taps at a time.
+    /// Calculates one frame of interleaved stereo, four taps at a time.
     private func stereo(
         _ samples: UnsafePointer<Float>, _ row: UnsafePointer<Float>, _ between: Float,
         into output: UnsafeMutablePointer<Float>
@@ -118,7 +121,7 @@ public final class DriftResampler: Sendable {
         output[1] = sum[1] + sum[3] + sum[5] + sum[7]
     }
 
-    /// One channel of a frame; four sums, because one chain of additions would wait for itself.
+    /// Calculates one channel of a frame. Four accumulators break the dependency chain of the additions.
     private func single(
         _ samples: UnsafePointer<Float>, _ channels: Int, _ row: UnsafePointer<Float>, _ between: Float
     ) -> Float {

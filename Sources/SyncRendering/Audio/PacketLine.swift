@@ -1,40 +1,43 @@
 internal import MediaCore
 
-/// The packets that an output takes untouched, one behind the other in film time. They cannot be cut: each takes up the place of a
-/// whole packet, however little of it is to be heard.
+/// The contiguous run of packets delivered unchanged to an output. Packets cannot be cut: each occupies the duration of
+/// a whole packet, even if only part of it is audible.
 struct PacketLine {
-    /// Containers round times to milliseconds: a packet that begins this near to where the one before ends follows on from it.
+    /// Containers round timestamps to milliseconds: a packet within this distance of the preceding end is contiguous.
     static let tolerance: Duration = .milliseconds(3)
 
-    /// The frames of a whole packet; 0 where packets last as long as they say.
+    /// The number of frames of a whole packet; 0: each packet's stated duration applies.
     private var framesPerPacket: Int64 = 0
+    /// Frames per second.
     private var rate: Int32 = 1
-    /// Where packets that follow on from one another begin, and how many frames they take up.
+    /// The start of the contiguous packets in media time, and their number of frames.
     private var origin: MediaTime?
     private var frames: Int64 = 0
 
-    /// Film time just after the last packet; nil before the first.
+    /// The end of the last packet in media time; nil before the first.
     private(set) var end: MediaTime? {
         get { origin.map { frames == 0 ? $0 : $0 + MediaTime(value: frames, timescale: rate) } }
         set { (origin, frames) = (newValue, 0) }
     }
 
-    /// - Parameter end: where what was kept of an earlier line ends.
+    /// Creates a run.
+    ///
+    /// - Parameter end: The end of the preceding run that was retained.
     init(end: MediaTime? = nil) { self.end = end }
 
-    /// Packets of this format come next.
+    /// Sets the format of the next packets.
     mutating func follow(_ format: AudioFormat) {
         let rate = Int32(clamping: format.sampleRate)
         if rate != self.rate { end = end }
         (framesPerPacket, self.rate) = (Int64(format.parameters.framesPerPacket), rate)
     }
 
-    /// What a packet takes up.
+    /// Returns the duration that a packet occupies.
     func length(of packet: PacketBatch.Packet) -> MediaTime {
         framesPerPacket > 0 ? MediaTime(value: framesPerPacket, timescale: rate) : packet.duration
     }
 
-    /// Adds a packet that was handed over.
+    /// Appends a delivered packet.
     mutating func append(_ packet: PacketBatch.Packet) {
         let count = framesPerPacket > 0 ? framesPerPacket : packet.duration.rescaled(to: rate)
         if let start = packet.presentationTime, end.map({ (start - $0).duration > Self.tolerance }) ?? true {
@@ -44,18 +47,18 @@ struct PacketLine {
         }
     }
 
-    /// Whether a packet would begin before the last one has ended, and with it everything behind it come late.
+    /// Returns true if a packet at this time would start before the last one ends, which would delay all later packets.
     func overlaps(_ start: MediaTime) -> Bool {
         guard let end else { return false }
         return (end - start).duration > Self.tolerance
     }
 
-    // MARK: Joints
+    // MARK: Gapless boundaries
 
-    /// The first packet of a piece that joins which can be played in its place. Those before are left out: what overlaps, and what
-    /// lies before the piece's beginning, unless that is the silence which an encoder puts in front.
+    /// Returns the index of the first packet after a gapless boundary that can play at its time. Overlapping packets
+    /// and those before the item's start are skipped, unless they are the encoder's priming silence.
     ///
-    /// - Parameter beginning: where the piece is to be heard from.
+    /// - Parameter beginning: The media time from which the item is audible.
     func firstToPlay(of batch: PacketBatch, from beginning: MediaTime) -> Int {
         var next = beginning
         var silentUntil: MediaTime?
@@ -72,16 +75,16 @@ struct PacketLine {
         return batch.packets.count
     }
 
-    /// Whether less of the sound is lost without the last packet of a piece, of which only the beginning is to be heard, than when
-    /// it keeps the first packets of the next piece from their places. Either way it is no more than one packet.
+    /// Returns true if dropping an item's partly audible last packet loses less audio than delaying the first packets
+    /// of the next item. Either loss is at most one packet.
     ///
     /// - Parameters:
-    ///   - first: where the next piece's packets begin; nil where its sound can begin at any frame.
-    ///   - beginning: where the next piece is to be heard from.
+    ///   - first: The start of the next item's packets; nil if its audio can start at any frame.
+    ///   - beginning: The media time from which the next item is audible.
     func isBetterWithout(_ tail: PacketTail, before first: MediaTime?, heardFrom beginning: MediaTime) -> Bool {
         let length = length(of: tail.packet)
         guard length > .zero else { return false }
-        /// What of the next piece is lost when its packets have to wait for a moment.
+        /// Returns how much of the next item is lost if its packets cannot start before `moment`.
         func loss(after moment: MediaTime) -> MediaTime {
             var from = max(moment, beginning)
             if let first, moment > first {
@@ -98,16 +101,16 @@ struct PacketLine {
     }
 }
 
-/// The last packet of a piece, of which only the beginning is to be heard. It is held back until it is known what follows.
+/// The last packet of an item, audible only in part. It is retained until the next buffer is known.
 struct PacketTail {
-    /// This packet alone.
+    /// A batch of this packet only.
     let batch: PacketBatch
     let start: MediaTime
     var heardUntil: MediaTime
 
     var packet: PacketBatch.Packet { batch.packets[0] }
 
-    /// The same, heard up to a moment only.
+    /// Returns the packet with an earlier end of its audible part.
     func ending(at moment: MediaTime) -> PacketTail {
         var shorter = self
         shorter.heardUntil = min(heardUntil, moment)

@@ -1,18 +1,18 @@
 public import MediaCore
 internal import Synchronization
 
-/// Taking back the end of what was accepted. Feeder only.
+/// Removal of the end of the accepted audio. Called by the feeder only.
 extension PlayoutBuffer {
-    /// Asks the pump to let go of everything from a film time on; the answer comes with its next step.
+    /// Requests the pump to release all audio from a media time on; it decides in its next step. Wait-free.
     public func beginCut(at time: MediaTime) {
         guard !isCutAbandoned || forgetCut() else { return }
         guard let position = position(of: time), position < ring.writePosition else { return }
         cut.ask(position)
     }
 
-    /// What came of `beginCut`; nil while the pump has not answered.
+    /// Returns the result of `beginCut`; nil until the pump has decided. Wait-free.
     ///
-    /// - Parameter lead: what to say that would have been needed, beyond the sound already rendered.
+    /// - Parameter lead: The required lead to report on refusal, beyond the rendered audio.
     public func cutResult(lead: Duration) -> PartialFlushResult? {
         if cut.isIdle { return .flushed(from: acceptedUntil ?? .zero) }
         switch cut.answer {
@@ -27,13 +27,14 @@ extension PlayoutBuffer {
         }
     }
 
+    /// Rolls the ring and the marks back and restores `acceptedUntil`.
     private func takeBack(to position: Int64, marks: Int) {
         ring.rollBack(to: position)
         markTail.store(marks, ordering: .releasing)
         finishedCell.store(false, ordering: .releasing)
         let end = ring.writePosition
         if end <= max(linePosition, liveFrom) || marks == firstMark {
-            // The last piece has gone whole; the one before it, if there is one, is the line again.
+            // The last segment is removed completely; the preceding one, if any, becomes the current one.
             hasLine = marks > firstMark && end > liveFrom
             if hasLine {
                 let mark = mark(marks - 1)
@@ -46,7 +47,7 @@ extension PlayoutBuffer {
         accepted.store(AcceptedUntil(time: time, isKnown: true))
     }
 
-    /// The ring position of a film time among what was accepted since the last flush; nil when there is nothing.
+    /// Returns the ring position of a media time within the audio accepted since the last flush; nil if there is none.
     private func position(of time: MediaTime) -> Int64? {
         guard hasLine else { return nil }
         let write = ring.writePosition
@@ -66,7 +67,7 @@ extension PlayoutBuffer {
         return max(liveFrom, end)
     }
 
-    /// Gets rid of a cut that a flush has overtaken; false while the pump is just answering.
+    /// Withdraws a cut that a flush has superseded; returns false while the pump is deciding.
     func forgetCut() -> Bool {
         guard cut.withdraw() else { return false }
         isCutAbandoned = false

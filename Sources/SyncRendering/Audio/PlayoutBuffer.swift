@@ -1,56 +1,66 @@
 public import MediaCore
 internal import Synchronization
 
-/// From one ring position on, frames carry these film times.
+/// The media time of the frames from a ring position on.
 ///
-/// Frame `p` of the piece is film moment `media + (p − position) / sampleRate × speed`.
+/// Frame `p` of the segment has media time `media + (p − position) / sampleRate × speed`.
 public struct PlayoutMark: Sendable, BitwiseCopyable {
-    /// Ring position of the piece's first frame.
+    /// The ring position of the segment's first frame.
     public var position: Int64
-    /// Film time of that frame, in nanoseconds.
+    /// The media time of that frame in nanoseconds.
     public var mediaNanoseconds: Int64
-    /// Film seconds per second of sound: what the samples were stretched for.
+    /// Media seconds per second of audio, by which the samples were time-stretched.
     public var speed: Double
 }
 
-/// Decoded sound on its way to a sound card, between the feeder and the pump: a ring of frames, and a ring of marks
-/// that gives every frame its film time. Wait-free on both ends.
+/// PCM between the feeder and the pump of a sound card: a ring of frames, and a ring of marks that maps each frame to
+/// its media time. Wait-free on both sides.
 ///
-/// The pump keeps some of what it has played (`history`), so that a pause can go back to the frame that was heard.
-/// A flush moves one number, `liveFrom`; the pump recognises older frames by it and skips them.
+/// The pump retains part of the played audio (`history`), so that a pause can return to the audible frame. A flush only
+/// moves `liveFrom`; the pump skips the frames before it.
 ///
-/// `@unchecked Sendable`: the feeder alone touches the fields marked "feeder"; marks are published by a release of
-/// `markTail` and given back by a release of `markHead`; the rest are atomics.
+/// `@unchecked Sendable`: the fields marked "Feeder" are confined to the feeder thread. Marks are published by a
+/// release store to `markTail` and freed by a release store to `markHead`. All other fields are atomic.
 public final class PlayoutBuffer: @unchecked Sendable {
+    /// The format of the frames.
     public let format: PCMFormat
     let ring: FrameRing
+    /// The feeder writes free slots, the pump reads those from `markHead` to `markTail`.
     private let marks: UnsafeMutablePointer<PlayoutMark>
     private static let markCapacity = 256
+    /// The number of the oldest mark in use. Stored with release by the pump, loaded by the feeder.
     private let markHead = Atomic<Int>(0)
+    /// The number after the newest mark. Stored with release by the feeder, loaded by the pump.
     let markTail = Atomic<Int>(0)
+    /// Stored with release by the feeder on a flush, loaded by the pump.
     private let liveFromCell = Atomic<Int64>(0)
+    /// Stored with release by the feeder, loaded by the pump.
     let finishedCell = Atomic<Bool>(false)
+    /// Stored by the feeder, loaded by any thread.
     let accepted = SeqLock(AcceptedUntil(time: .zero, isKnown: false))
 
-    /// What the feeder asks the pump when the end of what is inside is to go.
+    /// The protocol by which the feeder removes the end of the audio.
     let cut = PlayoutCut()
 
-    // Feeder: the piece being written.
+    // Feeder: the segment being written.
     var lineStart: MediaTime = .zero
     var linePosition: Int64 = 0
     var lineSpeed: Double = 1
     var hasLine = false
-    /// A cut was asked for that nobody wants any more.
+    /// Feeder: whether a cut was requested that a flush has superseded.
     var isCutAbandoned = false
 
+    /// The end of the accepted audio; unknown after a flush.
     struct AcceptedUntil: Sendable, BitwiseCopyable {
         var time: MediaTime
         var isKnown: Bool
     }
 
+    /// Creates a buffer.
+    ///
     /// - Parameters:
-    ///   - depth: how much sound fits that is not yet rendered.
-    ///   - history: how much rendered sound is kept for going back.
+    ///   - depth: The capacity for audio that is not yet rendered.
+    ///   - history: The amount of rendered audio that is retained.
     public init(format: PCMFormat, depth: Duration, history: Duration) {
         self.format = format
         let frames = (depth + history).inSeconds * Double(format.sampleRate)
@@ -63,10 +73,11 @@ public final class PlayoutBuffer: @unchecked Sendable {
 
     // MARK: Feeder
 
-    /// Takes frames of a block from `offset` on and returns how many. Wait-free; feeder only.
+    /// Copies frames of a block from `offset` on; returns their number, which is less if space runs out. Wait-free;
+    /// feeder only.
     ///
-    /// A block whose start lies within half a frame of where the previous one ended continues its line, so that
-    /// rounded times do not accumulate; any other begins a new piece.
+    /// A block that starts within half a frame of the previous end continues its segment, so that rounding errors do
+    /// not accumulate. Any other block starts a new segment.
     public func accept(_ block: PCMBlock, from offset: Int) -> Int {
         let count = block.frames - max(0, offset)
         guard count > 0, block.format == format, !isCutAbandoned || forgetCut() else { return 0 }
@@ -91,10 +102,11 @@ public final class PlayoutBuffer: @unchecked Sendable {
         return taken
     }
 
-    /// What is inside is the end: running dry is no underrun. Cleared by the next `accept`. Feeder only.
+    /// Marks the end of input: an empty buffer is then no underrun. Reset by the next `accept`. Feeder only.
     public func finish() { finishedCell.store(true, ordering: .releasing) }
 
-    /// Drops everything accepted so far. Wait-free; feeder only. The room comes back when the pump has noticed.
+    /// Drops all accepted audio. Wait-free; feeder only. The space becomes available once the pump has noticed the
+    /// flush.
     public func flush() {
         hasLine = false
         isCutAbandoned = !cut.isIdle
@@ -103,25 +115,29 @@ public final class PlayoutBuffer: @unchecked Sendable {
         liveFromCell.store(ring.writePosition, ordering: .releasing)
     }
 
-    /// Film time just after the last frame accepted since the last flush. Any thread; lock-free.
+    /// The media time at the end of the audio accepted since the last flush; nil if there is none. Any thread;
+    /// lock-free.
     public var acceptedUntil: MediaTime? {
         let value = accepted.load()
         return value.isKnown ? value.time : nil
     }
 
-    /// Frames that can be accepted now. Any thread.
+    /// The number of frames of free space. Any thread.
     public var free: Int { ring.free }
 
+    /// Returns the media time of a frame of a block.
     private func time(of block: PCMBlock, at offset: Int) -> MediaTime {
         offset == 0 ? block.start : block.start + duration(ofFrames: Int64(offset), speed: block.speed)
     }
 
+    /// Returns the media duration of frames at a speed.
     func duration(ofFrames frames: Int64, speed: Double) -> MediaTime {
         speed == 1
             ? MediaTime(value: frames, timescale: Int32(clamping: format.sampleRate))
             : MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
     }
 
+    /// Appends a mark; returns false if the ring of marks is full.
     private func pushMark(position: Int64, start: MediaTime, speed: Double) -> Bool {
         let tail = markTail.load(ordering: .relaxed)
         guard tail - markHead.load(ordering: .acquiring) < Self.markCapacity else { return false }
@@ -134,28 +150,29 @@ public final class PlayoutBuffer: @unchecked Sendable {
 
     // MARK: Pump
 
-    /// Frames before this position were flushed away.
+    /// Frames before this position have been flushed.
     var liveFrom: Int64 { liveFromCell.load(ordering: .acquiring) }
-    /// No more frames follow what is inside.
+    /// Whether no more frames follow.
     var isFinished: Bool { finishedCell.load(ordering: .acquiring) }
-    /// Numbers of the marks that can be read: `firstMark ..< endMark`.
+    /// The numbers of the readable marks: `firstMark ..< endMark`.
     var firstMark: Int { markHead.load(ordering: .relaxed) }
     var endMark: Int {
-        // The limit first: when it is gone, the count that follows is the one after the cut.
+        // Read before the tail: once the limit is lifted, the tail already reflects the cut.
         let limit = cut.markLimit
         return min(limit, markTail.load(ordering: .acquiring))
     }
-    /// Just behind the last frame that can be read.
+    /// The position after the last readable frame.
     var writePosition: Int64 {
         let limit = cut.frameLimit
         return min(limit, ring.writePosition)
     }
 
+    /// Returns the mark with a number in `firstMark ..< endMark`.
     func mark(_ number: Int) -> PlayoutMark { marks[number % Self.markCapacity] }
 
-    /// Answers a feeder that wants to take back what lies beyond a position; true when there was a question.
+    /// Decides a pending cut of the feeder; returns true if there was one.
     ///
-    /// - Parameter rendered: just behind the last frame that was read, while sound plays.
+    /// - Parameter rendered: The position after the last rendered frame; nil while no audio plays.
     func decideCut(rendered: Int64?) -> Bool {
         cut.decide(rendered: rendered) { position in
             var end = markTail.load(ordering: .acquiring)
@@ -164,12 +181,12 @@ public final class PlayoutBuffer: @unchecked Sendable {
         }
     }
 
-    /// Gives frames before a position back to the feeder, and the marks that only they needed.
+    /// Frees the frames before a position, and the marks that only they use.
     func release(upTo position: Int64) {
         ring.consume(upTo: position)
         let end = endMark
         var head = firstMark
-        // A mark is needed until the next one begins at or before the oldest frame kept.
+        // A mark is in use until the next one starts at or before the oldest retained frame.
         while head + 1 < end, mark(head + 1).position <= position { head += 1 }
         markHead.store(head, ordering: .releasing)
     }

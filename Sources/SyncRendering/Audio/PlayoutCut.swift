@@ -1,11 +1,12 @@
 internal import MediaCore
 internal import Synchronization
 
-/// How feeder and pump agree that the end of what was delivered goes: the feeder asks, the pump answers between two
-/// renderings, and a pump that agrees reads nothing from the position on until the feeder has taken it back.
+/// The protocol by which feeder and pump agree on removing the end of the delivered audio. The feeder sends a request,
+/// and the pump decides between two renderings. After agreeing, the pump reads nothing from that position on until the
+/// feeder has rolled back.
 ///
-/// Wait-free on both ends. The feeder lifts the limits only after it has rolled the ring back, and the pump looks at the
-/// limits before it looks at the ring, so that it never sees the old end without them.
+/// Wait-free on both sides. The feeder lifts the limits only after it has rolled the ring back. The pump reads the
+/// limits before the ring, so that it never sees the old end without them.
 final class PlayoutCut: Sendable {
     private enum Phase {
         static let idle = 0
@@ -15,30 +16,38 @@ final class PlayoutCut: Sendable {
         static let refused = 4
     }
 
-    /// What the pump said.
+    /// The decision of the pump.
     enum Answer {
-        /// Everything from this position on may be taken back; that many marks stay.
+        /// Audio from this position on may be removed; `marks` is the end of the marks that remain.
         case agreed(position: Int64, marks: Int)
-        /// Sound has been rendered up to here.
+        /// Audio has been rendered up to this position.
         case refused(rendered: Int64)
     }
 
+    /// Owns the transitions of the protocol: the feeder leaves `idle`, `agreed` and `refused`, the pump leaves `asked`
+    /// by `deciding`.
     private let phase = Atomic<Int>(Phase.idle)
+    /// Stored by the feeder before `asked`, read by the pump.
     private let asked = Atomic<Int64>(0)
+    /// Stored by the pump before `refused`, read by the feeder.
     private let rendered = Atomic<Int64>(0)
+    /// Stored by the pump before `agreed`; reset by the feeder. Frames from here on must not be read.
     private let frames = Atomic<Int64>(.max)
+    /// Stored by the pump before `agreed`; reset by the feeder. Marks from here on must not be read.
     private let marks = Atomic<Int>(.max)
 
     // MARK: Feeder
 
+    /// Whether no cut is pending.
     var isIdle: Bool { phase.load(ordering: .acquiring) == Phase.idle }
 
+    /// Requests a cut at a ring position.
     func ask(_ position: Int64) {
         asked.store(position, ordering: .relaxed)
         phase.store(Phase.asked, ordering: .releasing)
     }
 
-    /// Nil while the pump has not answered.
+    /// The decision; nil until the pump has decided.
     var answer: Answer? {
         switch phase.load(ordering: .acquiring) {
         case Phase.agreed:
@@ -48,7 +57,7 @@ final class PlayoutCut: Sendable {
         }
     }
 
-    /// Takes the question back; false while the pump is just answering.
+    /// Withdraws the request; returns false while the pump is deciding.
     func withdraw() -> Bool {
         let (done, _) = phase.compareExchange(
             expected: Phase.asked, desired: Phase.idle, ordering: .acquiringAndReleasing)
@@ -58,7 +67,7 @@ final class PlayoutCut: Sendable {
         return true
     }
 
-    /// The pump may read everything again.
+    /// Removes the limits, so that the pump may read all frames.
     func lift() {
         frames.store(.max, ordering: .releasing)
         marks.store(.max, ordering: .releasing)
@@ -67,12 +76,16 @@ final class PlayoutCut: Sendable {
 
     // MARK: Pump
 
-    /// Frames from here on must not be read.
+    /// The position from which frames must not be read.
     var frameLimit: Int64 { frames.load(ordering: .acquiring) }
-    /// Marks from this number on must not be read.
+    /// The number from which marks must not be read.
     var markLimit: Int { marks.load(ordering: .acquiring) }
 
-    /// - Parameter marksBefore: how many marks begin before a position.
+    /// Decides a pending request; returns true if there was one.
+    ///
+    /// - Parameters:
+    ///   - position: The position after the last rendered frame; nil while no audio plays.
+    ///   - marksBefore: Returns the end of the marks that start before a position.
     func decide(rendered position: Int64?, marksBefore: (Int64) -> Int) -> Bool {
         guard phase.load(ordering: .relaxed) == Phase.asked else { return false }
         let (isOurs, _) = phase.compareExchange(

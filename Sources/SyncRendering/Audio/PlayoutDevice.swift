@@ -1,52 +1,59 @@
 public import MediaCore
 
-/// A sound card as the pump sees it: a queue of frames that drains by itself. The real one is ALSA's, the other one
-/// is driven by a test. All calls come from the one thread that owns it and must not block for longer than
-/// microseconds, except `discard` and `recover`.
+/// A sound card from the pump's view: a queue of frames that drains in real time. Implemented for ALSA and by a test
+/// device.
+///
+/// All calls come from the owning thread and must not block for longer than microseconds, except `discard` and
+/// `recover`.
 public protocol PlayoutDevice: AnyObject {
-    /// What it is set to; constant while open.
+    /// The configured format; constant while open.
     var format: PCMFormat { get }
-    /// Frames its queue holds.
+    /// The capacity of the queue in frames.
     var capacity: Int { get }
-    /// Whether frames in the queue can be taken back. Where not, the whole queue can be thrown away.
+    /// Whether queued frames can be rewound. Otherwise only the whole queue can be discarded.
     var canRewind: Bool { get }
 
-    /// One look at the device: everything in it belongs to the same moment.
+    /// Returns the device's state; all values belong to the same instant.
     func look() -> PlayoutDeviceReading
-    /// Puts frames into the queue; never more than fit. Returns how many, or why not.
+    /// Writes frames to the queue, at most those that fit; returns their number or the failure.
     func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult
-    /// Begins to drain the queue, if it does not already.
+    /// Starts draining the queue; no effect if it is running.
     func start()
-    /// Takes back the newest frames of the queue; returns how many.
+    /// Removes the newest frames from the queue; returns their number.
     func rewind(_ frames: Int) -> Int
-    /// Throws the whole queue away, so that the device falls silent at once, and makes it ready to be filled anew.
+    /// Discards the whole queue, which silences the device at once, and prepares it for new frames. Returns false if
+    /// the device is not ready.
     func discard() -> Bool
-    /// Makes it ready to be filled anew after an underrun or a suspend; false when it has to be tried again later.
+    /// Prepares the device after an underrun or a suspend; returns false if the caller has to retry later.
     func recover() -> Bool
 }
 
-/// What one look at a device says.
+/// The state of a device at one instant.
 public struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
+    /// The state of the queue.
     public enum State: UInt8, Sendable, BitwiseCopyable {
         /// Filled or being filled, not draining.
         case prepared
+        /// Draining.
         case running
-        /// Ran dry.
+        /// The queue ran empty.
         case underrun
-        /// The machine or the device slept.
+        /// The machine or the device was suspended.
         case suspended
-        /// Gone for good: unplugged, server ended.
+        /// Permanently lost: unplugged, or the server ended.
         case lost
     }
 
+    /// The state of the queue.
     public var state: State
-    /// Frames that can be written now.
+    /// The number of frames that can be written now.
     public var free: Int
-    /// Frames between the next frame to be written and the ear.
+    /// The number of frames between the next written frame and the listener.
     public var delay: Int
-    /// When that was so.
+    /// When the other values were read.
     public var instant: HostInstant
 
+    /// Creates a reading.
     public init(state: State, free: Int, delay: Int, instant: HostInstant) {
         self.state = state
         self.free = free
@@ -55,10 +62,14 @@ public struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
     }
 }
 
-/// How writing to a device ended.
+/// The result of a write to a device.
 public enum PlayoutDeviceResult: Sendable, Equatable {
+    /// The number of frames written.
     case wrote(Int)
+    /// The queue ran empty.
     case underrun
+    /// The machine or the device was suspended.
     case suspended
+    /// The device is permanently lost.
     case lost
 }

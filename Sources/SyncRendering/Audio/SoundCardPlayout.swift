@@ -1,30 +1,31 @@
 public import MediaCore
 
-/// Fills a sound card's buffer so that film moment M is heard at host instant H, as the timebase says.
+/// Fills a sound card's buffer so that media time M is audible at host instant H, as the timebase requires.
 ///
-/// Device-free: told at which instant the next device frame will be heard and how long a device frame lasts, it
-/// places samples exactly, to the frame, and afterwards holds them there by reading the stream a few parts per
-/// million faster or slower. It jumps only when it must (a new line, a hole in the film, an error above 20 ms) and
-/// never with a click: what was playing fades out over what follows.
+/// Independent of the device: the caller passes when the next device frame will be audible and the duration of a device
+/// frame. Audio is placed to the frame and then held in place by resampling within a few parts per million. It jumps
+/// only when required: on a new timeline segment, at a gap in the media, or at an error above 20 ms. A jump crossfades,
+/// so that it does not click.
 ///
-/// Used by one thread, the pump. `render` neither allocates nor locks.
+/// Confined to one thread, the pump's. `render` neither allocates nor locks.
 public final class SoundCardPlayout {
-    /// How edges are rounded.
+    /// The durations of fades.
     public struct Edges: Sendable {
-        /// Sound that begins in the middle of something rises for this long.
+        /// The fade-in of audio that starts within the media.
         public var fadeIn: Duration = .milliseconds(2)
-        /// Sound that stops falls for this long.
+        /// The fade-out of audio that stops.
         public var fadeOut: Duration = .milliseconds(5)
-        /// A change of gain takes this long.
+        /// The duration of a change of gain.
         public var gain: Duration = .milliseconds(8)
+        /// Creates the default durations.
         public init() {}
     }
 
-    /// Frames that `render` makes at most at once.
+    /// The maximum number of frames per call of `render`.
     public static let maximumFrames = 2048
-    /// Speeds further apart than this are different sounds, not drift.
+    /// A larger difference between rate and stretched speed, as a ratio, is other audio, not drift.
     private static let speedTolerance = 0.02
-    /// Holes and overlaps below this are smoothed away like drift.
+    /// Gaps and overlaps below this, in seconds, are smoothed like drift.
     private static let seam = 0.001
 
     private let buffer: PlayoutBuffer
@@ -34,39 +35,52 @@ public final class SoundCardPlayout {
     private let resampler: DriftResampler
     private let channels: Int
     private let rate: Double
+    /// The number of rendered frames to retain in the buffer.
     private let history: Int64
     private let fadeInFrames: Int
+    /// Scratch memory for the resampler's input.
     private let input: UnsafeMutablePointer<Float>
     private let inputCapacity: Int
+    /// The faded end of stopped audio; its last `tailLeft` frames are still to be mixed.
     private let tail: UnsafeMutablePointer<Float>
     private let tailCapacity: Int
     private var tailLeft = 0
     private var gain: GainRamp
 
-    /// Whether sound is being placed now.
+    /// Whether audio is being placed.
     public private(set) var isPlaying = false
-    /// Ring position of the next frame, while playing.
+    /// The ring position of the next frame while playing.
     private var position = 0.0
+    /// Ring frames per output frame.
     private var step = 1.0
+    /// The number of the mark of the current segment.
     private var piece = 0
+    /// When the current audio started to be audible.
     private var playingSince = HostInstant(nanoseconds: 0)
+    /// Frames played since `playingSince`.
     private var playedFrames = 0
-    /// Played seconds at the last steering.
+    /// Played seconds at the last correction.
     private var steeredAt = 0.0
+    /// The buffer's `liveFrom` at the last call of `render`.
     private var seenLiveFrom: Int64 = 0
+    /// Whether audio was played since the last flush.
     private var hasPlayed = false
+    /// When the audio ran dry; nil otherwise.
     private var starvedAt: HostInstant?
+    /// The generation of the timebase of the last logged `audioHeard`.
     private var notedGeneration: UInt64?
     private var lastDriftNote = HostInstant(nanoseconds: 0)
     private var controller = DriftController()
-    /// Where sound is against the timebase at the last look, positive when late.
+    /// The offset of the audio from the timebase at the last measurement, positive when late.
     public private(set) var error: Duration = .zero
-    /// The correction in force beyond the card's own rate, in parts per million.
+    /// The current correction beyond the card's own rate, in parts per million.
     public var correctionPPM: Double { controller.correction * 1e6 }
-    /// Times that the film's sound ran dry since creation.
+    /// The number of underruns of the media's audio since creation.
     public private(set) var underrunCount = 0
 
-    /// - Parameter history: how much rendered sound can be gone back to; at most what the buffer was made for.
+    /// Creates a playout.
+    ///
+    /// - Parameter history: The amount of rendered audio that can be rewound; at most the `history` of the buffer.
     public init(
         buffer: PlayoutBuffer, timebase: Timebase, events: EventLog, id: OutputID, history: Duration,
         initialGain: Float = 1, edges: Edges = Edges(), resampler: DriftResampler = DriftResampler()
@@ -80,7 +94,7 @@ public final class SoundCardPlayout {
         rate = Double(buffer.format.sampleRate)
         self.history = Int64(history.inSeconds * rate)
         fadeInFrames = Int(edges.fadeIn.inSeconds * rate)
-        // Steps stay below 1.05: speed tolerance, card rate and correction together.
+        // Steps stay below 1.05: the sum of speed tolerance, card rate and correction.
         inputCapacity = Self.maximumFrames * 21 / 20 + resampler.framesBefore + resampler.framesAfter + 2
         input = .allocate(capacity: inputCapacity * channels)
         input.initialize(repeating: 0, count: inputCapacity * channels)
@@ -95,20 +109,20 @@ public final class SoundCardPlayout {
         tail.deallocate()
     }
 
-    /// Frames that can be placed without running dry: when sound plays, what the feeder has delivered; otherwise
-    /// as many as anybody likes, because they are silence.
+    /// The number of frames that can be placed without an underrun: the delivered audio while playing, otherwise
+    /// unlimited silence.
     public var readyFrames: Int {
         guard isPlaying, !buffer.isFinished else { return .max }
         return frames(from: position, to: Double(usableEnd(of: buffer.endMark - 1)))
     }
 
-    /// Fills `frames` (at most `maximumFrames`) interleaved frames.
+    /// Renders `frames` (at most `maximumFrames`) interleaved frames. Neither allocates nor locks.
     ///
     /// - Parameters:
-    ///   - firstHeardAt: when the first of them reaches the ear.
-    ///   - nanosecondsPerFrame: host time from one to the next; nominal, corrected by the card's measured rate.
-    ///   - gain: loudness to be reached, 1 is unchanged.
-    /// - Returns: whether anything but silence may be in it.
+    ///   - firstHeardAt: When the first frame is audible.
+    ///   - nanosecondsPerFrame: Host nanoseconds per frame: nominal, corrected by the card's measured rate.
+    ///   - gain: The target gain as a linear factor; 1 is unchanged.
+    /// - Returns: Whether the output may contain anything but silence.
     @discardableResult
     public func render(
         into output: UnsafeMutablePointer<Float>, frames: Int, firstHeardAt: HostInstant,
@@ -146,7 +160,7 @@ public final class SoundCardPlayout {
         return audible
     }
 
-    /// The last `frames` frames were taken back from the card and will be rendered again.
+    /// Moves back by frames that were rewound from the card and will be rendered again.
     public func rewound(frames: Int) {
         guard frames > 0 else { return }
         tailLeft = 0
@@ -159,19 +173,21 @@ public final class SoundCardPlayout {
         }
     }
 
-    /// The card's queue is gone; what comes next is placed anew.
+    /// Stops the current audio after the card's queue was discarded; the next audio is placed again.
     public func interrupted() {
         isPlaying = false
         tailLeft = 0
     }
 
-    /// Answers the feeder when it wants to take back the end of what was delivered; true when it had asked.
+    /// Decides a pending cut of the feeder; returns true if there was one.
     public func decideCut() -> Bool {
         buffer.decideCut(rendered: isPlaying ? Int64(position.rounded(.up)) : nil)
     }
 
-    // MARK: One stretch of one line
+    // MARK: Rendering within one timebase segment
 
+    /// Renders up to `frames` frames within a timebase segment; returns their number. 0: the segment of the buffer
+    /// ended, call again.
     private func run(
         _ output: UnsafeMutablePointer<Float>, frames: Int, heardAt: HostInstant, segment: TimebaseSegment,
         nanosecondsPerFrame: Double, generation: UInt64
@@ -203,11 +219,11 @@ public final class SoundCardPlayout {
             }
         }
         step = segment.rate / buffer.mark(piece).speed * perFrame * (1 + controller.correction)
-        // Less than a frame a day: take it as exactly one, and copy.
+        // Less than a frame a day: round to one and copy.
         if abs(step - 1) < 1e-10 { step = 1 }
         let count = min(frames, self.frames(from: position, to: Double(usableEnd(of: piece))))
         guard count > 0 else {
-            // Ran dry, or the piece is at its end; the next turn sees which.
+            // The audio ran dry or the buffer's segment ended; the next iteration distinguishes them.
             let atSeam = piece + 1 < buffer.endMark
             if !atSeam { stop() } else { position = Double(buffer.mark(piece + 1).position) }
             if !atSeam, !buffer.isFinished { starvedAt = heardAt }
@@ -222,26 +238,26 @@ public final class SoundCardPlayout {
         return count
     }
 
-    /// Output frames until the position reaches an end.
+    /// Returns the number of output frames from a position to an end.
     private func frames(from position: Double, to end: Double) -> Int {
         max(0, Int(min(1e9, (end - position) / step).rounded(.up)))
     }
 
-    /// Ring position up to which a piece can be read: to its end when that is known, otherwise as far as the
-    /// resampler can see.
+    /// Returns the ring position up to which a segment can be read: its end if known, otherwise the limit of the
+    /// resampler's look-ahead.
     private func usableEnd(of number: Int) -> Int64 {
-        // The write position first: a mark is published before the frames that follow it.
+        // Read before the marks: a mark is published before its frames.
         let write = buffer.writePosition
         if number + 1 < buffer.endMark { return buffer.mark(number + 1).position }
         return buffer.isFinished ? write : write - Int64(resampler.framesAfter)
     }
 
-    /// Ring position of a film moment on the line of a mark.
+    /// Returns the ring position of a media time in the segment of a mark.
     private func position(of media: Int64, on mark: PlayoutMark) -> Double {
         Double(mark.position) + Double(media - mark.mediaNanoseconds) * 1e-9 * rate / mark.speed
     }
 
-    /// Goes on to the next pieces that have begun; a hole or an overlap stops the sound, so that it is placed anew.
+    /// Advances to the segments that have started. At a gap or an overlap the audio stops and is placed again.
     private func crossSeams(media: Int64) {
         while piece + 1 < buffer.endMark, Double(buffer.mark(piece + 1).position) <= position {
             piece += 1
@@ -253,7 +269,7 @@ public final class SoundCardPlayout {
         }
     }
 
-    /// Measures the error and corrects it, or gives up the place when it is too large.
+    /// Measures the error and corrects it; stops the audio if the error is too large.
     private func steer(media: Int64, rate lineRate: Double, heardAt: HostInstant) {
         let mark = buffer.mark(piece)
         guard abs(lineRate / mark.speed - 1) <= Self.speedTolerance else { return stop() }
@@ -271,8 +287,8 @@ public final class SoundCardPlayout {
         }
     }
 
-    /// Finds the frame for a film moment and starts playing there: 0. Otherwise how many frames of silence come
-    /// first; `Int.max` when nothing that fits is there.
+    /// Starts playing at the frame of a media time and returns 0. Otherwise returns the number of silent frames that
+    /// come first; `Int.max` if no matching audio is available.
     private func place(media: Int64, rate lineRate: Double, perFrame: Double) -> Int {
         let oldest = max(buffer.ring.readPosition, seenLiveFrom)
         var wait = Int.max
@@ -300,7 +316,7 @@ public final class SoundCardPlayout {
             number += 1
         }
         if wait == .max, end > buffer.firstMark {
-            // All of it is past: make room for what is needed.
+            // All audio is past: free its space.
             let wanted = position(of: media, on: buffer.mark(end - 1))
             let last = usableEnd(of: end - 1)
             if wanted >= Double(last) - 0.5 {
@@ -312,7 +328,7 @@ public final class SoundCardPlayout {
 
     // MARK: Samples
 
-    /// Resamples frames from the ring, silence where it holds none.
+    /// Resamples frames from the ring, with silence where it holds none.
     private func read(
         into output: UnsafeMutablePointer<Float>, frames: Int, from start: Double, before limit: Int64 = .max
     ) {
@@ -330,6 +346,7 @@ public final class SoundCardPlayout {
             input, channels: channels, position: start - Double(first), step: step, into: output, frames: frames)
     }
 
+    /// Applies the fade-in to the first frames of the current audio.
     private func fadeIn(_ output: UnsafeMutablePointer<Float>, frames: Int) {
         var frame = 0
         while frame < frames, playedFrames + frame < fadeInFrames {
@@ -339,11 +356,13 @@ public final class SoundCardPlayout {
         }
     }
 
+    /// Writes silence with the fade-out mixed in.
     private func silence(_ output: UnsafeMutablePointer<Float>, frames: Int) {
         output.update(repeating: 0, count: frames * channels)
         mixTail(output, frames: frames)
     }
 
+    /// Mixes the remaining fade-out into frames.
     private func mixTail(_ output: UnsafeMutablePointer<Float>, frames: Int) {
         guard tailLeft > 0 else { return }
         let count = min(frames, tailLeft)
@@ -352,14 +371,14 @@ public final class SoundCardPlayout {
         tailLeft -= count
     }
 
-    /// Stops placing sound; what would have come next, before a ring position, fades out over what does.
+    /// Stops the audio. Its continuation before a ring position becomes the fade-out.
     private func stop(before limit: Int64 = .max) {
         guard isPlaying else { return }
         isPlaying = false
         let end = min(limit, buffer.writePosition)
         let count = min(tailCapacity, frames(from: position, to: Double(end)))
         guard count > 0 else { return }
-        // The tail's last `count` frames, so that `mixTail` finds them at its end.
+        // Stored at the end of the tail, where `mixTail` reads.
         let first = tail + (tailCapacity - count) * channels
         read(into: first, frames: count, from: position, before: limit)
         for frame in 0..<count {
@@ -371,6 +390,7 @@ public final class SoundCardPlayout {
 
     // MARK: Bookkeeping
 
+    /// Stops the audio and frees its frames after a flush.
     private func noticeFlush(at heardAt: HostInstant) {
         let liveFrom = buffer.liveFrom
         guard liveFrom != seenLiveFrom else { return }
@@ -381,6 +401,7 @@ public final class SoundCardPlayout {
         buffer.release(upTo: liveFrom)
     }
 
+    /// Logs the end of an underrun.
     private func noteStarved(until heardAt: HostInstant) {
         guard let since = starvedAt else { return }
         starvedAt = nil

@@ -1,73 +1,105 @@
 public import MediaCore
 internal import Synchronization
 
-/// Keeps a sound card's queue filled, no further ahead than needed, and learns from it when its frames are heard.
+/// Keeps a sound card's queue filled to the required depth, and estimates the card's clock.
 ///
-/// While nothing plays the queue holds silence for a few tens of milliseconds, so that a start can be heard soon and
-/// the card's clock is known when it comes. While sound plays it is filled further. When the timeline changes, what
-/// is queued and no longer true is taken back, or thrown away where a device cannot take back.
+/// While silent, the queue holds a few tens of milliseconds of silence, so that a start is quick and the card's clock
+/// is already known. While playing it is filled further. After a change of the timeline, obsolete frames are rewound,
+/// or discarded if the device cannot rewind.
 ///
-/// `step` belongs to the pump's thread and neither allocates nor locks; the rest says its own thread.
+/// `step` is confined to the pump's thread and neither allocates nor locks; the other members state their thread.
 public final class SoundCardPump {
-    /// How far the queue is filled.
+    /// The fill levels and intervals.
     public struct Depths: Sendable {
-        /// While silent.
+        /// The depth while silent.
         public var idle: Duration = .milliseconds(30)
-        /// While silent and just opened, when somebody waits for the first sound; for `startFor` after a start.
+        /// The depth while silent within `startFor` after the stream opened, because the first audio is awaited.
         public var start: Duration = .milliseconds(20)
+        /// How long after the opening the stream counts as starting.
         public var startFor: Duration = .seconds(1)
-        /// While playing.
+        /// The depth while playing.
         public var playing: Duration = .milliseconds(100)
-        /// Below this the film's own silence is written rather than waited for material.
+        /// Below this depth missing audio is replaced by silence.
         public var least: Duration = .milliseconds(30)
-        /// How long the pump sleeps when all is well and sound plays.
+        /// The interval between steps in the steady state while playing.
         public var interval: Duration = .milliseconds(20)
-        /// … and while it is silent, when less is queued.
+        /// The interval while silent, when the queue is shorter.
         public var idleInterval: Duration = .milliseconds(10)
-        /// From a change of the timeline until the pump has seen it: it is woken.
+        /// The maximum time from a change of the timeline until the woken pump applies it.
         public var wakeUp: Duration = .milliseconds(5)
+        /// Creates the default values.
         public init() {}
     }
 
+    /// The result of a step.
     public enum Outcome: Sendable, Equatable {
-        /// Step again at this moment, or earlier when the timeline changes.
+        /// The instant of the next step; earlier if the timeline changes.
         case again(at: HostInstant)
-        /// The device is gone.
+        /// The device is lost.
         case lost
     }
 
+    /// The pump's thread; nil while there is no device.
     private var device: (any PlayoutDevice)?
+    /// Constant.
     private let format: PCMFormat
+    /// Frames in the device's queue. The pump's thread.
     private var capacity: Int
+    /// Whether the device can rewind. The pump's thread.
     private var canRewind: Bool
+    /// Constant. Shared with the feeder; wait-free on both sides.
     private let buffer: PlayoutBuffer
+    /// Constant; its state is confined to the pump's thread.
     private let playout: SoundCardPlayout
+    /// Constant; its timebase, signal and event log are thread-safe.
     private let context: AudioOutputContext
+    /// Constant.
     private let clock: any HostClock
+    /// Grown after underruns. The pump's thread.
     private var depths: Depths
+    /// Frames per second. Constant.
     private let rate: Double
+    /// Rendered frames before they are written. The pump's thread.
     private let scratch: UnsafeMutablePointer<Float>
+    /// The pump's thread.
     private var deviceClock: DeviceClock
+    /// Frames written since the last start of the device. The pump's thread.
     private var written: Int64 = 0
+    /// The end of the last frames that may be audible, counted like `written`. The pump's thread.
     private var audibleUntil: Int64 = 0
+    /// The timeline for which the queue was rendered. The pump's thread.
     private var rendered: TimebaseSnapshot
+    /// The buffer's `liveFrom` for which the queue was rendered. The pump's thread.
     private var renderedLiveFrom: Int64 = 0
+    /// When the queue becomes obsolete; nil: never. The pump's thread.
     private var cutAt: HostInstant?
+    /// Consecutive faults of the device. The pump's thread.
     private var faults = 0
+    /// The device's time of the last logged latency. The pump's thread.
     private var lastLatencyNote = HostInstant(nanoseconds: 0)
+    /// When the last fault occurred. The pump's thread.
     private var lastFault = HostInstant(nanoseconds: 0)
+    /// The target gain's bit pattern. Stored by any thread, loaded by the pump's.
     private let gainBits: Atomic<UInt32>
+    /// Whether the feeder waits for space. Set with release by any thread, cleared by the pump's.
     private let wantsRoom = Atomic<Bool>(false)
+    /// Nanoseconds from the card to the listener. Stored by any thread, loaded by the pump's.
     private let afterCard = Atomic<Int64>(0)
+    /// The last measured delay in nanoseconds. Stored by the pump's thread, loaded by any.
     private let delayCell = Atomic<Int64>(0)
+    /// Its uncertainty in nanoseconds. Stored by the pump's thread, loaded by any.
     private let uncertaintyCell = Atomic<Int64>(0)
+    /// The lead of a start in nanoseconds. Stored by the pump's thread, loaded by any.
     private let leadCell: Atomic<Int64>
+    /// A copy of `canRewind`. Stored by the pump's thread, loaded by any.
     private let rewinds: Atomic<Bool>
+    /// Whether the card's clock is steady. Stored with release by the pump's thread, loaded with acquire by any.
     private let steady = Atomic<Bool>(false)
 
-    /// Times the device itself ran dry.
+    /// The number of underruns of the device. The pump's thread.
     public private(set) var deviceUnderruns = 0
 
+    /// Creates a pump for an open device, in whose format `buffer` and `playout` must be.
     public init(
         device: any PlayoutDevice, buffer: PlayoutBuffer, playout: SoundCardPlayout, context: AudioOutputContext,
         depths: Depths = Depths(), initialGain: Float = 1
@@ -95,41 +127,42 @@ public final class SoundCardPump {
 
     // MARK: Any thread
 
-    /// Loudness to be reached, 1 is unchanged. Wait-free.
+    /// Sets the target gain as a linear factor; 1 is unchanged, a non-finite value mutes. Wait-free.
     public func setGain(_ gain: Float) {
         gainBits.store((gain.isFinite ? max(0, gain) : 0).bitPattern, ordering: .relaxed)
     }
 
-    /// Time from the card's output to the ear that the card does not know of, as a calibration found it. Wait-free.
+    /// Sets the delay from the card's output to the listener that the card does not report, as calibrated. Wait-free.
     public func setDelayAfterCard(_ delay: Duration) { afterCard.store(delay.wholeNanoseconds, ordering: .relaxed) }
 
-    /// The feeder was turned away and wants to hear of room. Wait-free.
+    /// Requests `room` to be raised once space is available, after the feeder found the buffer full. Wait-free.
     public func askForRoom() { wantsRoom.store(true, ordering: .releasing) }
 
-    /// From writing a frame to the ear, as last seen, and how uncertain that is. Wait-free.
+    /// The delay from writing a frame to the listener at the last reading. Wait-free.
     public var delay: Duration { .nanoseconds(delayCell.load(ordering: .relaxed)) }
+    /// The standard uncertainty of the card's clock at the last reading. Wait-free.
     public var uncertainty: Duration { .nanoseconds(uncertaintyCell.load(ordering: .relaxed)) }
 
-    /// Whether the card's position is known well enough to place a first sound; `room` is raised when that comes
+    /// Whether the card's clock is accurate enough to schedule the first audio; `room` is raised when this becomes
     /// true. Wait-free.
     public var isSettled: Bool { steady.load(ordering: .acquiring) }
 
-    /// How far in the future a start must lie to be kept. Wait-free.
+    /// The minimum lead of a start. Wait-free.
     public var startLead: Duration { .nanoseconds(leadCell.load(ordering: .relaxed)) }
 
-    /// What a flush from a film time on needs beyond the card's queue: one sleep of the pump, what it fills at that, and
-    /// what a busy machine adds.
+    /// The lead that a partial flush requires beyond the card's queue: one interval of the pump, the frames it writes
+    /// then, and the scheduling delay of a busy machine.
     public static let partialFlushMargin: Duration = .milliseconds(70)
 
-    /// How far in the future a stop should lie: where frames can be taken back, the sound then ends softly.
+    /// The preferred lead of a stop: with a device that can rewind, the audio then fades out. Wait-free.
     public var stopLead: Duration { rewinds.load(ordering: .relaxed) ? .milliseconds(10) : .zero }
 
     // MARK: The pump's thread
 
-    /// The newest estimate of the card's clock.
+    /// The last estimate of the card's clock; nil until the first reading after a start.
     public var estimate: DeviceClock.Estimate? { deviceClock.estimate }
 
-    /// Does what is due now and says when to come back.
+    /// Performs due work; returns when to call again, or that the device is lost.
     public func step() -> Outcome {
         guard let device else { return .lost }
         if playout.decideCut() { context.room.raise() }
@@ -138,7 +171,7 @@ public final class SoundCardPump {
         case .lost: return .lost
         case .underrun, .suspended:
             if reading.state == .underrun { noteDeviceUnderrun(at: reading.instant) }
-            // A machine that wakes takes its time; a device that runs dry and cannot be filled anew is gone.
+            // A resuming machine needs time; a device that underruns and cannot be recovered is lost.
             let patience = reading.state == .suspended ? Self.mostFaults : Self.mostFailedRecoveries
             guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: patience) }
             reading = device.look()
@@ -152,11 +185,11 @@ public final class SoundCardPump {
         giveRoom()
         let now = clock.now
         var next = now.advanced(by: playout.isPlaying ? depths.interval : depths.idleInterval)
-        // A stream that starts is watched closely.
+        // A starting stream is polled at short intervals.
         if reading.state != .running || !deviceClock.isSettled || (!playout.isPlaying && isStarting) {
             next = now.advanced(by: .milliseconds(5))
         }
-        // Material is late: look again soon, before the queue is down.
+        // Audio is late: poll again before the queue runs dry.
         if playout.isPlaying, playout.readyFrames < frames(depths.interval) {
             next = now.advanced(by: .milliseconds(5))
         }
@@ -167,23 +200,24 @@ public final class SoundCardPump {
     private static let mostFaults = 100
     private static let mostFailedRecoveries = 5
 
-    /// Faults in a row end in giving the device up: a real-time thread must never turn in circles.
+    /// Schedules a retry. After too many consecutive faults the device counts as lost, because a real-time thread must
+    /// not spin.
     private func retry(_ wait: Duration, atMost limit: Int = SoundCardPump.mostFaults) -> Outcome {
         faults += 1
         lastFault = clock.now
         return faults > limit ? .lost : .again(at: lastFault.advanced(by: wait))
     }
 
-    /// The device is gone; the pump is stepped without one until `attach`.
+    /// Removes the lost device; the caller uses `stepWithoutDevice` until `attach`.
     public func detach() {
         device = nil
         faults = 0
         _ = restart(true)
-        // Nothing is to be found out while there is none, and nobody shall wait for it.
+        // Without a device there is no clock to wait for.
         steady.store(true, ordering: .releasing)
     }
 
-    /// A device came back, set to the format of the first.
+    /// Continues with another device, which must have the format of the first.
     public func attach(_ device: any PlayoutDevice) {
         precondition(device.format == format, "a pump's format is constant")
         self.device = device
@@ -193,7 +227,7 @@ public final class SoundCardPump {
         _ = restart(true)
     }
 
-    /// Lets the film's sound pass unheard, in time, so that the feeder goes on; says when to come back.
+    /// Drops audio in real time, so that the feeder continues; returns when to call again.
     public func stepWithoutDevice() -> HostInstant {
         if playout.decideCut() { context.room.raise() }
         let now = clock.now
@@ -210,6 +244,7 @@ public final class SoundCardPump {
         return now.advanced(by: depths.interval)
     }
 
+    /// Raises `room` if the feeder waits and an eighth of the buffer is free.
     private func giveRoom() {
         guard wantsRoom.load(ordering: .acquiring), buffer.free >= buffer.ring.capacity / 8 else { return }
         wantsRoom.store(false, ordering: .relaxed)
@@ -218,12 +253,13 @@ public final class SoundCardPump {
 
     private func frames(_ duration: Duration) -> Int { Int(duration.inSeconds * rate) }
 
-    /// Whether the device was opened a moment ago.
+    /// Whether the device was opened less than `startFor` ago.
     private var isStarting: Bool { written < frames(depths.startFor) }
     private var idleDepth: Duration { isStarting ? min(depths.start, depths.idle) : depths.idle }
 
+    /// Adds a reading to the clock and publishes delay, uncertainty and start lead.
     private func learn(_ reading: PlayoutDeviceReading) {
-        // Until it has taken anything, a sound server's figure only counts the time that passes.
+        // Until it has accepted frames, a sound server's position only reflects the elapsed time.
         if written > Int64(capacity - reading.free) {
             deviceClock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
         }
@@ -241,12 +277,12 @@ public final class SoundCardPump {
             lastLatencyNote = reading.instant
             context.events.note(.latency(delay: .nanoseconds(delay + after), output: context.id))
         }
-        // What lies behind the queue cannot be changed any more: a start must lie beyond it.
+        // The delay beyond the queue cannot be changed, so a start must have at least that lead.
         let behind = max(0, Int64(Double(reading.delay - (capacity - reading.free)) / rate * 1e9))
         leadCell.store((idleDepth + depths.wakeUp).wholeNanoseconds + behind + after, ordering: .relaxed)
     }
 
-    /// Counters and places begin anew; what is known of the card's rate stays.
+    /// Resets counters and positions; the card's measured rate is retained. Returns `ready`.
     private func restart(_ ready: Bool) -> Bool {
         playout.interrupted()
         deviceClock.reset()
@@ -257,21 +293,22 @@ public final class SoundCardPump {
         return ready
     }
 
+    /// Counts and logs an underrun of the device, and increases the depth.
     private func noteDeviceUnderrun(at instant: HostInstant) {
-        // Silence that ran dry is nobody's loss; sound that did is heard.
+        // An underrun during silence is inaudible and is not reported.
         deviceUnderruns += 1
         let wasAudible = audibleUntil > 0 && audibleUntil > written - Int64(frames(depths.playing))
         if wasAudible {
             let end = deviceClock.estimate?.instant(of: DeviceFrame(written)) ?? instant
             context.events.note(.underrun(missing: max(.zero, instant - end), output: context.id))
         }
-        // A queue that ran dry was too short for this machine.
+        // The queue was too short for this machine.
         let most = Double(capacity) / rate
         depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(most * 0.9e9)))
         if !wasAudible { depths.idle = min(depths.idle + .milliseconds(10), depths.playing) }
     }
 
-    /// When the next frame written will be heard.
+    /// Returns when the next written frame will be audible.
     private func heardAt(_ reading: PlayoutDeviceReading) -> HostInstant {
         let after = Duration.nanoseconds(afterCard.load(ordering: .relaxed))
         if let estimate = deviceClock.estimate {
@@ -283,7 +320,7 @@ public final class SoundCardPump {
 
     // MARK: Changes of the timeline
 
-    /// Takes back what is queued and no longer true; true when the queue changed.
+    /// Rewinds or discards obsolete frames after a change of the timeline; returns true if the queue changed.
     private func followTimeline(_ reading: PlayoutDeviceReading, _ device: any PlayoutDevice) -> Bool {
         let snapshot = context.timebase.snapshot
         let liveFrom = buffer.liveFrom
@@ -296,7 +333,7 @@ public final class SoundCardPump {
             if liveFrom != renderedLiveFrom {
                 if holdsSound { cutAt = now }
             } else if let wrong = firstDifference(from: now, to: end, snapshot) {
-                // Silence that should have been sound can only be helped where frames can be taken back.
+                // Silence in place of audio can be replaced only if the device can rewind.
                 if holdsSound || canRewind { cutAt = wrong }
             }
             rendered = snapshot
@@ -304,7 +341,7 @@ public final class SoundCardPump {
         }
         guard let cut = cutAt, cut <= now.advanced(by: .milliseconds(1)) || canRewind else { return false }
         cutAt = nil
-        // A few more milliseconds of what was true are better than a gap in the sound after it.
+        // A few more milliseconds of obsolete audio are better than a gap.
         guard end - max(now, cut) > .milliseconds(15) else { return false }
         if canRewind {
             let keep = max(cut, now.advanced(by: .milliseconds(3)))
@@ -320,7 +357,7 @@ public final class SoundCardPump {
         return true
     }
 
-    /// The first moment in a stretch at which two lines part, if they do.
+    /// Returns the first instant in a range at which the rendered and the new timeline differ; nil if they agree.
     private func firstDifference(from: HostInstant, to end: HostInstant, _ snapshot: TimebaseSnapshot) -> HostInstant? {
         func differ(at instant: HostInstant) -> Bool {
             let (old, new) = (rendered.segment(at: instant), snapshot.segment(at: instant))
@@ -339,6 +376,7 @@ public final class SoundCardPump {
 
     // MARK: Filling
 
+    /// Renders and writes frames up to the current depth; returns an outcome on failure, otherwise nil.
     private func fill(_ reading: PlayoutDeviceReading, _ device: any PlayoutDevice) -> Outcome? {
         var queued = capacity - reading.free
         var free = reading.free
@@ -362,7 +400,7 @@ public final class SoundCardPump {
                 heard = heard.advanced(by: .nanoseconds(Int64((Double(taken) * perFrame).rounded())))
                 if taken < count { return nil }
             case .underrun, .suspended:
-                // Seen again, and mended, at the next look.
+                // Detected and recovered by the next step.
                 return retry(.milliseconds(1))
             case .lost: return .lost
             }

@@ -1,34 +1,37 @@
 internal import MediaCore
 
-/// A converter whose sound is treated. As long as nothing is asked for, it hands on what the other gives; from then on, until it is
-/// reset, everything passes the limiter, and its look-ahead is taken off the stamps: every frame keeps its film time.
+/// A converter that applies audio processing to the output of another.
 ///
-/// Owned and called by one thread. Allocates when treatment begins, and then no more.
+/// Without processing it passes the output through. Once processing is required, all audio passes the limiter until a
+/// reset. The timestamps are corrected by its look-ahead, so that every frame keeps its media time.
+///
+/// Confined to one thread. Allocates only when processing starts.
 final class TreatedConverter: PCMConverter {
     private let inner: any PCMConverter
     private let format: PCMFormat
     private let leveller: LoudnessLeveller
-    /// What is in force, and what comes into force at a film time.
+    /// The current processing, and the next one with the media time at which it starts.
     private(set) var treatment: SoundTreatment
     private var coming: (treatment: SoundTreatment, from: MediaTime)?
-    /// What the samples of the pieces are multiplied with, from when on: the first is in force, and there is one more for each joint
-    /// that is still inside.
+    /// The gains of the items with the media time at which each starts. The first is current; each pending gapless
+    /// boundary adds one.
     private var gains: [(gain: Float, from: MediaTime)] = [(1, .zero)]
     private var chain: TreatmentChain?
-    /// Everything passes the chain, since the sound was last unbroken.
+    /// Whether all audio passes the chain; set until the next reset.
     private var isEngaged = false
 
-    /// Frames inside the chain, and the film time of the first of them.
+    /// The number of frames inside the chain, and the media time of the first of them.
     private var held = 0
     private var heldStart = MediaTime.zero
-    /// Where the sound that went in ends, and how fast it passes.
+    /// The end of the input in media time, and its speed.
     private var end: MediaTime?
     private var speed = 1.0
-    /// Sound that waits until what lies before a break is out.
+    /// A block after a discontinuity, which waits until the audio before it is drained.
     private var waiting: PCMBlock?
     private var isWaiting = false
     private var isFinished = false
 
+    /// Creates a converter around another one; the processing starts at once.
     init(
         _ inner: any PCMConverter, format: PCMFormat, treatment: SoundTreatment,
         leveller: LoudnessLeveller = LoudnessLeveller()
@@ -41,12 +44,12 @@ final class TreatedConverter: PCMConverter {
 
     // MARK: Treatment
 
-    /// Sound is treated so from now on.
+    /// Sets the processing.
     ///
-    /// - Parameter time: from this film time on; nil is with what comes next.
+    /// - Parameter time: The media time from which it applies; nil: the next audio.
     func treat(_ wanted: SoundTreatment, from time: MediaTime?) {
         if wanted != .none { engage() }
-        // What it decodes before the time is there to settle, or a hundredth of a second of what goes on.
+        // Frames decoded before the time are preroll, or at most a hundredth of a second of continuous audio.
         inner.setDialogueLift(wanted.dialogueLift)
         if let time {
             coming = (wanted, time)
@@ -56,6 +59,7 @@ final class TreatedConverter: PCMConverter {
         }
     }
 
+    /// Routes all audio through the chain from now on.
     private func engage() {
         guard !isEngaged else { return }
         isEngaged = true
@@ -87,7 +91,7 @@ final class TreatedConverter: PCMConverter {
 
     func reset() { reset(to: coming?.treatment ?? treatment) }
 
-    /// The same, and begins anew with a treatment, without a way there.
+    /// Resets with a new processing, without a ramp.
     func reset(to wanted: SoundTreatment) {
         inner.reset()
         inner.setDialogueLift(wanted.dialogueLift)
@@ -108,7 +112,7 @@ final class TreatedConverter: PCMConverter {
             }
             guard block.frames > 0 else { continue }
             if let end, !block.follows(end, at: speed) {
-                // What is held comes before the break; this waits.
+                // The chain is drained before the discontinuity; this block waits.
                 if waiting == nil { waiting = PCMBlock(format: format, capacity: block.capacity) }
                 waiting?.copy(block)
                 isWaiting = true
@@ -119,7 +123,7 @@ final class TreatedConverter: PCMConverter {
         }
     }
 
-    /// Puts a block in, and as much of the film out of the chain; false when everything that came out lay before the film.
+    /// Processes a block in place, delayed by the chain; returns false if all of its output precedes the media.
     private func push(_ block: PCMBlock) -> Bool {
         guard let chain else { return true }
         if end == nil {
@@ -143,13 +147,14 @@ final class TreatedConverter: PCMConverter {
         return block.frames > 0
     }
 
-    /// What begins with the first sound needs no way there.
+    /// Applies the gain that starts with the first audio, without a ramp.
     private func beginGain(at block: PCMBlock, _ chain: TreatmentChain) {
         guard gains.count > 1, block.frames(before: gains[1].from) == 0 else { return }
         gains.removeFirst()
         chain.begin(with: treatment, gain: gains[0].gain)
     }
 
+    /// Processes the samples in parts, split at changes of processing and gain.
     private func treatSamples(of block: PCMBlock, _ chain: TreatmentChain) {
         var first = 0
         func process(upTo frame: Int) {
@@ -170,7 +175,7 @@ final class TreatedConverter: PCMConverter {
         }
     }
 
-    /// Gives out what the chain holds; false when it holds nothing.
+    /// Outputs the frames inside the chain; returns false if there are none.
     private func drain(into block: PCMBlock) -> Bool {
         guard held > 0, let chain else {
             end = nil
@@ -186,6 +191,7 @@ final class TreatedConverter: PCMConverter {
         return true
     }
 
+    /// Returns the media duration of frames at the current speed.
     private func length(ofFrames count: Int) -> MediaTime {
         let natural = MediaTime(value: Int64(count), timescale: Int32(clamping: format.sampleRate))
         return speed == 1 ? natural : MediaTime(seconds: natural.seconds * speed)
@@ -193,14 +199,14 @@ final class TreatedConverter: PCMConverter {
 }
 
 extension PCMBlock {
-    /// Sound that begins this near to where the last ended follows on from it, in frames.
+    /// The maximum distance from the preceding end of contiguous audio, in frames.
     private static let seam = 0.5
 
     fileprivate func follows(_ end: MediaTime, at speed: Double) -> Bool {
         speed == self.speed && abs((start - end).seconds) * Double(format.sampleRate) <= Self.seam * speed
     }
 
-    /// Takes over another block's sound, as far as there is room.
+    /// Copies another block up to the capacity.
     fileprivate func copy(_ other: PCMBlock) {
         frames = min(capacity, other.frames)
         (start, speed) = (other.start, other.speed)

@@ -1,19 +1,21 @@
-/// What kind of sound a renderer plays; decides where it may go and what it must share a timeline with.
+/// The kind of audio that a renderer plays; determines its permitted routes and the timeline it shares.
 public enum ContentKind: String, Sendable, CaseIterable {
-    /// The sound of a film: long, one at a time on each output, may go to speakers.
+    /// The audio of a film: long, one at a time per output, permitted on speakers.
     case film
+    /// Music: treated like `film`.
     case music
+    /// Spoken audio: treated like `film`.
     case spokenAudio
-    /// Clicks and chimes of a program: short, any number at once, never on a speaker across the network, where they
-    /// would come half a second late and interrupt the neighbours.
+    /// Interface sounds: short, any number at once. Never sent to a network speaker, where they would play half a
+    /// second late and disturb others.
     case interfaceSound
-    /// Signals that measure outputs: any number at once, each with an output of its own, also across the network.
+    /// Measurement signals: any number at once, each with a separate output, also across the network.
     case testSignal
 
-    /// A synchronizer has several such renderers only when each has outputs of its own.
+    /// Whether a synchronizer permits several such renderers only with separate outputs.
     public var isLongForm: Bool { self != .interfaceSound && self != .testSignal }
 
-    /// Whether sound of this kind may take such a route.
+    /// Returns true if audio of this kind may use the route.
     public func mayTake(_ route: AudioRouteKind) -> Bool {
         self != .interfaceSound || !route.isRemote
     }

@@ -1,46 +1,52 @@
 internal import MediaCore
 internal import Synchronization
 
-/// What asks somebody for media data. The calls are safe from any thread.
+/// A consumer that requests media data. All members are callable from any thread.
 protocol MediaDataConsumer: AnyObject, Sendable {
+    /// Whether the consumer has space for more.
     var isReadyForMoreMediaData: Bool { get }
-    /// Buffers ever enqueued: whether a closure that was asked gave anything.
+    /// The number of buffers enqueued since creation; a change shows that a request closure has supplied data.
     var enqueueCount: Int { get }
+    /// The consumer's supplier.
     var demand: MediaDataDemand { get }
 }
 
-/// The one who supplies a renderer: a closure on a queue, a receiver that waits for room, or a thread that waits on a signal.
-/// The newest is the only one; whoever supplied before is told so.
+/// The supplier of a renderer: a closure on a queue, a receiver that awaits space, or a thread that waits on a signal.
+/// A new supplier supersedes the preceding one, which is notified.
 ///
-/// Never called with the consumer's lock held, because it asks the consumer in turn.
+/// Any thread. Not called with the consumer's lock held, because it calls the consumer.
 final class MediaDataDemand: Sendable {
-    /// Why a receiver that waited for room goes on.
+    /// The reason why a waiting receiver resumes.
     enum Wake: Sendable { case ready, flushed, superseded, cancelled }
 
+    /// Guarded by the lock `state`.
     private struct State {
-        /// Names the supplier: a receiver with an older number is superseded.
+        /// The number of the supplier: a receiver with an older number is superseded.
         var supplier: UInt64 = 0
+        /// The supplying closure, if any.
         var request: MediaDataRequest?
+        /// The waiting receiver, if any.
         var waiter: CheckedContinuation<Wake, Never>?
-        /// Of a supplier that is a thread of its own.
+        /// The signal of a supplying thread, if any.
         var signal: Signal?
+        /// The number of flushes since creation.
         var flushes: UInt64 = 0
     }
 
     private let state = Lock(State())
-    /// The supplier of the state, to be read without its lock.
+    /// A copy of `state.supplier` for readers without the lock. Stored with release under the lock.
     private let supplier = Atomic<UInt64>(0)
-    /// The supplier whose requests were stopped and whose closure has not returned yet; 0 is none.
+    /// The supplier whose requests were stopped while its closure runs; 0: none. Stored with release under the lock.
     private let stopped = Atomic<UInt64>(0)
 
-    /// Requests were stopped while their closure runs: a loop in there that goes on for as long as more is wanted comes to
-    /// its end. Wait-free.
+    /// Whether requests were stopped while their closure runs. A loop in that closure that checks for more demand then
+    /// ends. Wait-free.
     var isStopping: Bool {
         let stopped = stopped.load(ordering: .acquiring)
         return stopped != 0 && stopped == supplier.load(ordering: .acquiring)
     }
 
-    /// A closure becomes the supplier.
+    /// Makes a closure the supplier and schedules its first call.
     func request(from request: MediaDataRequest) {
         let (old, waiter) = replaceSupplier(with: request)
         old?.cancel()
@@ -48,7 +54,7 @@ final class MediaDataDemand: Sendable {
         request.ask()
     }
 
-    /// A thread becomes the supplier; it looks for room each time the signal was raised.
+    /// Makes a thread the supplier, which checks for space whenever the signal is raised.
     func request(raising signal: Signal) {
         let (old, waiter) = replaceSupplier(with: nil, signal)
         old?.cancel()
@@ -56,7 +62,7 @@ final class MediaDataDemand: Sendable {
         signal.raise()
     }
 
-    /// Closure or thread are asked no more. Returns whether there was a closure.
+    /// Stops the requests to the closure or thread; returns true if there was a closure.
     @discardableResult
     func stop() -> Bool {
         state.withLock { state -> Bool in
@@ -68,16 +74,16 @@ final class MediaDataDemand: Sendable {
         }
     }
 
-    /// A closure whose requests were stopped has returned.
+    /// Ends the stopped state after the closure has returned.
     func closureReturned(_ number: UInt64) {
         let wasLast = state.withLock { _ in
             stopped.compareExchange(expected: number, desired: 0, ordering: .acquiringAndReleasing).exchanged
         }
-        // Whoever looked meanwhile found no room only because of that.
+        // Other callers meanwhile found no space only for that reason.
         if wasLast { offer() }
     }
 
-    /// A receiver becomes the supplier; returns the number it is known by.
+    /// Makes a receiver the supplier; returns its number.
     func newReceiver() -> UInt64 {
         let (old, waiter) = replaceSupplier(with: nil)
         old?.cancel()
@@ -85,6 +91,7 @@ final class MediaDataDemand: Sendable {
         return state.withLock { $0.supplier }
     }
 
+    /// Installs a supplier; returns the preceding closure and the waiting receiver.
     private func replaceSupplier(with request: MediaDataRequest?, _ signal: Signal? = nil) -> (
         MediaDataRequest?, CheckedContinuation<Wake, Never>?
     ) {
@@ -101,7 +108,7 @@ final class MediaDataDemand: Sendable {
         }
     }
 
-    /// The consumer is ready for more, or may be. Any thread; returns at once.
+    /// Notifies the supplier that the consumer may have space. Any thread; does not block.
     func offer() {
         let (request, waiter, signal) = takeWaiter()
         request?.ask()
@@ -109,9 +116,9 @@ final class MediaDataDemand: Sendable {
         signal?.raise()
     }
 
-    /// The consumer was flushed: a receiver that waits has waited for nothing.
+    /// Notifies a waiting receiver of a flush.
     ///
-    /// - Parameter asks: whether more is wanted now.
+    /// - Parameter asks: Whether more data is requested now.
     func noteFlush(asks: Bool = true) {
         let (request, waiter, signal) = takeWaiter(counting: 1)
         if asks { request?.ask(isUrgent: true) }
@@ -119,6 +126,7 @@ final class MediaDataDemand: Sendable {
         if asks { signal?.raise() }
     }
 
+    /// Removes the waiting receiver; returns it with the other kinds of supplier.
     private func takeWaiter(counting flushes: UInt64 = 0) -> (
         MediaDataRequest?, CheckedContinuation<Wake, Never>?, Signal?
     ) {
@@ -129,12 +137,13 @@ final class MediaDataDemand: Sendable {
         }
     }
 
-    /// Flushes so far; a receiver compares before and after.
+    /// The number of flushes; a receiver compares it before and after waiting.
     var flushCount: UInt64 { state.withLock { $0.flushes } }
 
+    /// Returns true if the number belongs to the current supplier.
     func isSupplier(_ number: UInt64) -> Bool { state.withLock { $0.supplier == number } }
 
-    /// Waits until the consumer is ready, or until there is no point in waiting.
+    /// Waits until the consumer has space, or until waiting is pointless.
     nonisolated(nonsending) func wait(as number: UInt64, for consumer: any MediaDataConsumer) async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -144,7 +153,7 @@ final class MediaDataDemand: Sendable {
                     return nil
                 }
                 if let verdict { return continuation.resume(returning: verdict) }
-                // What happened between the caller's look and now told nobody.
+                // Changes between the caller's check and the registration raised no notification.
                 if Task.isCancelled {
                     cancelWait(as: number)
                 } else if consumer.isReadyForMoreMediaData {
@@ -156,6 +165,7 @@ final class MediaDataDemand: Sendable {
         }
     }
 
+    /// Resumes the waiting receiver as cancelled.
     private func cancelWait(as number: UInt64) {
         let waiter = state.withLock { state -> CheckedContinuation<Wake, Never>? in
             guard state.supplier == number else { return nil }

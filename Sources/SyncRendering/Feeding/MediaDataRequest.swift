@@ -1,36 +1,41 @@
 internal import MediaCore
 internal import Synchronization
 
-/// A closure that is asked for media data on a queue, one call at a time, until it is cancelled.
+/// A closure that is called for media data on a queue, one call at a time, until it is cancelled.
 ///
-/// `@unchecked Sendable`: `body` was sent here with everything it captured and is called by `step` alone, which `phase`
-/// lets through one at a time; each call happens after the one before through the lock around `phase`.
+/// `@unchecked Sendable`: `body` was sent here with its captures and is called by `step` only. `phase` admits one call
+/// of `step` at a time, and its lock orders each call after the preceding one.
 final class MediaDataRequest: @unchecked Sendable {
     private enum Phase: Equatable {
-        /// Asked for nothing; the consumer will say when it is ready.
+        /// No call is pending; the consumer will report space.
         case idle
+        /// A call is scheduled on the queue.
         case scheduled
+        /// The closure is running.
         case running
-        /// Running, and the consumer became ready meanwhile.
+        /// The closure is running, and the consumer reported space meanwhile.
         case runningAskedAgain
-        /// Gave nothing although asked; it is asked again after a pause.
+        /// The closure supplied nothing; it is called again after a pause.
         case resting
+        /// The closure is not called again.
         case cancelled
-        /// Stopped while it runs; the demand is told when it returns.
+        /// Stopped while the closure runs; the demand is notified on its return.
         case returning
     }
 
-    /// How long a closure that gave nothing is left alone: short against every route's depth, long against a processor's
-    /// patience with a closure that has nothing for minutes.
+    /// The pause after a closure supplied nothing. It is short compared to every route's depth. It is long enough to
+    /// limit the load of a closure without data for minutes.
     static let pause: Duration = .milliseconds(20)
 
     private let queue: any MediaRequestQueue
     private let body: () -> Void
     private weak let consumer: (any MediaDataConsumer)?
+    /// The state of the calls, guarded by its own lock.
     private let phase = Lock(Phase.idle)
-    /// By what number the demand knows it.
+    /// The number of this supplier in the demand. Stored with release by the demand.
     let supplier = Atomic<UInt64>(0)
 
+    /// Creates an idle request.
     init(
         on queue: any MediaRequestQueue, for consumer: any MediaDataConsumer, body: sending @escaping () -> Void
     ) {
@@ -39,9 +44,9 @@ final class MediaDataRequest: @unchecked Sendable {
         self.body = body
     }
 
-    /// The consumer is ready: the closure is called soon, unless it is about to be called anyway.
+    /// Schedules a call of the closure, unless one is already pending.
     ///
-    /// - Parameter isUrgent: also when the closure had nothing to give a moment ago.
+    /// - Parameter isUrgent: Whether to call also during the pause of a closure that supplied nothing.
     func ask(isUrgent: Bool = false) {
         let mustSchedule = phase.withLock { phase -> Bool in
             switch phase {
@@ -58,12 +63,12 @@ final class MediaDataRequest: @unchecked Sendable {
         if mustSchedule { queue.run(step) }
     }
 
-    /// The closure is not called again. A call under way goes on to its end.
+    /// Prevents further calls. A running call continues to its end.
     func cancel() { phase.withLock { if $0 != .returning { $0 = .cancelled } } }
 
-    /// As `cancel`, by whoever supplies.
+    /// Same as `cancel`, for requests stopped by the supplier.
     ///
-    /// - Returns: true when a call is under way; the demand is told when it is over.
+    /// - Returns: Whether a call is running; the demand is notified when it returns.
     func stop() -> Bool {
         phase.withLock { phase in
             let isRunning = phase == .running || phase == .runningAskedAgain
@@ -72,6 +77,7 @@ final class MediaDataRequest: @unchecked Sendable {
         }
     }
 
+    /// Calls the closure once and schedules the next call.
     @Sendable private func step() {
         guard move(from: .scheduled, to: .running) else { return }
         guard let before = consumer?.enqueueCount else { return }
@@ -93,17 +99,19 @@ final class MediaDataRequest: @unchecked Sendable {
         if next == .resting { queue.run(after: Self.pause) { self.wake() } }
     }
 
+    /// Ends the pause of a closure that supplied nothing.
     private func wake() {
         guard let consumer, phase.withLock({ $0 == .resting }) else { return }
         if consumer.isReadyForMoreMediaData {
             ask(isUrgent: true)
         } else {
             _ = move(from: .resting, to: .idle)
-            // Ready again between the look and the move: nobody else would ask.
+            // Space became available between the check and the transition, and nothing else would schedule a call.
             if consumer.isReadyForMoreMediaData { ask() }
         }
     }
 
+    /// Changes the phase if it is `old`; returns whether it was.
     private func move(from old: Phase, to new: Phase) -> Bool {
         phase.withLock { phase in
             guard phase == old else { return false }

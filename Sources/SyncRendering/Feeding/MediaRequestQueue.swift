@@ -1,14 +1,14 @@
 public import Dispatch
 internal import MediaCore
 
-/// Where a renderer runs what an application gave it: a dispatch queue, or a queue that a test turns by hand.
+/// The queue on which a renderer runs the application's closures: a dispatch queue, or one driven by a test.
 ///
-/// A renderer never runs the same closure twice at once, so that a concurrent queue does no harm; what it runs there is
-/// ordered after everything it ran there before.
+/// A renderer never runs a closure twice at once, so that a concurrent queue is permitted. Each call is ordered after
+/// the preceding ones.
 public protocol MediaRequestQueue: AnyObject, Sendable {
-    /// Runs `work` soon, after what was given before. Returns at once.
+    /// Runs `work` as soon as possible, after earlier work. Returns at once.
     func run(_ work: @escaping @Sendable () -> Void)
-    /// Runs `work` not before `delay` has passed. Returns at once.
+    /// Runs `work` no earlier than after `delay`. Returns at once.
     func run(after delay: Duration, _ work: @escaping @Sendable () -> Void)
 }
 

@@ -1,55 +1,56 @@
 public import Dispatch
 public import MediaCore
 
-/// What an application feeds with sample buffers and a `RenderSynchronizer` drives: `AudioRenderer` for sound,
-/// `DisplayLayer` for pictures, and whatever an application adds (subtitles, lights).
+/// A renderer that an application feeds with sample buffers and a `RenderSynchronizer` drives: `AudioRenderer` for
+/// audio, `DisplayLayer` for video, and an application's own kinds (subtitles, lights).
 ///
-/// A renderer belongs to one synchronizer at a time.
+/// A renderer belongs to at most one synchronizer at a time.
 public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
-    /// True while another buffer is wanted. Turns false when enough waits, and true again by itself while time runs or
-    /// when the route asks for more.
+    /// Whether another buffer is wanted. Becomes false when the queue is full. Becomes true again as time advances or
+    /// when the route requests more.
     var isReadyForMoreMediaData: Bool { get }
 
-    /// True when a start now would not run dry at once. Also true when no more is to come: short material is
-    /// sufficient however short it is. Any thread.
+    /// Whether a start would not underrun at once. Also true at the end of the input: short material suffices. Any
+    /// thread.
     var hasSufficientMediaDataForReliablePlaybackStart: Bool { get }
 
-    /// What a start has to wait for here, for people and for the log; nil when it need not. Any thread.
+    /// What a start has to wait for, for the user and the log; nil if it need not. Any thread.
     var startWait: OutputWait? { get }
 
-    /// No start before this instant can be kept, as known now; see `AudioOutput.earliestStart`. Any thread.
+    /// The earliest feasible start as currently known; see `AudioOutput.earliestStart`. Any thread.
     var earliestStart: HostInstant? { get }
 
-    /// Where sound lies that was handed over and cannot be moved any more; see `AudioOutput.remoteTimeline`. Any thread.
+    /// The timeline of delivered audio whose timing is fixed; see `AudioOutput.remoteTimeline`. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
 
-    /// Adds a buffer; safe, if unwise without bound, while the renderer is not ready for more.
+    /// Appends a buffer to the queue, even if the renderer is not ready for more; the caller must bound the amount.
     func enqueue(_ buffer: SampleBuffer)
 
-    /// Drops what was enqueued and has not been perceived. What is enqueued next starts anew.
+    /// Drops all buffers that are not yet presented. The next buffer starts afresh.
     func flush()
 
-    /// Calls `body` on a queue again and again, as often as it takes to stay full.
+    /// Calls `body` on a queue whenever the renderer has space. Another call replaces the closure.
     func requestMediaDataWhenReady(on queue: any MediaRequestQueue, using body: sending @escaping () -> Void)
 
-    /// Ends the requests. What was enqueued plays to its end.
+    /// Stops the requests. Enqueued buffers play out.
     func stopRequestingMediaData()
 
-    /// A synchronizer takes the renderer on. Called once before its first `timebaseDidChange`.
+    /// Attaches the renderer to a synchronizer. Called once, before its first `timebaseDidChange`.
     ///
-    /// - Throws: when it belongs to a synchronizer already; nothing has changed then.
+    /// - Throws: If the renderer belongs to a synchronizer; it is unchanged.
     func join(_ synchronizer: RenderSynchronizer) throws(RenderError)
 
-    /// The synchronizer has let the renderer go. `completion` is called, on any thread, when nothing of it is
-    /// perceived any more.
+    /// Detaches the renderer from its synchronizer.
+    ///
+    /// - Parameter completion: Called on any thread once none of the renderer's media is presented.
     func leave(completion: @escaping @Sendable () -> Void)
 }
 
 extension QueuedSampleBufferRendering {
-    /// The same on a dispatch queue: `.main`, or one of your own.
+    /// Same on a dispatch queue, such as `.main`.
     ///
-    /// As with AVFoundation, `body` is called on that queue and nowhere else, so that it may hold `[weak self]` of a class that
-    /// belongs to the queue; the compiler warns where it cannot see that.
+    /// As in AVFoundation, `body` is called on that queue only. It may therefore capture `[weak self]` of a class
+    /// confined to the queue; the compiler warns where it cannot verify that.
     @preconcurrency
     public func requestMediaDataWhenReady(on queue: DispatchQueue, using body: @escaping @Sendable () -> Void) {
         requestMediaDataWhenReady(on: queue as any MediaRequestQueue, using: body)

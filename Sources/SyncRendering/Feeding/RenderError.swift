@@ -1,24 +1,24 @@
 public import MediaCore
 
-/// Why a renderer or a synchronizer cannot do what it was asked. Nothing has changed when it is thrown.
+/// An error of a renderer or a synchronizer. The operation that throws it has changed nothing.
 public typealias RenderError = CodedError<RenderErrors>
 
-/// The codes of `RenderError`.
+/// The domain of the codes of `RenderError`.
 public enum RenderErrors {}
 
 extension CodedError<RenderErrors>.Code {
-    /// The renderer belongs to a synchronizer already.
+    /// The renderer already belongs to a synchronizer.
     public static var alreadyAdded: Self { Self(rawValue: "alreadyAdded") }
-    /// The synchronizer has a long-form audio renderer already.
+    /// The synchronizer already has a long-form audio renderer.
     public static var secondLongFormAudio: Self { Self(rawValue: "secondLongFormAudio") }
-    /// The renderer was invalidated.
+    /// The renderer is invalidated.
     public static var invalidated: Self { Self(rawValue: "invalidated") }
-    /// A picture for a renderer of sound, or sound for a layer.
+    /// Video for an audio renderer, or audio for a layer.
     public static var wrongMedia: Self { Self(rawValue: "wrongMedia") }
-    /// Something encoded for a renderer that was made without codecs.
+    /// Encoded media for a renderer that was created without codecs.
     public static var noCodecs: Self { Self(rawValue: "noCodecs") }
-    /// The system gives no thread for it now.
+    /// The system cannot provide a thread.
     public static var exhausted: Self { Self(rawValue: "exhausted") }
-    /// A picture that does not say when it is to be seen.
+    /// A video frame without a presentation time.
     public static var missingTime: Self { Self(rawValue: "missingTime") }
 }

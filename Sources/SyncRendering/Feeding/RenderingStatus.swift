@@ -1,9 +1,9 @@
-/// What has become of a renderer.
+/// The state of a renderer.
 public enum RenderingStatus: String, Sendable {
-    /// Nothing was enqueued yet.
+    /// No buffer was enqueued yet.
     case unknown
-    /// What was enqueued is perceived, or will be.
+    /// Enqueued media is presented, now or when due.
     case rendering
-    /// Nothing is perceived; the renderer's `error` says why, and what to do. Film goes on without it.
+    /// No media is presented; the renderer's `error` states the reason and the remedy. The timeline continues.
     case failed
 }

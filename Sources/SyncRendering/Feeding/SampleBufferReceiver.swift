@@ -1,21 +1,22 @@
 public import MediaCore
 
-/// The producing end of a renderer for Swift concurrency: one owner, back-pressure by waiting, outcomes as values.
+/// The producing end of a renderer for Swift concurrency: one owner, back-pressure by suspension, results as values.
 ///
-/// Not `Sendable`, and handed out `sending`: whoever gives it to a task or an actor cannot use it any more, so that a
-/// second producer does not compile, and enqueueing, flushing and finishing happen one after the other without a lock
-/// of the application's. A renderer has one supplier: a newer receiver, or `requestMediaDataWhenReady`, supersedes it.
+/// Not `Sendable`, and returned `sending`: after it is passed to a task or an actor, the compiler rejects a second
+/// producer. Enqueueing, flushing and finishing are therefore ordered without a lock in the application. A renderer has
+/// one supplier: a newer receiver, or `requestMediaDataWhenReady`, supersedes this one.
 public final class SampleBufferReceiver {
-    /// What became of a buffer. Expected outcomes are values; more may come, so that a `switch` wants a `default`.
+    /// The result of an attempt to enqueue a buffer. Later versions may add cases; use a `default` in a `switch`.
     public enum EnqueueResult: Sendable, Equatable {
-        /// The buffer waits in the renderer.
+        /// The buffer is in the renderer's queue.
         case enqueued
-        /// The renderer was flushed while this call waited for room: the buffer was not enqueued, and belongs to what
-        /// was flushed away.
+        /// The renderer was flushed while the call waited for space; the buffer was discarded as part of the flushed
+        /// media.
         case cancelledDueToFlush
-        /// Somebody else supplies this renderer now, or it is gone: the buffer was not enqueued, and none will be.
+        /// The renderer has another supplier or no longer exists; this buffer and all later ones are not enqueued.
         case superseded
-        /// The renderer cannot take such a buffer (pictures for sound, a picture without a time); it was not enqueued.
+        /// The renderer does not accept such a buffer (video for audio, a video frame without a time); it was not
+        /// enqueued.
         case refused(RenderError)
     }
 
@@ -27,11 +28,10 @@ public final class SampleBufferReceiver {
         number = renderer.demand.newReceiver()
     }
 
-    /// Waits until the renderer is ready for more, then enqueues.
+    /// Waits until the renderer has space, then enqueues the buffer. Runs in the caller's isolation. Allocates nothing
+    /// if there is space.
     ///
-    /// Runs where the caller runs. Allocates nothing when the renderer is ready.
-    ///
-    /// - Throws: `CancellationError` when the task was cancelled; the buffer was not enqueued then.
+    /// - Throws: `CancellationError` if the task was cancelled; the buffer was not enqueued.
     public nonisolated(nonsending) func enqueue(_ buffer: SampleBuffer) async throws(CancellationError) -> EnqueueResult
     {
         guard let renderer else { return .superseded }
@@ -50,7 +50,7 @@ public final class SampleBufferReceiver {
         return .superseded
     }
 
-    /// Enqueues without waiting, ready or not. Never `cancelledDueToFlush`.
+    /// Enqueues a buffer without waiting, regardless of space. Never returns `cancelledDueToFlush`.
     public func enqueueImmediately(_ buffer: SampleBuffer) -> EnqueueResult {
         guard let renderer, renderer.demand.isSupplier(number) else { return .superseded }
         if let refusal = renderer.refusal(of: buffer) { return .refused(refusal) }
@@ -58,22 +58,21 @@ public final class SampleBufferReceiver {
         return .enqueued
     }
 
-    /// Drops what was enqueued and has not been perceived.
+    /// Drops all enqueued buffers that are not yet presented.
     public func flush() {
         guard let renderer, renderer.demand.isSupplier(number) else { return }
         renderer.flush()
     }
 
-    /// Drops what lies from a film time on, even from a speaker's buffer, while what lies before goes on; see
-    /// `AudioRenderer.flush(fromSourceTime:completion:)`. A layer, whose queue is short, refuses.
+    /// Drops media from a time on, also from a speaker's buffer; earlier media continues to play. See
+    /// `AudioRenderer.flush(fromSourceTime:)`. A layer refuses, because its queue is short.
     public nonisolated(nonsending) func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult {
         guard let renderer, renderer.demand.isSupplier(number) else { return .overtaken }
         guard let sound = renderer as? AudioRenderer else { return .refused(leadNeeded: nil) }
         return await sound.flush(fromSourceTime: time)
     }
 
-    /// No more follows for now: what was enqueued plays to its end, and is sufficient for a start however short it is.
-    /// More may be enqueued all the same.
+    /// Signals the end of input: enqueued media plays out and suffices for a start. More may be enqueued later.
     public func finish() {
         guard let renderer, renderer.demand.isSupplier(number) else { return }
         renderer.finish()
@@ -83,10 +82,11 @@ public final class SampleBufferReceiver {
 @available(*, unavailable, message: "a renderer has one producing end; send it where it is used")
 extension SampleBufferReceiver: Sendable {}
 
-/// What a receiver needs of its renderer.
+/// The requirements of a receiver on its renderer.
 protocol SampleBufferConsumer: MediaDataConsumer, QueuedSampleBufferRendering {
     var demand: MediaDataDemand { get }
-    /// Why a buffer makes no sense here; nil when it does.
+    /// Returns an error if the renderer does not accept the buffer, otherwise nil.
     func refusal(of buffer: SampleBuffer) -> RenderError?
+    /// Signals the end of input.
     func finish()
 }

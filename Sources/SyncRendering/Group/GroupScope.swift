@@ -1,15 +1,16 @@
 internal import MediaCore
 
-/// What the members of one group share beyond the timebase, found by its type: speakers of one network, say, a list of
-/// their clocks. The group knows nothing of it; the first member that asks makes it. Any thread.
+/// Objects shared by the members of a group, looked up by type; for speakers of one network, a list of their clocks.
+/// The group does not interpret them. Any thread.
 public final class GroupScope: Sendable {
     private let shared = Lock<[ObjectIdentifier: any AnyObject & Sendable]>([:])
 
+    /// Creates an empty scope.
     public init() {}
 
-    /// The one value of a type in this group.
+    /// Returns the group's object of a type, which the first call creates.
     ///
-    /// - Parameter make: called when nobody has asked yet; must return at once.
+    /// - Parameter make: Creates the object, under a lock; must not block.
     public func shared<Shared: AnyObject & Sendable>(
         _ type: Shared.Type = Shared.self, make: () -> Shared
     ) -> Shared {
@@ -23,7 +24,7 @@ public final class GroupScope: Sendable {
 }
 
 extension GroupScope {
-    /// Members that could not be opened since the group was made.
+    /// The members that failed to open since the group was created. Any thread.
     final class UnopenedMembers: Sendable {
         private let members = Lock<Set<ObjectIdentifier>>([])
 
@@ -32,5 +33,6 @@ extension GroupScope {
         func contains(_ member: any AudioOutput) -> Bool { members.withLock { $0.contains(ObjectIdentifier(member)) } }
     }
 
+    /// The group's set of unopened members.
     var unopened: UnopenedMembers { shared { UnopenedMembers() } }
 }

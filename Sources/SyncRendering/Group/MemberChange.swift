@@ -1,36 +1,37 @@
 internal import MediaCore
 
-/// One change of a group's members: the new ones open, learn the time and are filled while the old ones play; then both
-/// change over at one film moment.
+/// A change of a group's members. The new members open, synchronize their clocks and are filled while the old ones
+/// play; then both switch at one media time.
 ///
-/// `@unchecked Sendable`: `step` is called by one thread at a time, the one that carries out the group's changes.
+/// `@unchecked Sendable`: `step` is called by one thread at a time, the one that performs the group's changes.
 final class MemberChange: @unchecked Sendable {
     private enum Phase {
         case beginning
-        /// Devices open, speakers answer.
+        /// Devices are opening and speakers are connecting.
         case opening(until: HostInstant)
-        /// Clocks are learned.
+        /// Clocks are synchronizing.
         case settling(until: HostInstant)
-        /// Sound is brought up to this film moment; when, in the group's count of flushes.
+        /// Audio is delivered from this media time on; `flushes` is the group's flush count at that time.
         case filling(MediaTime, flushes: Int, until: HostInstant)
-        /// Decided for this film moment.
+        /// The switch at this media time is committed.
         case decided(MediaTime, flushes: Int)
     }
 
-    /// A speaker that does not answer is given up after this; its connection has deadlines of its own, about as long.
+    /// Timeout for an unresponsive speaker; its connection has timeouts of about the same length.
     private static let openingPatience: Duration = .seconds(10)
-    /// What clocks need at most: speakers that ask lock within 2.3 s of their first question (`PeerReadiness`), and a
-    /// speaker that has not asked for 8 s does not hear us.
+    /// Timeout for clocks: speakers that measure lock within 2.3 s of their first request (`PeerReadiness`). A speaker
+    /// without a request for 8 s does not receive our messages.
     private static let settlingPatience: Duration = .seconds(10)
     private static let fillingPatience: Duration = .seconds(10)
-    /// Beyond what the outputs need: to read, decode and hand over the first sound. Doubled each time it was not enough.
+    /// The allowance beyond the outputs' lead for reading, decoding and delivering the first audio. Doubled after each
+    /// failure.
     private static let firstAllowance: Duration = .milliseconds(200)
     private static let largestAllowance: Duration = .seconds(3)
-    /// A little more than the outputs ask for, because this thread may be late.
+    /// A margin for a late run of this thread.
     private static let margin: Duration = .milliseconds(5)
-    /// After the film moment the old outputs get this long to fade and to say so to their devices.
+    /// The time after the switch in which the old outputs fade out and notify their devices.
     private static let tail: Duration = .milliseconds(60)
-    /// How often it looks by itself at how far clocks are: a wait that becomes shorter is not announced.
+    /// The polling interval of clocks: a wait that becomes shorter raises no signal.
     private static let interval: Duration = .milliseconds(50)
 
     private let wish: MemberChanges.Wish
@@ -40,6 +41,7 @@ final class MemberChange: @unchecked Sendable {
     private var leaving: [MemberFeed] = []
     private var refusals: [RouteChange.Refusal] = []
     private var allowance = MemberChange.firstAllowance
+    /// The state of the change for the user; confined to the thread that calls `step`.
     private(set) var progress: RouteChange.Progress?
 
     init(_ wish: MemberChanges.Wish, group: OutputGroup) {
@@ -47,7 +49,7 @@ final class MemberChange: @unchecked Sendable {
         self.group = group
     }
 
-    /// Does what is due; how long nothing will be due unless something moves, or nil when it is over.
+    /// Performs due work; returns the time until the next call without a signal, or nil when the change has ended.
     func step() -> Duration? {
         guard let context = group.state.withLock({ $0.context }) else {
             abandon()
@@ -65,7 +67,7 @@ final class MemberChange: @unchecked Sendable {
 
     // MARK: Steps
 
-    /// Nothing is open: the group will be prepared with the new members.
+    /// Replaces the members of a group that is not open; it will be prepared with the new ones.
     private func noteOnly() -> Duration? {
         guard !wish.members.isEmpty else { return refuse() }
         let (before, isOpenedAhead) = group.state.withLock { state in
@@ -79,6 +81,7 @@ final class MemberChange: @unchecked Sendable {
         return end(.changed(at: nil, without: []))
     }
 
+    /// Creates the feeds of the new members and starts to open them.
     private func begin(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
         guard !wish.members.isEmpty else { return refuse() }
         let format = group.state.withLock { state -> AudioFormat? in
@@ -97,6 +100,7 @@ final class MemberChange: @unchecked Sendable {
         return .zero
     }
 
+    /// Waits until every new member has opened or failed.
     private func open(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration? {
         if isSuperseded() { return end(.superseded) }
         let late = now >= deadline
@@ -117,6 +121,7 @@ final class MemberChange: @unchecked Sendable {
         return .zero
     }
 
+    /// Waits until the clocks of the new members are synchronized.
     private func settle(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration? {
         if isSuperseded() { return end(.superseded) }
         for feed in joining {
@@ -138,7 +143,8 @@ final class MemberChange: @unchecked Sendable {
         return beginFilling(context, now)
     }
 
-    /// Returns a member that stays, came back a moment ago and is not heard yet; nil where none leaves or the film stands.
+    /// Returns a remaining member that was restored and is not audible yet; nil if none leaves or the timebase is
+    /// stopped.
     private func returning(_ context: AudioOutputContext) -> MemberFeed? {
         guard !leaving.isEmpty, context.timebase.snapshot.upcoming.rate != 0 else { return nil }
         return group.feeds.first { feed in
@@ -146,6 +152,7 @@ final class MemberChange: @unchecked Sendable {
         }
     }
 
+    /// Returns the message for a member that failed to become ready.
     private static func sentence(_ wait: OutputWait) -> String {
         switch wait.cause {
         case .opening: "\(wait.output) does not answer."
@@ -156,17 +163,18 @@ final class MemberChange: @unchecked Sendable {
         }
     }
 
-    /// Brings the new outputs up to a film moment a little ahead, or to where the film stands.
+    /// Fills the new outputs from a media time shortly ahead, or from the current one if the timebase is stopped.
     private func beginFilling(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
         progress = .filling
         let ahead = joining.isEmpty ? Self.margin * 4 : allowance
         let snapshot = context.timebase.snapshot
         let wanted = snapshot.mediaTime(at: now.advanced(by: lead + ahead))
         let (moment, flushes) = group.feeding.withLock { _ in
-            // However late the renderer's feeder is: the new ones begin with everything that was read.
+            // Distributed first: the new outputs then start with all audio that has been read, even if the renderer's
+            // feeder is late.
             group.distribute()
             let (moment, sound, isAll, flushes) = group.state.withLock { state in
-                // Where the film stands it goes on from there, to the frame.
+                // A stopped timebase resumes at exactly this frame.
                 let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.joint(from: wanted)
                 return (moment, state.history.sound(from: moment), state.hasFinished, state.flushes)
             }
@@ -177,6 +185,7 @@ final class MemberChange: @unchecked Sendable {
         return .zero
     }
 
+    /// Waits until the new outputs are full, then commits the switch or selects a later media time.
     private func fill(
         _ moment: MediaTime, _ flushes: Int, _ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant
     ) -> Duration? {
@@ -194,7 +203,8 @@ final class MemberChange: @unchecked Sendable {
         let upcoming = snapshot.upcoming
         let areFull = joining.allSatisfy { isFull($0, moment) }
         if upcoming.rate == 0 {
-            // A film that stands elsewhere by now has been flushed. In a jump, the new outputs wait for its sound.
+            // If the stopped timebase has moved, a flush has occurred. During a seek, the new outputs wait for its
+            // audio.
             guard areFull else { return deadline - now }
             let stop = snapshot.segment(at: now).rate == 0 ? now : upcoming.hostAnchor
             guard stop <= now else { return stop - now }
@@ -203,7 +213,7 @@ final class MemberChange: @unchecked Sendable {
         }
         let needed = now.advanced(by: lead + Self.margin)
         guard let host = upcoming.hostInstant(of: moment), host >= needed else {
-            // Too late for this moment.
+            // Too late for this media time.
             allowance = min(Self.largestAllowance, allowance * 2)
             return beginFilling(context, now)
         }
@@ -215,7 +225,7 @@ final class MemberChange: @unchecked Sendable {
         return max(.zero, host - now)
     }
 
-    /// Whether an output holds what a start at a film moment needs.
+    /// Returns true if an output holds enough audio for a start at a media time.
     private func isFull(_ feed: MemberFeed, _ moment: MediaTime) -> Bool {
         let status = feed.renderer.progress
         if status.isDrained { return true }
@@ -223,7 +233,7 @@ final class MemberChange: @unchecked Sendable {
         return (until - moment).duration >= feed.member.preroll && feed.member.isReadyToStart
     }
 
-    /// How far ahead the change must be known to everybody. What has been handed to a device is not taken back for it.
+    /// The lead by which the switch must be committed. Audio in a device's queue is not rewound for it.
     private var lead: Duration {
         let stops = leaving.map { feed in
             let latency = feed.member.latency
@@ -232,6 +242,7 @@ final class MemberChange: @unchecked Sendable {
         return max(joining.map(\.member.latency.startLead).max() ?? .zero, stops.max() ?? .zero)
     }
 
+    /// Opens the gates of the new outputs and closes those of the old ones at a media time; nil: now.
     private func changeOver(at moment: MediaTime?) {
         for feed in joining { feed.take(.playing, gate: OutputGate(opens: moment)) }
         for feed in leaving { feed.take(.leaving, gate: OutputGate(closes: moment)) }
@@ -240,16 +251,18 @@ final class MemberChange: @unchecked Sendable {
         }
     }
 
+    /// Logs the members that join and leave.
     private func note(_ moment: MediaTime, _ host: HostInstant, _ context: AudioOutputContext) {
         for feed in joining { context.events.note(.outputJoined(output: feed.id, media: moment, host: host)) }
         for feed in leaving { context.events.note(.outputLeft(output: feed.id, media: moment, host: host)) }
     }
 
+    /// Waits for the committed switch and the fade-out.
     private func conclude(
         _ moment: MediaTime, _ flushes: Int, _ context: AudioOutputContext, _ now: HostInstant
     ) -> Duration? {
         let segment = context.timebase.snapshot.segment(at: now)
-        // After a jump, or in a pause, everybody is silent: the moment is now.
+        // After a seek or during a pause all outputs are silent, so the switch occurs now.
         let isOvertaken = flushes != group.state.withLock { $0.flushes } || segment.rate == 0
         if !isOvertaken, let host = segment.hostInstant(of: moment) {
             let end = host.advanced(by: Self.tail)
@@ -258,7 +271,7 @@ final class MemberChange: @unchecked Sendable {
         return finish(at: moment, host: nil, context)
     }
 
-    /// The old outputs are given back; the new ones are heard without limits from now on.
+    /// Closes the old outputs and removes the gates of the new ones.
     private func finish(at moment: MediaTime, host: HostInstant?, _ context: AudioOutputContext) -> Duration? {
         if let host { note(moment, host, context) }
         for feed in joining { feed.take(.playing, gate: OutputGate()) }
@@ -269,19 +282,21 @@ final class MemberChange: @unchecked Sendable {
 
     // MARK: Ends
 
-    /// A newer wish waits, and this one is not decided yet.
+    /// Abandons the change if a newer request is pending; returns whether it did. Only valid before the commit.
     private func isSuperseded() -> Bool {
         guard group.changes.hasWaiting else { return false }
         abandon()
         return true
     }
 
+    /// Removes a member that failed from the change.
     private func leaveOut(_ feed: MemberFeed, _ error: OutputError) {
         refusals.append(RouteChange.Refusal(output: feed.member.name, error: error))
         joining.removeAll { $0 === feed }
         remove([feed])
     }
 
+    /// Ends the change without effect.
     private func refuse() -> Duration? {
         abandon()
         if refusals.isEmpty {
@@ -291,7 +306,7 @@ final class MemberChange: @unchecked Sendable {
         return end(.refused(refusals))
     }
 
-    /// Gives back what was opened; the old outputs play on.
+    /// Closes the new outputs; the old ones continue to play.
     private func abandon() {
         remove(joining)
         joining = []
@@ -304,6 +319,7 @@ final class MemberChange: @unchecked Sendable {
         group.close(feeds)
     }
 
+    /// Reports the result; returns nil.
     private func end(_ outcome: RouteChange) -> Duration? {
         progress = nil
         wish.done(outcome)

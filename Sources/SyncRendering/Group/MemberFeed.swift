@@ -1,14 +1,15 @@
 internal import MediaCore
 internal import Synchronization
 
-/// One member of a group with a renderer and a feeder of its own, and the thread that opens it, again and again if need be.
+/// A member of a group with its renderer and feeder, and the thread that opens it, with retries. Any thread unless
+/// stated otherwise.
 final class MemberFeed: Sendable {
     private enum Condition {
         case opening, open
         case failed(OutputError)
     }
 
-    /// What part it has in the group.
+    /// The role of the member in the group.
     enum Role { case playing, joining, leaving }
 
     let member: any AudioOutput
@@ -18,25 +19,34 @@ final class MemberFeed: Sendable {
     private let context: AudioOutputContext
     private let scope: GroupScope
     private let work: GroupWork
-    /// Told when anything here moves.
+    /// Notified of every change of state here.
     private let changes: MemberChanges
     private let timebase: Timebase
+    /// Whether the member is open, guarded by its own lock.
     private let condition = Lock(Condition.opening)
+    /// The format for which the member is opened, guarded by its own lock.
     private let format = Lock<AudioFormat?>(nil)
+    /// The role, guarded by its own lock.
     private let part: Lock<Role>
-    /// Sound that comes in is for it too: from the beginning, or since it was brought up to the film.
+    /// Whether the member receives new audio: from the start, or since it was filled. Stored with release by `fill`.
     private let fed: Atomic<Bool>
-    /// The present format cannot be decoded; the next one may be.
+    /// The error of an undecodable format, until audio plays again; guarded by its own lock.
     private let undecodable = Lock<OutputError?>(nil)
+    /// Raised after each attempt to open the member.
     private let answer = Signal()
+    /// Raised by `close`.
     private let closing = Signal()
+    /// Set with release by `close`, before it waits for the opening thread.
     private let isClosing = Atomic<Bool>(false)
+    /// The thread that opens the member, guarded by its own lock.
     private let opener = Lock<WorkerThread?>(nil)
 
-    /// Pauses between attempts to open a member that is not there; the last one is repeated.
+    /// The pauses between attempts to open an unavailable member; the last one is repeated.
     private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
 
-    /// - Parameter delay: how much later than the group this member is to be heard.
+    /// Creates a feed; the caller starts it with `start`.
+    ///
+    /// - Parameter delay: The delay of this member against the group.
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
         work: GroupWork, scope: GroupScope, changes: MemberChanges, delay: Duration = .zero
@@ -57,30 +67,31 @@ final class MemberFeed: Sendable {
     }
 
     var role: Role { part.withLock { $0 } }
+    /// Whether the member receives new audio.
     var isFed: Bool { fed.load(ordering: .acquiring) }
+    /// Whether the member is open.
     var isOpen: Bool { condition.withLock { if case .open = $0 { true } else { false } } }
-    /// It was opened, or could not be.
+    /// Whether the first attempt to open the member has ended.
     var hasAnswered: Bool { condition.withLock { if case .opening = $0 { false } else { true } } }
 
-    /// Why nothing is heard from this member; nil while it plays or is being opened.
+    /// The reason why the member is silent; nil while it plays or is being opened.
     var failure: OutputError? {
         let error: OutputError? = condition.withLock { if case .failed(let error) = $0 { error } else { nil } }
         return error ?? undecodable.withLock { $0 }
     }
 
-    /// The same, and why the member is silent while it tries to come back.
+    /// Same as `failure`, or the reason for the member's silence during its own recovery.
     var loss: OutputError? { failure ?? (isOpen ? member.loss : nil) }
 
-    /// Takes another part from now on, and is heard in the part of the film that the gate leaves open. The group makes
-    /// these calls one at a time.
+    /// Changes the role and the range of media in which the member is audible. The group serializes these calls.
     func take(_ role: Role, gate: OutputGate) {
         part.withLock { $0 = role }
         timebase.setGate(gate)
         renderer.timebaseDidChange(timebase.snapshot)
     }
 
-    /// Begins anew with this sound, ready to be heard from a film moment on, and silent until the gate is opened. The
-    /// caller keeps other sound away meanwhile.
+    /// Replaces the audio of the member, ready to start at a media time, and silent until the gate opens. The caller
+    /// must keep other audio away meanwhile.
     func fill(_ sound: [SampleBuffer], from moment: MediaTime, isAll: Bool) {
         timebase.setGate(OutputGate(isShut: true, opens: moment))
         renderer.flush()
@@ -90,14 +101,16 @@ final class MemberFeed: Sendable {
         renderer.timebaseDidChange(timebase.snapshot)
     }
 
-    /// Begins to feed the member as soon as it can be had.
+    /// Starts to open the member for a format, with retries.
     func start(_ format: AudioFormat) {
         self.format.withLock { $0 = format }
         renderer.onNews { [weak self] news in self?.hear(news) }
         open(after: .zero)
     }
 
-    /// Waits for the first attempt to succeed or fail; nil waits for as long as that takes.
+    /// Waits for the first attempt to open the member.
+    ///
+    /// - Parameter deadline: The end of the wait; nil: unlimited.
     func waitForAnswer(until deadline: HostInstant?) {
         while !hasAnswered {
             guard let deadline else {
@@ -108,29 +121,30 @@ final class MemberFeed: Sendable {
         }
     }
 
-    /// Gives the member back. Waits for an attempt to open it that is under way.
+    /// Closes the member. Blocks until a running attempt to open it has ended.
     func close() {
         isClosing.store(true, ordering: .releasing)
         closing.raise()
         opener.withLock({ $0 })?.join()
         renderer.invalidate()
         feeder.end()
-        // The feeder has closed it if it was in use; twice does no harm.
+        // The feeder has closed the member if it was in use; a second call has no effect.
         member.close()
     }
 
-    /// The group's feeder and a change of members that is under way look again.
+    /// Wakes the group's feeder and the current change of members.
     private func tellMove() {
         context.room.raise()
         changes.noteMove()
     }
 
-    /// The same from the feeder; the group's looks anyway after it has given this one a turn.
+    /// Same, for progress of the feeder; a shared feeder's caller checks after each iteration.
     private func tellProgress() {
         if !feeder.isShared { context.room.raise() }
         changes.noteMove()
     }
 
+    /// Handles an event of the member's renderer, on the feeder's thread.
     private func hear(_ news: AudioRenderer.News) {
         switch news {
         case .progress:
@@ -147,6 +161,7 @@ final class MemberFeed: Sendable {
         }
     }
 
+    /// Records a failure and logs the loss of a playing member.
     private func fail(_ error: OutputError) {
         let isNews = condition.withLock { condition in
             defer { condition = .failed(error) }
@@ -154,12 +169,13 @@ final class MemberFeed: Sendable {
             if case .opening = condition { scope.unopened.insert(member) }
             return true
         }
-        // Who never joined is not missed.
+        // A member that never joined is not lost.
         if isNews, role == .playing { context.events.note(.outputLost(output: id)) }
         answer.raise()
         tellMove()
     }
 
+    /// Starts a thread that opens the member after a pause.
     private func open(after pause: Duration) {
         do throws(ExhaustionError) {
             try opener.withLock { (opener) throws(ExhaustionError) in
@@ -171,6 +187,7 @@ final class MemberFeed: Sendable {
         }
     }
 
+    /// Opens the member, with retries while they are useful. Runs on the opening thread.
     private func keepOpening(after pause: Duration) {
         var pauses = Self.pauses[...]
         closing.wait(until: .now.advanced(by: pause))
@@ -187,14 +204,14 @@ final class MemberFeed: Sendable {
         }
     }
 
-    /// Whether another attempt makes sense. Whoever has taken a speaker shall keep it, and what is forbidden stays so.
-    /// One that was to join in mid-film and cannot is told to the person instead.
+    /// Returns true if a retry is useful. A busy speaker stays with its sender, and missing permission persists. A
+    /// member that fails to join during playback is reported to the user instead.
     private func mayTryAgain(after error: OutputError) -> Bool {
         guard role == .playing else { return false }
         return error.code == .unavailable || error.code == .lost || error.code == .failed
     }
 
-    /// The member is open: its feeder takes over, from the playhead on.
+    /// Connects the open member to its renderer, which feeds it from the playhead on.
     private func enter() {
         let wasLost = condition.withLock { condition in
             defer { condition = .open }

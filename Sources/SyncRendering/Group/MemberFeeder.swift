@@ -1,13 +1,13 @@
 internal import MediaCore
 internal import Synchronization
 
-/// A member's feeder, and who turns it: the thread of the renderer that feeds the group, while there is no other member,
-/// or a thread of its own, so that no member waits for another.
+/// A member's feeder and the thread that runs it: that of the group's renderer for an only member, otherwise a separate
+/// thread, so that members do not block each other.
 package final class MemberFeeder: Sendable {
     private enum Place {
         case nowhere
         case shared
-        /// Without a thread where a test turns it.
+        /// The thread is nil if a test runs the feeder.
         case own(WorkerThread?, stop: Stop)
         case ended
     }
@@ -16,9 +16,11 @@ package final class MemberFeeder: Sendable {
 
     package let renderer: AudioRenderer
     private let work: GroupWork
-    /// Held for a whole turn, in which a device may open: nobody waits for it but whoever takes the feeder over, or ends it.
+    /// Held during a whole iteration, in which a device may open. Contended only on a change of thread and at the end.
     private let feeder: Lock<AudioFeeder>
+    /// Which thread runs the feeder, guarded by its own lock.
     private let place = Lock(Place.nowhere)
+    /// A copy of `place` for readers without the lock. Stored with release under it.
     private let shared = Atomic<Bool>(false)
 
     init(_ renderer: AudioRenderer, work: GroupWork) {
@@ -27,15 +29,15 @@ package final class MemberFeeder: Sendable {
         feeder = Lock(AudioFeeder(renderer: renderer))
     }
 
-    /// The renderer that feeds the group turns it.
+    /// Whether the thread of the group's renderer runs the feeder. Any thread.
     package var isShared: Bool { shared.load(ordering: .acquiring) }
 
-    /// Does what can be done without waiting.
+    /// Performs all work that does not block.
     ///
     /// - Parameters:
-    ///   - supply: where more sound is found once the member's own queue is empty.
-    ///   - limit: stops after so many steps.
-    /// - Returns: whether sound got on, and when something is due although nobody raises the signal.
+    ///   - supply: The source of audio once the member's queue is empty.
+    ///   - limit: The maximum number of steps.
+    /// - Returns: Whether audio advanced, and when work is due without a signal.
     @discardableResult
     func turn(
         takingFrom supply: MemberSupply? = nil, atMost limit: Int = .max
@@ -49,9 +51,9 @@ package final class MemberFeeder: Sendable {
         }
     }
 
-    // MARK: Who turns it
+    // MARK: Selection of the thread
 
-    /// Somebody else's thread turns it from now on, woken by his signal.
+    /// Lets another thread run the feeder, woken by the given signal.
     func share(with signal: Signal) {
         place.withLock { place in
             switch place {
@@ -65,12 +67,12 @@ package final class MemberFeeder: Sendable {
         }
     }
 
-    /// A thread of its own turns it from now on; where the system gives none, somebody else's, woken by this signal.
+    /// Starts a thread for the feeder; if the system provides none, another thread runs it, woken by the given signal.
     func standAlone(orWith signal: Signal) {
         if !stand() { share(with: signal) }
     }
 
-    /// False when there is no thread.
+    /// Starts a thread for the feeder; returns false if none is available.
     private func stand() -> Bool {
         place.withLock { place in
             switch place {
@@ -89,7 +91,7 @@ package final class MemberFeeder: Sendable {
         }
     }
 
-    /// The renderer was invalidated: the output is closed when this returns.
+    /// Ends the feeder after its renderer was invalidated. Blocks until the output is closed.
     func end() {
         let thread = place.withLock { place -> WorkerThread? in
             defer { place = .ended }
@@ -103,18 +105,20 @@ package final class MemberFeeder: Sendable {
         turn()
     }
 
+    /// Requests the end of the feeder's thread.
     private func leave(_ stop: Stop) {
         stop.isAsked.store(true, ordering: .releasing)
         renderer.wake.raise()
     }
 
+    /// The loop of the feeder's thread.
     private func run(until stop: Stop) {
         while true {
             let (_, due) = turn()
             if stop.isAsked.load(ordering: .acquiring) { break }
             renderer.awaitWork(until: due)
         }
-        // What it was woken for may be for whoever came after it.
+        // The last signal may have been meant for the successor.
         renderer.wake.raise()
     }
 }

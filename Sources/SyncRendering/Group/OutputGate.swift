@@ -1,14 +1,16 @@
 package import MediaCore
 
-/// The part of the film in which one output is heard, while it joins or leaves: elsewhere its time stands still.
+/// The range of media time in which an output is audible while it joins or leaves; outside it the output's timeline is
+/// stopped.
 package struct OutputGate: Hashable, Sendable, BitwiseCopyable {
-    /// Nothing is heard yet; the output gets ready to begin at `opens`.
+    /// Whether the output is silent and prepares to start at `opens`.
     package var isShut = false
-    /// Heard from this film moment on; nil is from wherever the film is.
+    /// The media time from which the output is audible; nil: the current one.
     package var opens: MediaTime?
-    /// Silent from this film moment on.
+    /// The media time from which the output is silent; nil: never.
     package var closes: MediaTime?
 
+    /// Creates a gate; the default has no limits.
     package init(isShut: Bool = false, opens: MediaTime? = nil, closes: MediaTime? = nil) {
         self.isShut = isShut
         self.opens = opens
@@ -17,12 +19,12 @@ package struct OutputGate: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension TimebaseSnapshot {
-    /// This line as an output sees it that is heard in one part of the film only.
+    /// Returns this timeline restricted to a gate.
     ///
-    /// A snapshot has room for two stretches. Where a pause is scheduled between the gate's moment and now, a third
-    /// would be needed; the output is then silent up to that pause. Nothing is ever heard on the wrong side.
+    /// A snapshot holds two segments. If a pause is scheduled between the gate's time and now, a third would be
+    /// required. The output is then silent up to that pause. It is never audible outside the gate.
     ///
-    /// - Parameter now: a stretch that was scheduled and has begun by then makes room for another.
+    /// - Parameter now: A scheduled segment that has started by now replaces the current one.
     func gated(by gate: OutputGate, at now: HostInstant) -> TimebaseSnapshot {
         guard gate != OutputGate() else { return self }
         if let next = scheduled, next.hostAnchor <= now {
@@ -37,12 +39,14 @@ extension TimebaseSnapshot {
         return view
     }
 
+    /// Returns a stopped timeline.
     private func still(at moment: MediaTime, since instant: HostInstant) -> TimebaseSnapshot {
         TimebaseSnapshot(
             current: TimebaseSegment(mediaAnchor: moment, hostAnchor: instant, rate: 0), scheduled: nil,
             generation: generation)
     }
 
+    /// Returns the timeline, stopped until a media time.
     private func opening(at moment: MediaTime) -> TimebaseSnapshot {
         var view = self
         if let next = scheduled { view.scheduled = next.beginning(at: moment) }
@@ -57,6 +61,7 @@ extension TimebaseSnapshot {
         return view
     }
 
+    /// Returns the timeline, stopped from a media time on.
     private func closing(at moment: MediaTime) -> TimebaseSnapshot {
         var view = self
         if let next = scheduled, next.rate > 0, next.mediaAnchor >= moment {
@@ -72,7 +77,7 @@ extension TimebaseSnapshot {
 }
 
 extension TimebaseSegment {
-    /// The same stretch, begun only where the film reaches a moment.
+    /// Returns the segment with its start moved to a media time.
     fileprivate func beginning(at moment: MediaTime) -> TimebaseSegment {
         guard rate > 0, mediaAnchor < moment, let start = hostInstant(of: moment) else { return self }
         return TimebaseSegment(mediaAnchor: moment, hostAnchor: start, rate: rate, speed: speed)

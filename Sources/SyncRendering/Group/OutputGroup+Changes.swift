@@ -1,21 +1,21 @@
 internal import MediaCore
 internal import Synchronization
 
-// Members that change in mid-film; docs/decisions/0007-changes-of-route.md tells why in this way.
+// Changes of members during playback; docs/decisions/0007-changes-of-route.md gives the reasons for the procedure.
 extension OutputGroup {
-    /// Makes these outputs the ones that play, without a gap and without reading the film anew.
+    /// Replaces the playing members, without a gap and without reading the media again. Any thread.
     ///
-    /// Members that stay are not touched. Those that are new are opened and brought up to the film while the old ones
-    /// play on; then, at one film moment, the new ones are heard and those that left fall silent, and are given back.
-    /// While the film stands still the change happens as soon as the new ones have their sound. Before anything plays
-    /// it is a matter of noting it.
+    /// Remaining members are not affected. New members are opened and filled while the old ones play. Then, at one
+    /// media time, the new ones become audible and the old ones fall silent and are closed. While the timebase is
+    /// stopped the switch occurs as soon as the new members are full. Before playback the call only records the
+    /// members.
     ///
-    /// What cannot be had is left out; when that is everybody who is new, nothing changes. A wish that comes while
-    /// another one is not decided yet takes its place. Any thread.
+    /// Unavailable outputs are omitted; if all new ones are unavailable, nothing changes. A request supersedes an
+    /// earlier one that is not committed yet.
     ///
     /// - Parameters:
-    ///   - members: none twice; an empty list is refused.
-    ///   - done: called once, on the group's own thread or the caller's; must return at once.
+    ///   - members: The new members without duplicates; an empty list is refused.
+    ///   - done: Called once, on the group's change thread or the caller's; must not block.
     public func change(to members: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void) {
         changes.ask(MemberChanges.Wish(members: members, done: done))
         guard !work.changesByHand, changes.takeOver() else { return }
@@ -34,18 +34,18 @@ extension OutputGroup {
         }
     }
 
-    /// The same, waiting for what becomes of it.
+    /// Same; waits for the result.
     public func change(to members: [any AudioOutput]) async -> RouteChange {
         await withCheckedContinuation { continuation in
             change(to: members) { continuation.resume(returning: $0) }
         }
     }
 
-    /// How far a change of members is; nil while none is under way. Any thread.
+    /// The state of a change of members; nil while there is none. Any thread.
     public var changeProgress: RouteChange.Progress? { state.withLock { $0.progress } }
 
-    /// Does what is due for a change; when to look again, or nil when there is nothing more to do. One thread at a
-    /// time: the group's own, or a test in its place.
+    /// Performs due work of a change; returns the time until the next call, or nil if there is no more work. One thread
+    /// at a time: the group's change thread, or a test.
     package func advanceChange() -> Duration? {
         guard let change = changes.current(for: self) else { return nil }
         let pause = change.step()
@@ -55,33 +55,36 @@ extension OutputGroup {
     }
 }
 
-/// The wishes for a group's members, and the one that is being carried out.
+/// The pending and the current change of a group's members. Any thread.
 final class MemberChanges: Sendable {
+    /// A requested set of members and its completion handler.
     struct Wish: Sendable {
         var members: [any AudioOutput]
         var done: @Sendable (RouteChange) -> Void
     }
 
-    /// A change is under way: moves are worth telling.
+    /// Whether a change is pending or running, so that `noteMove` raises the signal. Stored by any thread.
     private let isBusy = Atomic<Bool>(false)
 
+    /// Guarded by the lock `state`.
     private struct State {
         var waiting: Wish?
         var current: MemberChange?
-        /// A thread carries them out.
+        /// Whether a thread performs the changes.
         var isTaken = false
     }
 
-    /// Raised when something moved that a change may wait for.
+    /// Raised when a change may be able to continue.
     let signal = Signal()
     private let state = Lock(State())
 
-    /// Something moved that a change may wait for. Any thread.
+    /// Wakes the thread of the current change. Any thread.
     func noteMove() { if isBusy.load(ordering: .relaxed) { signal.raise() } }
 
+    /// Whether a request is pending.
     var hasWaiting: Bool { state.withLock { $0.waiting != nil } }
 
-    /// Takes the place of a wish that nobody has begun with.
+    /// Adds a request, superseding a pending one.
     func ask(_ wish: Wish) {
         let old = state.withLock { state -> Wish? in
             defer { state.waiting = wish }
@@ -92,7 +95,7 @@ final class MemberChanges: Sendable {
         old?.done(.superseded)
     }
 
-    /// True for the one who is to carry them out from now on, until `current` is nil.
+    /// Returns true if the caller has to perform the changes, until `current` is nil.
     func takeOver() -> Bool {
         state.withLock { state in
             defer { state.isTaken = true }
@@ -100,7 +103,7 @@ final class MemberChanges: Sendable {
         }
     }
 
-    /// There is no thread that would carry out a wish which nobody has begun with: it is taken back.
+    /// Removes and returns the pending request, because no thread is available for it.
     func giveUp() -> Wish? {
         state.withLock { state in
             defer { (state.waiting, state.isTaken) = (nil, false) }
@@ -109,6 +112,7 @@ final class MemberChanges: Sendable {
         }
     }
 
+    /// Returns the current change, or starts the pending one; nil if there is none.
     func current(for group: OutputGroup) -> MemberChange? {
         state.withLock { state in
             if let current = state.current { return current }
@@ -124,5 +128,6 @@ final class MemberChanges: Sendable {
         }
     }
 
+    /// Removes a change that has ended.
     func drop(_ change: MemberChange) { state.withLock { if $0.current === change { $0.current = nil } } }
 }

@@ -1,16 +1,17 @@
 public import MediaCore
 
-// What the group costs and how far it is, as the sum of its members. Asked at every turn of a feeder: nothing here
-// allocates, but for names and shares.
+// The group's requirements and progress as aggregates of its members. Evaluated in every iteration of a feeder: nothing
+// here allocates, except names and shares.
 extension OutputGroup {
+    /// The feeds of all members, including those that join or leave.
     var feeds: [MemberFeed] { state.withLock { $0.feeds } }
 
-    /// Calls with each feed whose member plays and is open.
+    /// Calls `body` with each feed whose member plays and is open.
     private func forEachOpen(_ body: (MemberFeed) -> Void) {
         for feed in feeds where feed.role == .playing && feed.isOpen { body(feed) }
     }
 
-    /// Calls with each member that plays; before any does, with all of them.
+    /// Calls `body` with each playing and open member; with all members while none is.
     func forEachActive(_ body: (any AudioOutput) -> Void) {
         var isAnyOpen = false
         forEachOpen { feed in
@@ -21,13 +22,15 @@ extension OutputGroup {
         for member in members { body(member) }
     }
 
+    /// Returns the maximum of a value over the active members; nil if none has one.
     private func most<Value: Comparable>(_ value: (any AudioOutput) -> Value?) -> Value? {
         var most: Value?
         forEachActive { member in if let one = value(member) { most = most.map { max($0, one) } ?? one } }
         return most
     }
 
-    /// The slowest member decides when a start and a stop can be kept; one that is to be heard earlier needs more.
+    /// The maximum leads of all members, plus the largest advance set by `setDelay`. The shares are those of the member
+    /// with the longest delay.
     public var latency: OutputLatency {
         var slowest = OutputLatency(startLead: .zero, stopLead: .zero, shares: [])
         var (start, stop) = (Duration.zero, Duration.zero)
@@ -40,16 +43,17 @@ extension OutputGroup {
         return OutputLatency(startLead: start - earliest, stopLead: stop - earliest, shares: slowest.shares)
     }
 
-    /// Including those that are about to join: their sound is read before they play.
+    /// The maximum of all members. It includes joining members, because their audio is read before they play.
     public var desiredDepth: Duration {
         var depth = most { $0.desiredDepth } ?? .zero
         for feed in feeds where feed.role == .joining && feed.isOpen { depth = max(depth, feed.member.desiredDepth) }
         return depth
     }
 
+    /// The maximum preroll of all members.
     public var preroll: Duration { most { $0.preroll } ?? .zero }
 
-    /// Film time up to which every member that plays has what a start needs.
+    /// The media time up to which every playing member is filled as a start requires.
     public var acceptedUntil: MediaTime? {
         let fed = state.withLock { $0.fedUntil }
         let settled = isDrained
@@ -64,7 +68,7 @@ extension OutputGroup {
         var least: MediaTime?
         forEachOpen { feed in
             guard let until = feed.renderer.progress.acceptedUntil else { return isAnyEmpty = true }
-            // A card that takes less than a speaker needs is no less ready than the speaker.
+            // A card that needs less preroll than a speaker counts as equally filled.
             let reached = settled ? until : until.advanced(by: most - feed.member.preroll)
             least = least.map { min($0, reached) } ?? reached
         }
@@ -73,15 +77,18 @@ extension OutputGroup {
         return min(least, fed)
     }
 
+    /// Whether every active member can schedule a start.
     public var isReadyToStart: Bool {
         var isReady = true
         forEachActive { if !$0.isReadyToStart { isReady = false } }
         return isReady
     }
 
+    /// The latest of the members' earliest starts.
     public var earliestStart: HostInstant? { most { $0.earliestStart } }
 
-    /// Members whose clock cannot be moved hold one line: they are served one time, and at most one of them is followed.
+    /// The timeline of a member whose timing is fixed, if any. All such members share one clock, so that at most one is
+    /// followed.
     public var remoteTimeline: TimebaseSegment? {
         for feed in feeds where feed.role == .playing && feed.isOpen {
             if let line = feed.renderer.remoteTimeline { return line }
@@ -89,12 +96,14 @@ extension OutputGroup {
         return nil
     }
 
+    /// Whether every playing and open member is drained.
     public var isDrained: Bool {
         var isDrained = true
         forEachOpen { if !$0.renderer.progress.isDrained { isDrained = false } }
         return isDrained
     }
 
+    /// The longest wait of the active members; nil if there is none.
     public var wait: OutputWait? {
         var longest: OutputWait?
         forEachActive { member in
@@ -104,6 +113,7 @@ extension OutputGroup {
         return longest
     }
 
+    /// The first member's failure, if every playing member has failed.
     public var failure: OutputError? {
         var first: OutputError?
         for feed in feeds where feed.role == .playing {
@@ -113,7 +123,7 @@ extension OutputGroup {
         return first
     }
 
-    /// Why nothing is heard from any member at present: the first one's reason. Any thread.
+    /// The reason why all members are currently silent: the first one's; nil if any plays. Any thread.
     public var loss: OutputError? {
         var first: OutputError?
         for feed in feeds where feed.role == .playing {
@@ -123,7 +133,8 @@ extension OutputGroup {
         return first
     }
 
-    /// Returns the sound that could not be decoded since the last call. Each member decodes the same sound: the first one's counts.
+    /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
+    /// first one's value counts.
     func takeUndecodableSound() -> UndecodableSound? {
         var first: UndecodableSound?
         for feed in feeds {
@@ -133,14 +144,14 @@ extension OutputGroup {
         return first
     }
 
-    /// What is wrong with members that play or are to play; empty while all is well. Any thread.
+    /// The problems of the playing members; empty if there are none. Any thread.
     public var problems: [OutputProblem] {
         feeds.filter { $0.role == .playing }.compactMap { OutputProblem($0.member, $0.id, loss: $0.loss) }
     }
-    /// Returns true if no member has been opened: the group's own failure says why. Any thread.
+    /// Whether no member has been opened; the group's `failure` states the reason. Any thread.
     package var isUnopened: Bool { members.allSatisfy(scope.unopened.contains) }
 
-    /// Why nothing is heard from one member at present. Any thread.
+    /// Returns the reason why a member is silent; nil while it plays or opens. Any thread.
     public func failure(ofMember number: Int) -> OutputError? {
         guard let member = output(number: number) else { return nil }
         return feeds.first { $0.member === member }?.failure

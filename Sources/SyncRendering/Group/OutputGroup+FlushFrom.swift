@@ -1,8 +1,8 @@
 public import MediaCore
 
-/// Taking back the end of what every member was handed.
+/// Partial flushes of all members.
 extension OutputGroup: PartialFlushing {
-    /// The member that needs most decides, and with several a little more, so that all of them are in time.
+    /// The maximum lead of the members; with several members a margin is added, so that all of them are in time.
     public var partialFlushLead: Duration {
         var (longest, count) = (Duration.zero, 0)
         forEachActive { member in
@@ -12,12 +12,13 @@ extension OutputGroup: PartialFlushing {
         return longest + (count > 1 ? Self.spread : .zero)
     }
 
-    /// Members are asked one after the other.
+    /// The margin for members that are flushed in sequence.
     private static let spread: Duration = .milliseconds(100)
 
+    /// Starts a partial flush of all members that receive audio.
     public func beginPartialFlush(from time: MediaTime) {
         let (ballot, feeds, room) = state.withLock { state in
-            // Who joins and was given nothing yet has nothing to take back.
+            // A joining member that was not filled has no audio to flush.
             let feeds = state.feeds.filter(\.isFed)
             let ballot = GroupFlush(time: time, feeds: feeds)
             state.partialFlush = ballot
@@ -26,6 +27,10 @@ extension OutputGroup: PartialFlushing {
         for (index, feed) in feeds.enumerated() { ballot.ask(feed, index: index) { room?.raise() } }
     }
 
+    /// The result for the group; nil until every member has decided.
+    ///
+    /// Refused only if every member refuses. If only some refuse, they are flushed completely, and the result is
+    /// `flushed`.
     public var partialFlushResult: PartialFlushResult? {
         guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
         guard let results = ballot.results else { return nil }
@@ -36,7 +41,7 @@ extension OutputGroup: PartialFlushing {
             }
             return .refused(leadNeeded: (leads.max() ?? .zero) + (results.count > 1 ? Self.spread : .zero))
         }
-        // The others have let go of it: whoever lost the race falls silent until the new sound begins.
+        // The other members have flushed: those that refused are silent until the new audio starts.
         for index in refused { ballot.feeds[index].renderer.flush() }
         feeding.withLock { _ in
             state.withLock { state in
@@ -49,10 +54,11 @@ extension OutputGroup: PartialFlushing {
     }
 }
 
-/// The answers of a group's members to one flush.
+/// The results of one partial flush by member.
 final class GroupFlush: Sendable {
     let time: MediaTime
     let feeds: [MemberFeed]
+    /// The result of each feed; nil while missing. Guarded by its own lock.
     private let answers: Lock<[PartialFlushResult?]>
 
     init(time: MediaTime, feeds: [MemberFeed]) {
@@ -61,7 +67,7 @@ final class GroupFlush: Sendable {
         answers = Lock([PartialFlushResult?](repeating: nil, count: feeds.count))
     }
 
-    /// Every member's answer; nil while one is missing.
+    /// The result of every member; nil while one is missing.
     var results: [PartialFlushResult]? {
         answers.withLock { answers in
             let given = answers.compactMap { $0 }
@@ -69,7 +75,7 @@ final class GroupFlush: Sendable {
         }
     }
 
-    /// Asks a member; again when its route has changed meanwhile.
+    /// Requests a partial flush from a member, with retries if its route changes meanwhile.
     func ask(_ feed: MemberFeed, index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
         feed.renderer.requestFlush(fromSourceTime: time) { [self] result in
             if result == .overtaken, attempts > 1 {

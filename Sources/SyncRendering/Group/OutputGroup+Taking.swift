@@ -1,15 +1,15 @@
 internal import MediaCore
 
-// How sound gets from the renderer's queue to the members; docs/decisions/0013-one-feeder-for-one-output.md tells why in this
-// way.
+// Distribution of audio from the renderer's queue to the members; docs/decisions/0013-one-feeder-for-one-output.md
+// gives the reasons.
 extension OutputGroup: SoundTaking {
-    /// Beyond this a group that holds as many bytes as it may takes no more for now.
+    /// A group whose history has reached its byte limit accepts no audio beyond this depth.
     private static let leastDepth: Duration = .seconds(5)
-    /// So many blocks or packets are converted before it is told how far the sound came: a start may be waiting for that.
+    /// The number of steps between reports of `acceptedUntil`, for which a start may be waiting.
     private static let stepsInTurn = 16
 
-    /// Gives the only member's feeder its turn, which takes what it needs from the renderer's queue. Several members have
-    /// threads of their own: each is handed everything that waits. One that the system gave no thread has its turn here, too.
+    /// Runs the feeder of an only member, which pulls from the renderer's queue. Several members run on separate
+    /// threads and receive all queued audio. Members for which the system provided no thread run here as well.
     func turn(takingFrom queue: RendererQueue?) -> SoundTurn {
         let (feed, feeds) = state.withLock { state in
             state.source = queue
@@ -36,7 +36,7 @@ extension OutputGroup: SoundTaking {
         return turn
     }
 
-    /// Settles who turns the members' feeders, whenever members came or went.
+    /// Assigns threads to the members' feeders after members have joined or left.
     func seatFeeders() {
         let room = seating.withLock { _ -> Signal? in
             let (feeds, only, room) = state.withLock { ($0.feeds, $0.onlyFeed, $0.context?.room) }
@@ -51,19 +51,19 @@ extension OutputGroup: SoundTaking {
         room?.raise()
     }
 
-    // MARK: Taking, with `feeding` held
+    // MARK: Distribution, with `feeding` held
 
-    /// Hands everything that waits in the renderer's queue to all members, except where the only one takes it by itself.
+    /// Delivers all audio in the renderer's queue to all members, unless an only member pulls it.
     func distribute() {
         while state.withLock({ $0.onlyFeed == nil }), let buffer = take(skipsLate: false) { hand(buffer) }
     }
 
-    /// The next buffer of the renderer's queue.
+    /// Removes the next buffer from the renderer's queue and adds it to the history.
     fileprivate func take(skipsLate: Bool) -> SampleBuffer? {
         guard hasRoom else { return nil }
         let (source, playhead) = state.withLock { state in
             let timebase = skipsLate ? state.context?.timebase : nil
-            // Film that stands still falls behind nobody.
+            // While the timebase is stopped no audio becomes late.
             return (state.source, timebase.flatMap { $0.rate > 0 ? $0.currentTime : nil })
         }
         guard let buffer = source?.next(skippingTo: playhead?.advanced(by: .zero - Self.lateness)) else { return nil }
@@ -71,7 +71,7 @@ extension OutputGroup: SoundTaking {
         return buffer
     }
 
-    /// Whether the group is open and may remember more.
+    /// Whether the group is open and its history has space.
     var hasRoom: Bool {
         state.withLock { state in
             guard let context = state.context else { return false }
@@ -82,7 +82,7 @@ extension OutputGroup: SoundTaking {
         }
     }
 
-    /// Remembers what the members are given.
+    /// Adds a buffer to the history.
     func keep(_ buffer: SampleBuffer) {
         state.withLock { state in
             state.history.append(buffer)
@@ -93,7 +93,7 @@ extension OutputGroup: SoundTaking {
         }
     }
 
-    /// Gives a buffer to everybody who is fed.
+    /// Delivers a buffer to all members that receive audio.
     func hand(_ buffer: SampleBuffer) {
         let (feeds, context) = state.withLock { ($0.feeds, $0.context) }
         guard let context else { return }
@@ -104,7 +104,7 @@ extension OutputGroup: SoundTaking {
         }
     }
 
-    /// The next buffer for a member, as long as it is the only one and has handed over what it was given before.
+    /// Returns the next buffer for a member, if it is the only one and its queue is empty.
     fileprivate func next(for feed: MemberFeed) -> SampleBuffer? {
         feeding.withLock { _ in
             guard state.withLock({ $0.onlyFeed === feed }), feed.isFed,
@@ -115,7 +115,7 @@ extension OutputGroup: SoundTaking {
     }
 }
 
-/// Where the only member of a group finds its sound: the queue of the renderer that feeds the group.
+/// The audio source of a group's only member: the queue of the group's renderer.
 struct MemberSupply {
     let group: OutputGroup
     let feed: MemberFeed
@@ -124,6 +124,6 @@ struct MemberSupply {
 }
 
 extension OutputGroup.State {
-    /// The member that has the renderer's queue to itself.
+    /// The only member's feed; nil with several members.
     var onlyFeed: MemberFeed? { feeds.count == 1 ? feeds[0] : nil }
 }

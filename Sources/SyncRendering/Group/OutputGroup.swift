@@ -1,64 +1,70 @@
 public import MediaCore
 
-/// Several outputs behind one renderer: speakers across the network, and this computer's sound card may be one of them.
+/// Several outputs behind one renderer: network speakers and, optionally, this computer's sound card.
 ///
-/// Each member has a feed of its own: what one speaker takes untouched is decoded for the card,
-/// and a member that is slow, lost or not there yet holds nobody up. All read one timebase, so that a start is one
-/// host instant for every member. What members of one kind share beyond that they find in the `GroupScope` of their
-/// context: AirPlay speakers, a group name and a list of peers. These must have been made with one `PTPDirectory`, so
-/// that one grandmaster serves them all.
+/// Each member has its own feed: audio that one speaker accepts as packets is decoded for the card. A slow, lost or
+/// missing member blocks none of the others. All members share one timebase, so that a start is one host instant.
+/// Further shared objects are in the `GroupScope` of their context: for AirPlay speakers, a group name and a list of
+/// peers. Such members must be created with one `PTPDirectory`, so that they share one grandmaster.
 ///
-/// A member that cannot be had at the start is tried again while the film plays, and joins in sync. Members change in
-/// mid-film (`change(to:)`). `OutputID` of a member is the group's own plus a number that it keeps: the members given
-/// at the start are 0, 1, …, and whoever comes first later gets the next.
+/// A member that is unavailable at the start is retried during playback and joins in sync. Members can change during
+/// playback (`change(to:)`). The `OutputID` of a member is the group's ID plus a permanent number. The initial members
+/// have 0, 1, …; later ones follow in order of joining.
 public final class OutputGroup: AudioOutput {
     private let givenName: String?
     let codecs: any AudioCodecs
     let work: GroupWork
+    /// The queue of requested changes of members.
     let scope = GroupScope()
     let changes = MemberChanges()
+    /// The state shared by all threads.
     let state: Lock<State>
-    /// Held while sound goes to the feeds, so that a feed that joins misses none and gets none twice. Taken before
+    /// Held during deliveries to the feeds, so that a joining feed neither misses nor repeats audio. Taken before
     /// `state`.
     let feeding = Lock(Turn())
-    /// Held while it is settled who turns the feeders.
+    /// Held while threads are assigned to the feeders.
     let seating = Lock(Turn())
-    /// Held while gains go to the feeds, so that the last ones computed are the last ones set. Taken before `state`.
+    /// Held while gains are applied to the feeds, so that the last calculated ones are applied last. Taken before
+    /// `state`.
     private let gaining = Lock(Turn())
 
+    /// Guarded by the lock `state`.
     struct State {
-        /// Those that play, or are to play once the group is prepared.
+        /// The playing members, or those to prepare.
         var members: [any AudioOutput]
-        /// Everybody who ever was a member, by number.
+        /// All present and former members by number.
         var known: [any AudioOutput]
         var volumes = OutputVolumes()
         var feeds: [MemberFeed] = []
         var context: AudioOutputContext?
-        /// Where sound is taken from; nil while nothing may be taken.
+        /// The queue from which audio is pulled; nil while pulling is not permitted.
         var source: RendererQueue?
-        /// Something was taken since the renderer's feeder was told last.
+        /// Whether audio was pulled since the last report to the renderer's feeder.
         var hasTaken = false
+        /// The format of the last audio.
         var format: AudioFormat?
-        /// Members were asked to open before there is sound for them: nobody feeds them so far.
+        /// Whether the members were opened ahead of their first audio and have no feeds yet.
         var isOpenedAhead = false
-        /// A factor beside the members' own volumes; nil where none was set.
+        /// The gain of the loudest member; nil if none was set.
         var gain: Float?
-        /// How much later than the group each is to be heard, by number; negative is earlier.
+        /// The delay of each member against the group by number; negative is earlier.
         var delays: [Duration]
         var speed = 1.0
         var allowsPassThrough = true
         var treatment = SoundTreatment.none
+        /// The end of the pulled audio in media time, since the last flush.
         var fedUntil: MediaTime?
-        /// The flush from a film time on that was asked for last.
+        /// The last requested partial flush.
         var partialFlush: GroupFlush?
         var history = ReplayBuffer()
-        /// No more sound follows what is in the history.
+        /// Whether the history is followed by the end of input.
         var hasFinished = false
-        /// Counts flushes: what was brought up to the film before one is void.
+        /// Counts flushes: audio filled before a flush is void.
         var flushes = 0
+        /// The state of a change of members.
         var progress: RouteChange.Progress?
 
-        /// The number of a member, which it gets when it is first seen.
+        /// Returns the permanent number of a member, assigned on its first use.
         mutating func number(of member: any AudioOutput) -> Int {
             if let number = known.firstIndex(where: { $0 === member }) { return number }
             known.append(member)
@@ -66,30 +72,34 @@ public final class OutputGroup: AudioOutput {
             return known.count - 1
         }
 
-        /// An output as `volumes` takes it. The owner's level is read while the lock is held: outputs keep it in a field of their own.
+        /// Returns an output in the form required by `volumes`. The owner's level is read while the lock is held;
+        /// outputs store it in a field.
         func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
             OutputVolumes.Member(number: known.firstIndex { $0 === output } ?? -1, own: output.ownVolume)
         }
 
-        /// Returns the factor for an output's samples; nil leaves the output at its owner's level.
+        /// Returns the linear gain of an output; nil keeps its owner's level.
         func gain(of output: any AudioOutput) -> Float? {
             volumes.gain(of: volumeMember(output), loudest: gain, among: members.map { volumeMember($0) })
         }
     }
 
-    /// A start waits this long for members that do not answer, provided another one does.
+    /// How long a start waits for unresponsive members, if another one has opened.
     private static let patience: Duration = .seconds(5)
-    /// Whoever falls behind the playhead by more than this goes on from there.
+    /// A member later than this against the playhead skips to it.
     static let lateness: Duration = .seconds(2)
 
+    /// Creates a group.
+    ///
     /// - Parameters:
-    ///   - members: at least one; none of them is used elsewhere while it is in the group.
-    ///   - name: for people; nil joins the members' names.
-    ///   - codecs: as for `AudioRenderer`.
+    ///   - members: At least one; they must not be used elsewhere while they are in the group.
+    ///   - name: The name for the user; nil joins the members' names.
+    ///   - codecs: The factory of decoders and encoders, as for `AudioRenderer`.
     public convenience init(members: [any AudioOutput], name: String? = nil, codecs: any AudioCodecs) {
         self.init(members: members, name: name, codecs: codecs, work: GroupWork())
     }
 
+    /// Same, with a substitute for the group's threads in tests.
     package init(members: [any AudioOutput], name: String? = nil, codecs: any AudioCodecs, work: GroupWork) {
         precondition(!members.isEmpty, "a group needs a member")
         givenName = name
@@ -100,35 +110,37 @@ public final class OutputGroup: AudioOutput {
                 members: members, known: members, delays: [Duration](repeating: .zero, count: members.count)))
     }
 
-    // MARK: Who is in it
+    // MARK: Members
 
-    /// Those that play, or are to play.
+    /// The playing members, or those to prepare. Any thread.
     public var members: [any AudioOutput] { state.withLock { $0.members } }
 
+    /// The given name, or the members' names separated by commas. Any thread.
     public var name: String { givenName ?? members.map(\.name).joined(separator: ", ") }
 
-    /// That of its only member; with several, `group`.
+    /// The kind of the only member; `group` with several. Any thread.
     public var kind: AudioRouteKind {
         let members = members
         return members.count == 1 ? members[0].kind : .group
     }
 
-    /// The output that events call by this number, whether it is a member now or was one. Any thread.
+    /// Returns the present or former member with a number, as used in events. Any thread.
     public func output(number: Int) -> (any AudioOutput)? {
         state.withLock { $0.known.indices.contains(number) ? $0.known[number] : nil }
     }
 
-    /// The number by which events call an output; nil for one that never was a member. Any thread.
+    /// Returns the number of an output, as used in events; nil if it never was a member. Any thread.
     public func number(of output: any AudioOutput) -> Int? {
         state.withLock { $0.known.firstIndex { $0 === output } }
     }
 
-    // MARK: Sound
+    // MARK: Audio
 
+    /// Always sample buffers: each member converts them itself.
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .sampleBuffers(format) }
 
-    /// Lets all members begin to open their devices, also those that become members before the group is prepared. Any thread;
-    /// returns at once.
+    /// Starts to open the devices of all members, including those added before the group is prepared. Does not block.
+    /// Any thread.
     public func open() {
         let members = state.withLock { state -> [any AudioOutput] in
             guard state.context == nil else { return [] }
@@ -138,10 +150,10 @@ public final class OutputGroup: AudioOutput {
         for member in members { member.open() }
     }
 
-    /// Opens all members at once, and waits until each has answered; for those that do not answer only as long as
-    /// nobody else does.
+    /// Opens all members in parallel and waits until each has opened or failed. Once one is open, the wait for the
+    /// others is limited. May block.
     ///
-    /// - Throws: the first member's error when none can be had; then nothing is held.
+    /// - Throws: The first member's error if no member is available; the group is then closed.
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         guard case .sampleBuffers(let format) = delivery else {
             throw OutputError(.unsupportedFormat, "a group of speakers takes sample buffers only")
@@ -151,9 +163,9 @@ public final class OutputGroup: AudioOutput {
             state.format = format
             return old.timebase === context.timebase && old.room === context.room && old.id == context.id
         }
-        // Each feed agrees on a new format with its member by itself.
+        // Each feed negotiates a new format with its member.
         if isReady { return }
-        // What was opened ahead of need is taken into use.
+        // Not closed below: members opened in advance are used now.
         state.withLock { $0.isOpenedAhead = false }
         close()
         let feeds = state.withLock { state in
@@ -174,7 +186,7 @@ public final class OutputGroup: AudioOutput {
         }
     }
 
-    /// A new feed with everything that has been set so far.
+    /// Creates a feed with all current settings.
     func feed(
         for member: any AudioOutput, role: MemberFeed.Role, _ context: AudioOutputContext, _ state: inout State
     ) -> MemberFeed {
@@ -189,7 +201,7 @@ public final class OutputGroup: AudioOutput {
         return feed
     }
 
-    /// The first buffer, with which the group was prepared; what follows it takes by itself.
+    /// Delivers the first buffer, which prepared the group; later ones are pulled.
     public func accept(_ buffer: SampleBuffer) -> Bool {
         feeding.withLock { _ in
             guard hasRoom else { return false }
@@ -199,6 +211,7 @@ public final class OutputGroup: AudioOutput {
         }
     }
 
+    /// Signals the end of input to all members.
     public func finish() {
         feeding.withLock { _ in
             state.withLock { $0.hasFinished = true }
@@ -206,6 +219,7 @@ public final class OutputGroup: AudioOutput {
         }
     }
 
+    /// Flushes all members and the history.
     public func flush() {
         feeding.withLock { _ in
             let feeds = state.withLock { state in
@@ -222,12 +236,13 @@ public final class OutputGroup: AudioOutput {
 
     // MARK: Control
 
+    /// Notifies all members of a changed timeline.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         for feed in feeds { feed.renderer.timebaseDidChange(snapshot) }
         changes.noteMove()
     }
 
-    /// Whether packets may reach members as they are; see `AudioRenderer.allowsPassThrough`. Any thread.
+    /// Whether packets may be delivered unchanged to members; see `AudioRenderer.allowsPassThrough`. Any thread.
     public var allowsPassThrough: Bool {
         get { state.withLock { $0.allowsPassThrough } }
         set {
@@ -239,11 +254,13 @@ public final class OutputGroup: AudioOutput {
         }
     }
 
+    /// Sets the speed of all members, in media seconds per second.
     public func setSpeed(_ speed: Double) {
         state.withLock { $0.speed = speed }
         for feed in feeds { feed.renderer.setSpeed(speed) }
     }
 
+    /// Sets the audio processing of all members.
     public func setTreatment(_ treatment: SoundTreatment) {
         let feeds = state.withLock { state in
             state.treatment = treatment
@@ -252,25 +269,26 @@ public final class OutputGroup: AudioOutput {
         for feed in feeds { feed.renderer.treatment = treatment }
     }
 
-    /// Sets the gain of the loudest member; the others keep their distance in decibels. Members' volumes do not change, and are in force
-    /// again after `restoreGain`. Any thread.
+    /// Sets the linear gain of the loudest member; the others keep their distance in decibels. The members' volumes are
+    /// unchanged and apply again after `restoreGain`. Any thread.
     public func setGain(_ gain: Float) {
         state.withLock { $0.gain = gain }
         applyGains()
     }
 
-    /// The volume of the loudest member, 0…130 (`VolumeCurve`): the master. Any thread.
+    /// The master volume: that of the loudest member, 0…130 (`VolumeCurve`). Any thread.
     public var volume: Double {
         state.withLock { state in state.volumes.master(of: state.members.map { state.volumeMember($0) }) }
     }
 
-    /// Sets every output to one volume, 0…130, also those that become members later. Any thread.
+    /// Sets the volume of every output, including later members, to 0…130. Any thread.
     public func setVolume(_ volume: Double) {
         state.withLock { $0.volumes.setAll(volume) }
         applyGains()
     }
 
-    /// Moves all members by the same number of decibels, so that the loudest has this volume, 0…130. Any thread.
+    /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
+    /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
         state.withLock { state in
             state.volumes.setMaster(volume, of: state.members.map { state.volumeMember($0) })
@@ -278,7 +296,8 @@ public final class OutputGroup: AudioOutput {
         applyGains()
     }
 
-    /// Moves all members by the same number of decibels: those of so many steps of the master. Any thread.
+    /// Changes the volume of all members by the number of decibels that these steps of the master amount to. Any
+    /// thread.
     public func changeVolume(by steps: Double) {
         state.withLock { state in
             let members = state.members.map { state.volumeMember($0) }
@@ -287,26 +306,26 @@ public final class OutputGroup: AudioOutput {
         applyGains()
     }
 
-    /// The volume of an output, whether it is a member or may become one, 0…130: what was set, otherwise its owner's level, otherwise 100.
-    /// Any thread.
+    /// Returns the volume of a present or future member, 0…130: the set volume, otherwise its owner's level, otherwise
+    /// 100. Any thread.
     public func volume(of output: any AudioOutput) -> Double {
         state.withLock { $0.volumes.volume(of: $0.volumeMember(output)) }
     }
 
-    /// Sets the volume of one output, whether it is a member or may become one. Any thread.
+    /// Sets the volume of a present or future member. Any thread.
     public func setVolume(_ volume: Double, of output: any AudioOutput) {
         state.withLock { state in state.volumes.set(volume, of: state.number(of: output)) }
         applyGains()
     }
 
-    /// Silences one output, whether it is a member or may become one, without a change of its volume. Any thread.
+    /// Mutes a present or future member without a change of its volume. Any thread.
     public func setMuted(_ isMuted: Bool, of output: any AudioOutput) {
         state.withLock { state in state.volumes.setMuted(isMuted, of: state.number(of: output)) }
         applyGains()
     }
 
-    /// How much later than the group's line an output is to be heard, whether it is a member or may become one;
-    /// negative is earlier. A change takes effect as a jump of that member's sound. Any thread.
+    /// Sets the delay of a present or future member against the group; negative is earlier. A change takes effect as a
+    /// discontinuity of that member's audio. Any thread.
     public func setDelay(_ delay: Duration, of output: any AudioOutput) {
         let feed = state.withLock { state -> MemberFeed? in
             let number = state.number(of: output)
@@ -317,11 +336,13 @@ public final class OutputGroup: AudioOutput {
         feed?.renderer.delay = delay
     }
 
+    /// Applies the members' own volumes again. Any thread.
     public func restoreGain() {
         state.withLock { $0.gain = nil }
         applyGains()
     }
 
+    /// Calculates the gains and applies them to all feeds.
     private func applyGains() {
         gaining.withLock { _ in
             let gains = state.withLock { state in state.feeds.map { ($0, state.gain(of: $0.member)) } }
@@ -329,8 +350,8 @@ public final class OutputGroup: AudioOutput {
         }
     }
 
-    /// Silences and releases every member, all at once, so that one that does not answer keeps nobody waiting. A
-    /// change of members that is under way is given up.
+    /// Silences and closes all members in parallel, so that an unresponsive one does not delay the others. A running
+    /// change of members is abandoned. Blocks until all are closed.
     public func close() {
         let (feeds, unused) = state.withLock { state in
             defer {
@@ -350,7 +371,7 @@ public final class OutputGroup: AudioOutput {
         close(unused)
     }
 
-    /// Gives back outputs that were opened and have no feed.
+    /// Closes outputs that were opened and have no feed.
     func close(_ members: [any AudioOutput]) {
         work.runAll("group closing", members.map { member in { member.close() } })
     }

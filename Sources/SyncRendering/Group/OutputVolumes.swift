@@ -1,37 +1,39 @@
 internal import Glibc
 
-/// The volumes of a group's outputs: one absolute level for each, and a master, which is the level of the loudest member.
+/// The volumes of a group's outputs: an absolute level for each, and a master, which is the loudest member's level.
 ///
-/// A level is a volume of `VolumeCurve`, 0…130. Below 0 the scale continues at 0.3 dB a step, inaudible, so that outputs that the master
-/// has lowered to silence keep their distance from the others. See docs/internals/volumes.md.
+/// A level is a volume of `VolumeCurve`, 0…130. Below 0 the scale continues inaudibly at 0.3 dB a step, so that outputs
+/// silenced by the master keep their distance. See docs/internals/volumes.md.
 struct OutputVolumes {
-    /// An output by its number in the group, -1 for one that has none yet, and the level that its owner left; nil where it has none.
+    /// An output by its number in the group, -1 if it has none yet, and its owner's level, nil if there is none.
     struct Member {
         var number: Int
         var own: Double?
     }
 
-    /// By number; an output without an entry has `common`, otherwise its owner's level.
+    /// The levels by number. An output without an entry has the level `common`, otherwise its owner's level.
     private var levels: [Int: Double] = [:]
-    /// The level that was set for all outputs, also for those that join later.
+    /// The level set for all outputs, including later members.
     private var common: Double?
+    /// The numbers of the muted outputs.
     private var muted: Set<Int> = []
 
-    /// The volume of an output, 0…130; 100 for one that has no level of its own and was never set.
+    /// Returns the volume of an output, 0…130; 100 if it has no level.
     func volume(of member: Member) -> Double { max(0, level(of: member)) }
 
-    /// The volume of the loudest of these outputs, 0…130; 100 without any.
+    /// Returns the volume of the loudest of these outputs, 0…130; 100 if there are none.
     func master(of members: [Member]) -> Double { max(0, loudest(of: members)) }
 
+    /// Sets the volume of an output.
     mutating func set(_ volume: Double, of number: Int) { levels[number] = Self.bounded(volume) }
 
-    /// Sets every output to one volume, also those that join later.
+    /// Sets the volume of every output, including later members.
     mutating func setAll(_ volume: Double) {
         levels = [:]
         common = Self.bounded(volume)
     }
 
-    /// Moves these outputs by the same number of decibels, so that the loudest of them has this volume.
+    /// Changes the volumes of these outputs by the same number of decibels, so that the loudest one has this volume.
     mutating func setMaster(_ volume: Double, of members: [Member]) {
         let step = Self.decibels(Self.bounded(volume)) - Self.decibels(loudest(of: members))
         for member in members {
@@ -39,15 +41,16 @@ struct OutputVolumes {
         }
     }
 
+    /// Mutes or unmutes an output.
     mutating func setMuted(_ isMuted: Bool, of number: Int) {
         if isMuted { muted.insert(number) } else { muted.remove(number) }
     }
 
-    /// Returns the factor for an output's samples; nil leaves the output at its owner's level.
+    /// Returns the linear gain of an output; nil keeps its owner's level.
     ///
     /// - Parameters:
-    ///   - gain: the factor of the loudest output; the others keep their distance to it. Nil uses the levels.
-    ///   - members: the outputs that play together.
+    ///   - gain: The gain of the loudest output; the others keep their distance to it. Nil uses the levels.
+    ///   - members: The outputs that play together.
     func gain(of member: Member, loudest gain: Float?, among members: [Member]) -> Float? {
         if muted.contains(member.number) { return 0 }
         guard let gain else {
@@ -59,21 +62,25 @@ struct OutputVolumes {
         return gain * Float(pow(10, (Self.decibels(level) - Self.decibels(loudest)) / 20))
     }
 
+    /// Returns the level of an output, which may be below 0.
     private func level(of member: Member) -> Double { levels[member.number] ?? common ?? member.own ?? 100 }
 
     private func loudest(of members: [Member]) -> Double { members.map(level).max() ?? common ?? 100 }
 
+    /// Returns a volume clamped to the valid range; 100 if it is not finite.
     private static func bounded(_ volume: Double) -> Double {
         volume.isFinite ? min(VolumeCurve.most, max(0, volume)) : 100
     }
 
+    /// Returns the decibels of a level; below 0 the curve continues.
     private static func decibels(_ level: Double) -> Double {
         level <= 100 ? VolumeCurve.floor * (1 - level / 100) : 60 * log10(level / 100)
     }
 
+    /// Returns the level of decibels; the inverse of `decibels`.
     private static func level(decibels: Double) -> Double {
         let level = decibels <= 0 ? 100 * (1 - decibels / VolumeCurve.floor) : 100 * pow(10, decibels / 60)
-        // What a level of 30 and a step of 2 leave of it is read as 28, not as 27.999…
+        // Rounded, so that a step of 2 below a level of 30 yields 28 and not 27.999…
         return min(VolumeCurve.most, (level * 1e6).rounded() / 1e6)
     }
 }

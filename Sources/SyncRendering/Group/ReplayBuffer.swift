@@ -1,22 +1,26 @@
 internal import MediaCore
 
-/// The film's sound from just behind the playhead up to where it has been read: what an output that joins in mid-film
-/// begins with, so that nothing has to be read twice.
+/// The audio from shortly before the playhead up to the end of the read media. A joining output starts with it, so that
+/// no media is read twice.
 struct ReplayBuffer {
-    /// More than four minutes of lossless stereo; what is larger is read less far ahead.
+    /// More than four minutes of lossless stereo; larger audio is read less far ahead.
     static let byteLimit = 64 << 20
-    /// Sound before the first moment that is to be heard, so that a decoder has settled by then: an MP3 frame may refer
-    /// to 511 bytes before it (ISO 11172-3, 2.4.2.7), and Opus wants 80 ms (RFC 7845, 4.6).
+    /// Preroll for decoders: an MP3 frame may refer to 511 bytes before it (ISO 11172-3, 2.4.2.7), and Opus requires
+    /// 80 ms (RFC 7845, 4.6).
     static let runIn: Duration = .milliseconds(200)
 
+    /// The minimum number of buffers removed at once.
     private static let leastTaken = 8
 
     private var buffers: [SampleBuffer] = []
+    /// The index of the oldest valid buffer.
     private var first = 0
+    /// The size of the payloads in bytes.
     private(set) var byteCount = 0
+    /// The end of the last buffer in media time.
     private(set) var end: MediaTime?
 
-    /// Adds sound after what is there. A buffer without a time follows on from the one before.
+    /// Appends a buffer. A buffer without a time follows the preceding one.
     mutating func append(_ buffer: SampleBuffer) {
         var buffer = buffer
         buffer.presentationTime = buffer.presentationTime ?? end ?? .zero
@@ -25,21 +29,21 @@ struct ReplayBuffer {
         buffers.append(buffer)
     }
 
-    /// Forgets what ends before a film moment.
+    /// Drops buffers that end before a media time.
     mutating func trim(before moment: MediaTime) {
         while first < buffers.count, buffers[first].end! < moment {
             byteCount -= buffers[first].byteCount
             first += 1
         }
-        // Taken out several at a time, so that moving the rest costs nothing that can be measured; soon, because whoever
-        // reads the film fills their memory again.
+        // Removed in batches, so that moving the remainder costs little. The batch is small, because the reader reuses
+        // their memory.
         if first >= Self.leastTaken + (buffers.count - first) / Self.leastTaken || first == buffers.count {
             buffers.removeFirst(first)
             first = 0
         }
     }
 
-    /// Forgets what begins at a film moment or later; what reaches over it ends there.
+    /// Drops buffers that start at a media time or later; a buffer that spans it is trimmed.
     mutating func cut(from moment: MediaTime) {
         while buffers.count > first, buffers[buffers.count - 1].presentationTime! >= moment {
             byteCount -= buffers.removeLast().byteCount
@@ -54,8 +58,8 @@ struct ReplayBuffer {
 
     mutating func removeAll() { self = ReplayBuffer() }
 
-    /// The first film moment from one on at which packets join: sound can begin there on every output, also on those
-    /// that take packets whole. The moment itself where nothing is known of it yet, or sound is not in packets.
+    /// Returns the first packet boundary at or after a media time. Audio can start there on every output, also on those
+    /// that play whole packets. Returns the time itself if its audio is not known or not in packets.
     func joint(from moment: MediaTime) -> MediaTime {
         guard let buffer = buffers[first...].first(where: { $0.end! > moment }),
             case .encodedAudio(_, let batch) = buffer.payload
@@ -69,8 +73,8 @@ struct ReplayBuffer {
         return max(moment, buffer.end!)
     }
 
-    /// Everything that is needed to be heard from a film moment on, which is best a joint. What goes before is for
-    /// decoders only.
+    /// Returns the buffers required to start at a media time, preferably a packet boundary. Earlier audio is marked as
+    /// preroll for decoders.
     func sound(from moment: MediaTime) -> [SampleBuffer] {
         let begin = moment.advanced(by: .zero - Self.runIn)
         var sound: [SampleBuffer] = []
@@ -91,6 +95,7 @@ struct ReplayBuffer {
 }
 
 extension SampleBuffer {
+    /// The size of the payload in bytes.
     fileprivate var byteCount: Int {
         switch payload {
         case .encodedAudio(_, let batch), .encodedVideo(_, let batch): batch.byteCount
@@ -99,7 +104,7 @@ extension SampleBuffer {
         }
     }
 
-    /// Nil where there is nothing to decode.
+    /// The buffer marked as preroll; nil if it needs no decoding.
     fileprivate var forDecodersOnly: SampleBuffer? {
         guard case .encodedAudio = payload else { return nil }
         var buffer = self
@@ -107,7 +112,8 @@ extension SampleBuffer {
         return buffer
     }
 
-    /// What ends before a moment within, if anything does, and the rest. Packets are not cut; decoded sound is.
+    /// Splits the buffer at a media time within it; `head` is nil if nothing ends before it. Packets are not cut,
+    /// decoded audio is.
     fileprivate func parted(at moment: MediaTime) -> (head: SampleBuffer?, tail: SampleBuffer) {
         guard let start = presentationTime else { return (nil, self) }
         var (head, tail) = (self, self)

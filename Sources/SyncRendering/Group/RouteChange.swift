@@ -1,35 +1,39 @@
 public import MediaCore
 
-/// What became of a change of the outputs that play.
+/// The result of a change of the playing outputs.
 public enum RouteChange: Sendable {
-    /// The new outputs are heard from this film moment on, where the old ones fell silent; nil when nothing was playing.
-    /// Those that could not be had are left out, each with its reason.
+    /// The new outputs are audible, and the old ones silent, from this media time on; nil if nothing was playing.
+    /// Unavailable outputs are omitted, each with its reason.
     case changed(at: MediaTime?, without: [Refusal])
-    /// None of the new outputs can be had. Everything is as it was, and the old ones play on.
+    /// No new output is available. Nothing has changed, and the old ones continue to play.
     case refused([Refusal])
-    /// A later wish took its place before it was carried out.
+    /// A later request superseded this one before it was performed.
     case superseded
 
-    /// An output that could not join, and why.
+    /// An output that failed to join, and the reason.
     public struct Refusal: Sendable, CustomStringConvertible {
+        /// The name of the output.
         public var output: String
+        /// The reason.
         public var error: OutputError
 
+        /// Creates a refusal.
         public init(output: String, error: OutputError) {
             self.output = output
             self.error = error
         }
 
+        /// The name of the output and the message of the error.
         public var description: String { "'\(output)': \(error.message)" }
     }
 
-    /// How far a change is, for people.
+    /// The state of a change, for the user.
     public enum Progress: Sendable, Hashable {
-        /// Devices open, speakers answer, clocks are learned.
+        /// Devices are opening, speakers are connecting, or clocks are synchronizing.
         case waiting(for: OutputWait)
-        /// Everything is there; sound is being brought up to the film.
+        /// All outputs are open and are being filled.
         case filling
-        /// Decided: it happens at this instant.
+        /// The change is committed for this instant.
         case changing(at: HostInstant)
     }
 }

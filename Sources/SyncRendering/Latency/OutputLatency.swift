@@ -1,28 +1,31 @@
 internal import MediaCore
 
-/// Where a number about delay came from.
+/// The origin of a delay.
 public enum LatencySource: String, Sendable {
-    /// The device or its driver said so.
+    /// Reported by the device or its driver.
     case reported
-    /// We measured it while running.
+    /// Measured during operation.
     case measured
-    /// A calibration run found it.
+    /// Determined by a calibration.
     case calibrated
-    /// The user set it.
+    /// Set by the user.
     case configured
-    /// Nobody said; a sensible value was taken.
+    /// Unknown; a typical value is used.
     case assumed
 }
 
-/// One share of an output's delay, with its origin.
+/// A component of an output's delay, with its origin.
 public struct LatencyShare: Sendable, Hashable {
-    /// What takes the time: `"sound card buffer"`, `"screen"`, …
+    /// The component that causes the delay: `"sound card buffer"`, `"screen"`, …
     public var name: String
-    /// From hand-over of a sample to that stage's exit.
+    /// The delay from delivery of a sample to the exit of that component.
     public var duration: Duration
+    /// The standard uncertainty of `duration`.
     public var uncertainty: Duration
+    /// The origin of `duration`.
     public var source: LatencySource
 
+    /// Creates a component.
     public init(name: String, duration: Duration, uncertainty: Duration = .zero, source: LatencySource) {
         self.name = name
         self.duration = duration
@@ -31,22 +34,23 @@ public struct LatencyShare: Sendable, Hashable {
     }
 }
 
-/// What an output costs in time. Every output subtracts its own delay, itself, in one place; the synchronizer only
-/// asks how early a start must be announced.
+/// The timing requirements of an output. Every output compensates its own delay, in one place; the synchronizer only
+/// uses the leads.
 public struct OutputLatency: Sendable, Hashable {
-    /// How far in the future a start must lie so that this output can keep it.
+    /// How far ahead a start must be announced for the output to meet it.
     public var startLead: Duration
-    /// How far in the future a stop must lie so that no sound is cut that was already handed over.
+    /// How far ahead a stop must be announced so that no delivered audio is cut.
     public var stopLead: Duration
-    /// The shares that lie between handing a sample over and perceiving it.
+    /// The components of the delay from delivery of a sample to its presentation.
     public var shares: [LatencyShare]
 
+    /// Creates the requirements.
     public init(startLead: Duration, stopLead: Duration = .zero, shares: [LatencyShare] = []) {
         self.startLead = startLead
         self.stopLead = stopLead
         self.shares = shares
     }
 
-    /// The whole delay from hand-over to eye or ear.
+    /// The total delay from delivery to presentation.
     public var delay: Duration { shares.reduce(.zero) { $0 + $1.duration } }
 }

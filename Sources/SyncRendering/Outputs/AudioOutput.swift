@@ -1,165 +1,176 @@
 public import MediaCore
 
-/// How an output wants to be handed sound of some format.
+/// The form in which an output receives audio.
 public enum AudioDelivery: Sendable, Equatable {
-    /// Decoded, mixed and resampled to this.
+    /// Decoded, mixed and resampled to this format.
     case pcm(PCMFormat)
-    /// The film's own packets, untouched.
+    /// The media's packets, unchanged.
     case passThrough(AudioFormat)
-    /// Decoded, resampled and encoded again to this.
+    /// Decoded, resampled and encoded again to this format.
     case encoded(AudioFormat, from: PCMFormat)
-    /// The film's buffers as they are, at every speed: the output converts by itself, as a group does for its members.
+    /// The media's sample buffers, unchanged at every speed: the output converts them itself, as a group does for its
+    /// members.
     case sampleBuffers(AudioFormat)
 }
 
-/// What kind of way the sound takes; decides what may be sent there. An open set: a new kind of output adds its own.
+/// The kind of an audio route; determines the permitted content. An open set: a new kind of output adds its own.
 public struct AudioRouteKind: Hashable, Sendable {
-    /// As recordings name it.
+    /// The identifier in recordings.
     public let rawValue: String
-    /// It leaves this computer: short sounds would come late there, and interrupt the neighbours.
+    /// Whether audio leaves this computer. Short sounds would then play late and disturb others.
     public let isRemote: Bool
 
+    /// Creates a kind.
     public init(rawValue: String, isRemote: Bool) {
         self.rawValue = rawValue
         self.isRemote = isRemote
     }
 
+    /// A sound card of this computer.
     public static let soundCard = AudioRouteKind(rawValue: "soundCard", isRemote: false)
+    /// A network speaker with a buffered stream.
     public static let bufferedSpeaker = AudioRouteKind(rawValue: "bufferedSpeaker", isRemote: true)
+    /// A network speaker with a realtime stream.
     public static let realtimeSpeaker = AudioRouteKind(rawValue: "realtimeSpeaker", isRemote: true)
-    /// Several at once, which may be of any kind.
+    /// Several outputs of any kind.
     public static let group = AudioRouteKind(rawValue: "group", isRemote: true)
     /// A card of a test.
     public static let virtual = AudioRouteKind(rawValue: "virtual", isRemote: false)
 }
 
-/// Where sound goes: a sound card, a speaker across the network, a group, or a virtual card in tests.
+/// A destination of audio: a sound card, a network speaker, a group, or a virtual card in tests.
 ///
-/// The renderer's feeder thread owns the data calls (`prepare`, `accept…`, `finish`, `flush`, `close`) and makes
-/// them one at a time. `timebaseDidChange` comes from the thread that commanded the synchronizer and must return at
-/// once. The output reads `timebase` itself, subtracts its own delay, and places every sample so that film moment M
-/// is heard at host instant H. It never becomes the clock.
+/// The data calls (`prepare`, `accept…`, `finish`, `flush`, `close`) are made by the renderer's feeder thread, one at a
+/// time. `timebaseDidChange` is called by the thread that commanded the synchronizer and must not block. The output
+/// reads `timebase`, subtracts its own delay, and places every sample so that media time M is audible at host instant
+/// H. It never becomes the clock.
 ///
-/// Data is pushed with back-pressure: when an output cannot take more it returns less than offered and raises
-/// `room` when it can.
+/// Data is pushed with back-pressure: an output that is full accepts less than offered and raises `room` once it has
+/// space.
 public protocol AudioOutput: AnyObject, Sendable {
-    /// For people: `"HDMI 0"`, `"Kitchen"`.
+    /// The name for the user: `"HDMI 0"`, `"Kitchen"`.
     var name: String { get }
+    /// The kind of route.
     var kind: AudioRouteKind { get }
-    /// What this output costs in time, as known now. Any thread.
+    /// The current timing requirements of this output. Any thread.
     var latency: OutputLatency { get }
-    /// How far ahead of the playhead, in film time at speed 1, this output wants the renderer filled.
+    /// How far ahead of the playhead the renderer should be filled, in media time at speed 1.
     var desiredDepth: Duration { get }
 
-    /// How much film the output must have taken before a start can be kept.
+    /// How much media the output must have accepted before a start can be met.
     var preroll: Duration { get }
 
-    /// How sound of this format should be handed over. Any thread, no side effects.
-    /// - Parameter mustDecode: true when the sound is to be changed on the way (speed, gain), so packets won't do.
+    /// Returns the delivery for audio of a format. Any thread, no side effects.
+    ///
+    /// - Parameter mustDecode: Whether the samples will be modified (speed, gain), which excludes packets.
     func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery
 
-    /// How sound of another format goes on in the stream that is under way, so that nothing is lost and no gap is heard;
-    /// nil when the stream must end and another begin. The feeder waits then until the old one has been heard.
+    /// Returns how audio of another format continues the current stream without loss and without a gap. Nil if the
+    /// stream must end and another one begin; the feeder then waits until the old one has played.
     func continuation(of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool) -> AudioDelivery?
 
-    /// Begins to open a device in the background, ahead of need: a renderer was added, and sound will come. Whether it worked
-    /// is told by `prepare`. Any thread; must return at once. Does nothing by default.
+    /// Starts to open the device in the background, in advance of audio. The result is reported by `prepare`. Any
+    /// thread; must not block. The default does nothing.
     func open()
 
-    /// Gets ready to take sound delivered that way. May block while a device opens or a speaker answers.
+    /// Prepares the output for a delivery. May block while a device opens or a speaker connects.
     ///
-    /// Called again when the delivery changes. On failure nothing is held and the call may be repeated.
+    /// Called again when the delivery changes. After a failure the output is closed and the call may be repeated.
     func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError)
 
-    /// Takes decoded sound from frame `offset` of the block on; returns how many frames it took. Never blocks.
+    /// Accepts decoded audio from frame `offset` of the block on; returns the number of frames accepted. Never blocks.
     func accept(_ block: PCMBlock, from offset: Int) -> Int
 
-    /// Takes packets from index `offset` of the batch on; returns how many packets it took. Never blocks.
+    /// Accepts packets from index `offset` of the batch on; returns the number of packets accepted. Never blocks.
     func accept(_ batch: PacketBatch, from offset: Int) -> Int
 
-    /// Takes a buffer whole, or not at all; only outputs that asked for `sampleBuffers` are offered any. Never blocks.
+    /// Accepts a whole buffer, or returns false. Called only if the delivery is `sampleBuffers`. Never blocks.
     func accept(_ buffer: SampleBuffer) -> Bool
 
-    /// Film seconds per second of the sound that follows, for outputs that convert by themselves.
+    /// Sets the media seconds per second of subsequent audio, for outputs that convert audio themselves.
     func setSpeed(_ speed: Double)
 
-    /// No more material follows for now: what is queued plays out, and running dry is no underrun.
+    /// Signals the end of input: queued audio plays out, and an empty queue is no underrun.
     func finish()
 
-    /// True when nothing accepted waits to be converted any more; an output raises `room` when it becomes true.
+    /// Whether all accepted audio has been converted; the output raises `room` when this becomes true.
     var isDrained: Bool { get }
 
-    /// False while the output is still finding out its own delay, for a fraction of a second after it was opened: a
-    /// start would be misplaced. The output raises `room` when it turns true. Any thread, allocates nothing.
+    /// Whether the output knows its own delay; false for a fraction of a second after it was opened, when a start would
+    /// be misplaced. The output raises `room` when this becomes true. Any thread, allocates nothing.
     var isReadyToStart: Bool { get }
 
-    /// No start before this instant can be kept, as known now: a speaker has yet to learn the clock. It may move while
-    /// a start lies ahead, which is then announced anew. Nil when `latency.startLead` says all. Any thread, allocates
-    /// nothing.
+    /// The earliest feasible start as currently known, because a speaker still has to synchronize its clock. May change
+    /// before a scheduled start, which is then announced again. Nil if `latency.startLead` suffices. Any thread,
+    /// allocates nothing.
     var earliestStart: HostInstant? { get }
 
-    /// What a start would have to wait for; nil when it can be kept with `latency.startLead`. Any thread.
+    /// The reason why a start has to wait; nil if `latency.startLead` suffices. Any thread.
     var wait: OutputWait? { get }
 
-    /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
+    /// The reason why the output is permanently silent, if it failed after `prepare`; nil otherwise.
     var failure: OutputError? { get }
 
-    /// Why nothing is heard at present: `failure`, or the output was lost and tries to come back without being prepared again. Nil
-    /// while it plays. Any thread.
+    /// The reason why the output is currently silent: `failure`, or it was lost and recovers without another `prepare`.
+    /// Nil while it plays. Any thread.
     var loss: OutputError? { get }
 
-    /// True while the output shows no sign of life and may still play the sound that it holds: a network or a device that has stopped
-    /// looks the same from here. Any thread.
+    /// Whether the output is unresponsive. It may still play its buffered audio: a stopped network and a stopped device
+    /// are indistinguishable. Any thread.
     var isUnresponsive: Bool { get }
 
-    /// False while the first sound since the output was opened, or came back, is still to be heard: outputs that it replaces play
-    /// until then. Any thread.
+    /// Whether the first audio since the output was opened or restored has played; replaced outputs play until then.
+    /// Any thread.
     var isAudible: Bool { get }
 
-    /// Why the loudness that was set last is not in force; nil while it is. Any thread.
+    /// The reason why the last gain is not in effect; nil if it is. Any thread.
     var gainFailure: OutputError? { get }
 
-    /// The line on which sound handed over lies for good, when the output plays by a clock of its own that cannot be
-    /// moved; the timebase is bent to meet it. Nil for outputs that follow the timebase, as nearly all do. Any thread.
+    /// The timeline of delivered audio, if the output's clock cannot be adjusted; the timebase is steered to it. Nil
+    /// for outputs that follow the timebase, which most do. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
 
-    /// Film time up to which sound has been taken since the last flush; nil when there is none.
+    /// The end of the audio accepted since the last flush, in media time; nil if there is none.
     var acceptedUntil: MediaTime? { get }
 
-    /// Drops everything that was taken and is not yet heard. What is accepted next starts anew.
+    /// Drops all accepted audio that is not yet audible. The next audio starts afresh.
     func flush()
 
-    /// The timeline changed: a start, a stop, a jump. Must return at once; heavy work goes to the output's own thread.
+    /// Applies a changed timeline: a start, a stop or a seek. Must not block; longer work is done on the output's own
+    /// thread.
     func timebaseDidChange(_ snapshot: TimebaseSnapshot)
 
-    /// What is done to decoded sound, for outputs that convert by themselves. Any thread.
+    /// Sets the processing of decoded audio, for outputs that convert audio themselves. Any thread.
     func setTreatment(_ treatment: SoundTreatment)
 
-    /// Loudness of this output: 0 is silent, 1 is unchanged (0 dB). Applied smoothly. Any thread.
+    /// Sets the linear gain: 0 is silent, 1 is unchanged (0 dB). Applied as a ramp. Any thread.
     func setGain(_ gain: Float)
 
-    /// As loud as its owner left it before `setGain` was called first. Any thread.
+    /// Restores the owner's volume from before the first `setGain`. Any thread.
     func restoreGain()
 
-    /// The loudness its owner left, as a volume of 0…100 (`VolumeCurve`); nil when it has none of its own, or it is
-    /// not known yet. Any thread; reads a field.
+    /// The owner's volume, 0…100 (`VolumeCurve`); nil if the output has none or it is not yet known. Any thread; reads
+    /// a field.
     var ownVolume: Double? { get }
 
-    /// Falls silent and gives the device or speaker back. May block briefly. The output may be prepared again.
+    /// Silences the output and releases the device or speaker. May block briefly. The output may be prepared again.
     func close()
 }
 
-/// What the renderer lends to an output while it is in use.
+/// The objects that a renderer lends to an output in use.
 public struct AudioOutputContext: Sendable {
+    /// The timeline of the output.
     public let timebase: Timebase
-    /// Raised by the output, from any thread, when it can take more.
+    /// Raised by the output, from any thread, when it has space.
     public let room: Signal
-    /// Where the output notes what happens.
+    /// The log for the output's events.
     public let events: EventLog
+    /// The output's ID in events.
     public let id: OutputID
-    /// What the output shares with the others that it plays together with; nil when it is in no group.
+    /// The objects shared with the other members of the group; nil outside a group.
     public let group: GroupScope?
 
+    /// Creates a context.
     public init(timebase: Timebase, room: Signal, events: EventLog, id: OutputID, group: GroupScope? = nil) {
         self.timebase = timebase
         self.room = room
@@ -170,7 +181,7 @@ public struct AudioOutputContext: Sendable {
 }
 
 extension AudioOutput {
-    /// Decoded and encoded sound is brought to what the stream is; packets go on only where they are of one kind.
+    /// Decoded and encoded audio is converted to the stream's format; packets continue only in the same format.
     public func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {

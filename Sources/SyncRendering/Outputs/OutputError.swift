@@ -1,30 +1,32 @@
 public import MediaCore
 
-/// Why an output cannot do what it was asked. The film can go on without it.
+/// An error of an output. Playback can continue without the output.
 public typealias OutputError = CodedError<OutputErrors>
 
-/// The codes of `OutputError`.
+/// The domain of the codes of `OutputError`.
 public enum OutputErrors {}
 
 extension CodedError<OutputErrors>.Code {
-    /// There is no such device, or nothing answers there.
+    /// There is no such device, or it does not respond.
     public static var unavailable: Self { Self(rawValue: "unavailable") }
-    /// Somebody else holds it.
+    /// Another sender or program uses the device.
     public static var busy: Self { Self(rawValue: "busy") }
-    /// The system or the device refuses us.
+    /// The system or the device denies access.
     public static var notPermitted: Self { Self(rawValue: "notPermitted") }
-    /// It was there and is gone.
+    /// The device was in use and is lost.
     public static var lost: Self { Self(rawValue: "lost") }
-    /// It cannot take this format.
+    /// The output does not support the format.
     public static var unsupportedFormat: Self { Self(rawValue: "unsupportedFormat") }
-    /// It insists on a clock while another output insists on another.
+    /// The output requires a clock, and another output requires a different one.
     public static var clockConflict: Self { Self(rawValue: "clockConflict") }
-    /// It broke while running, or the system gives no thread or descriptor for it.
+    /// The device failed during operation, or the system provides no thread or descriptor.
     public static var failed: Self { Self(rawValue: "failed") }
 }
 
 extension OutputError {
-    /// - Parameter name: the output's.
+    /// Converts an error of the system.
+    ///
+    /// - Parameter name: The name of the output.
     package init(_ error: ExhaustionError, output name: String) {
         self.init(.failed, "\(name) cannot play: \(error.message)")
     }

@@ -1,27 +1,29 @@
 public import MediaCore
 
-/// What is wrong with one output of several while a film plays.
+/// A problem of one of several outputs during playback.
 public struct OutputProblem: Sendable, Hashable {
+    /// The kind of problem.
     public enum Kind: Sendable, Hashable {
-        /// Nothing is heard from it.
+        /// The output is silent.
         case silent
-        /// It shows no sign of life, and may still play the sound that it holds.
+        /// The output is unresponsive and may still play its buffered audio.
         case unresponsive
-        /// It plays, and refuses the volume or the mute that was set.
+        /// The output plays but rejects the volume or the mute.
         case gainRefused
     }
 
-    /// As events name the output.
+    /// The output's ID in events.
     public var output: OutputID
-    /// For people.
+    /// The output's name for the user.
     public var name: String
+    /// The kind of problem.
     public var kind: Kind
-    /// The cause, with a sentence that says what to do.
+    /// The cause, with a message that includes the remedy.
     public var error: OutputError
 
-    /// Returns what is wrong with an output that plays or is to play; nil while all is well.
+    /// Returns the problem of a playing output; nil if there is none.
     ///
-    /// - Parameter loss: why nothing is heard from it.
+    /// - Parameter loss: The reason why the output is silent, if it is.
     package init?(_ output: any AudioOutput, _ id: OutputID, loss: OutputError?) {
         if let loss {
             self.init(output: id, name: output.name, kind: .silent, error: loss)
@@ -35,6 +37,7 @@ public struct OutputProblem: Sendable, Hashable {
         }
     }
 
+    /// Creates a problem.
     public init(output: OutputID, name: String, kind: Kind, error: OutputError) {
         (self.output, self.name, self.kind, self.error) = (output, name, kind, error)
     }

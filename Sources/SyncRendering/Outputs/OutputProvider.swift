@@ -1,52 +1,55 @@
 public import MediaCore
 
-/// A kind of place that sound can go to: this computer's sound cards, AirPlay speakers, a network that comes later.
+/// A kind of audio destination: this computer's sound cards, AirPlay speakers, or a future kind.
 ///
-/// A provider finds its places, makes their outputs, and knows an output again from one day to the next. A program registers the
-/// providers it wants (`OutputRegistry` of the module Routing); a new kind of speaker touches nothing else. Any thread. Calls that may
-/// block say so.
+/// A provider discovers its destinations, creates their outputs, and recognizes an output across restarts. A program
+/// registers its providers with `OutputRegistry` of the module Routing; a new kind of speaker requires no other change.
+/// Any thread. Calls that may block say so.
 public protocol OutputProvider: AnyObject, Sendable {
-    /// Names the provider in its places: `"airplay"`, `"soundcard"`.
+    /// The provider's name in its destinations: `"airplay"`, `"soundcard"`.
     var name: String { get }
 
-    /// Tells what there is, soon and after every change. Blocks until the interruption is raised, or until nothing can change any more.
+    /// Reports the available destinations, initially and after every change. Blocks until the interruption is raised or
+    /// no change is possible.
     ///
-    /// - Parameter report: called on the calling thread.
+    /// - Parameter report: Called on the calling thread.
     func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void)
 
-    /// Whether a name that a person typed is meant for this provider, by its form alone. The registry asks its providers in order.
+    /// Returns true if a user-provided name belongs to this provider, by its form alone. The registry queries its
+    /// providers in order.
     func answers(to name: String) -> Bool
 
-    /// Finds the places that a person named, in their order; those that are not there yet are waited for. May block for seconds.
+    /// Finds destinations by user-provided names, in their order; waits for those not yet available. May block for
+    /// seconds.
     ///
-    /// - Parameter notice: told what is waited for.
-    /// - Throws: `invalidArgument` for a name that two have or that makes no sense, `unavailable` for a place that is not there,
-    ///   `notPermitted` for one that wants a code first. Nothing is held then.
+    /// - Parameter notice: Called with a message about what is awaited.
+    /// - Throws: `invalidArgument` for an ambiguous or malformed name, `unavailable` for a missing destination,
+    ///   `notPermitted` if pairing is required. No output is open then.
     func find(_ names: [String], until interruption: Interruption, notice: @escaping (String) -> Void)
         throws(TalkieError) -> [OutputPlace]
 
-    /// The outputs at a place of this provider: one, or several that play as one. The same place has the same outputs every time. May
-    /// read files; opens nothing.
+    /// Returns the outputs of a destination of this provider: one, or several that play as one. A destination always
+    /// has the same outputs. May read files; opens nothing.
     ///
-    /// - Throws: `unavailable` or `notPermitted` when it cannot be played to as things are.
+    /// - Throws: `unavailable` or `notPermitted` if the destination cannot be used now.
     func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput]
 
-    /// How calibrations know an output; nil for one that another provider made.
+    /// Returns the identity of an output for calibrations; nil for one of another provider.
     func identity(of output: any AudioOutput) -> OutputIdentity?
 
-    /// Who is told when an output's identity turns out to be another than was known. Replaces the one before.
+    /// Sets the handler for changed identities of outputs, replacing any other.
     ///
-    /// - Parameter handler: called on any thread; must return at once.
+    /// - Parameter handler: Called on any thread; must not block.
     func onIdentityChange(_ handler: @escaping @Sendable () -> Void)
 
-    /// What plays, for places that show it; also for outputs that are made later.
+    /// Sets the title of the playing media for outputs that display it, including later ones.
     func setTitle(_ title: String)
 
-    /// A sentence about each thing that this computer could not keep or read for this provider, oldest first. Looking at places and
-    /// making their outputs may add some.
+    /// Messages about data that could not be stored or read for this provider, oldest first. Discovery and the creation
+    /// of outputs may add messages.
     var notes: [String] { get }
 
-    /// Keeps what was learned about the places. After their outputs have been closed.
+    /// Stores what was learned about the destinations. Called after their outputs were closed.
     func remember()
 }
 
@@ -57,47 +60,55 @@ extension OutputProvider {
     public func remember() {}
 }
 
-/// What a provider, or all of them, can offer at one moment.
+/// The destinations that one or all providers offer at one time.
 public struct OutputOffer: Hashable, Sendable {
-    /// In the order in which a person is shown them.
+    /// The destinations in display order.
     public var places: [OutputPlace]
-    /// Why there may be more than is listed, for people.
+    /// For the user: the reason why the list may be incomplete.
     public var note: String?
 
+    /// Creates an offer.
     public init(places: [OutputPlace] = [], note: String? = nil) {
         self.places = places
         self.note = note
     }
 
-    /// Whether there is anything to choose from.
+    /// Whether there is more than one destination.
     public var hasSeveral: Bool { places.count > 1 }
 }
 
-/// One place that sound can go to, as a person chooses it: this computer, another of its sound cards, a speaker.
+/// An audio destination that the user can select: this computer, another of its sound cards, or a speaker.
 public struct OutputPlace: Hashable, Sendable, Identifiable {
-    /// What a place is to a person. An open set: a new kind of speaker may add its own.
+    /// The kind of destination for the user. An open set: a new kind of speaker may add its own.
     public struct Kind: RawRepresentable, Hashable, Sendable {
+        /// The stable identifier of the kind.
         public let rawValue: String
+        /// Creates a kind from its identifier.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The system's default device, or the one that was asked for.
+        /// The system's default device, or the requested one.
         public static let thisComputer = Kind(rawValue: "this-computer")
+        /// A sound card of this computer.
         public static let soundCard = Kind(rawValue: "sound-card")
+        /// A network speaker.
         public static let speaker = Kind(rawValue: "speaker")
-        /// Two receivers that play as one.
+        /// Two speakers that play as one.
         public static let stereoPair = Kind(rawValue: "stereo-pair")
     }
 
-    /// `OutputProvider.name` of the provider whose place it is.
+    /// The `OutputProvider.name` of the destination's provider.
     public let provider: String
-    /// Stays the same from one day to the next, and differs from every other provider's: `local`, `alsa:DEVICE`, a speaker's identifier.
+    /// An identifier that persists across restarts and is unique among all providers: `local`, `alsa:DEVICE`, a
+    /// speaker's identifier.
     public let id: String
-    /// For people: `This computer`, `Kitchen`.
+    /// The name for the user: `This computer`, `Kitchen`.
     public let name: String
+    /// The kind of destination.
     public let kind: Kind
-    /// Why it cannot be chosen as things are, and what to do; nil when it can.
+    /// The reason why the destination cannot be selected now, with the remedy; nil if it can.
     public let obstacle: String?
 
+    /// Creates a destination.
     public init(provider: String, id: String, name: String, kind: Kind, obstacle: String? = nil) {
         self.provider = provider
         self.id = id
@@ -107,18 +118,21 @@ public struct OutputPlace: Hashable, Sendable, Identifiable {
     }
 }
 
-/// An output as calibrations know it: a speaker, or the sink behind a sound card.
+/// The identity of an output for calibrations: a speaker, or the sink of a sound card.
 public struct OutputIdentity: Hashable, Sendable {
-    /// What profiles are kept under: see `isKey`. Empty for an output of which nobody says where it is heard: no profile holds for it.
+    /// The key under which profiles are stored: see `isKey`. Empty for an output whose listening position is unknown;
+    /// no profile applies to it.
     public var key: String
+    /// The name for the user.
     public var name: String
-    /// As a person may name it again.
+    /// The name with which the user may refer to the output.
     public var query: String
-    /// Which way the sound takes: a delay that was measured on one route says nothing about another.
+    /// The audio route: a delay measured on one route does not apply to another.
     public var route: String
-    /// Where it was on the network; nil for outputs of this computer.
+    /// The last network address; nil for outputs of this computer.
     public var address: String?
 
+    /// Creates an identity.
     public init(key: String, name: String, query: String, route: String, address: String? = nil) {
         self.key = key
         self.name = name
@@ -127,12 +141,12 @@ public struct OutputIdentity: Hashable, Sendable {
         self.address = address
     }
 
-    /// 1 to 64 letters, digits, `-`, `_` and `.`, no dot in front: safe as a file's name.
+    /// Returns true for 1 to 64 letters, digits, `-`, `_` and `.` without a leading dot: safe as a file name.
     public static func isKey(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && !text.hasPrefix(".") && text.utf8.allSatisfy(isKeyByte)
     }
 
-    /// The text as a key: every other character is an underscore, and what is too long is cut.
+    /// Returns the text as a key: other characters become underscores, and excess length is cut.
     public static func key(from text: String) -> String {
         let bytes = text.utf8.prefix(50).map { isKeyByte($0) ? $0 : UInt8(ascii: "_") }
         return String(decoding: bytes, as: UTF8.self)

@@ -1,22 +1,23 @@
 internal import MediaCore
 
-/// What keeps an output from being started, for people and for those who decide when to start.
+/// The reason why an output cannot start yet, for the user and for the scheduling of starts.
 public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
+    /// The cause of a wait.
     public enum Cause: String, Sendable, BitwiseCopyable {
-        /// The device opens, or the speaker has not answered yet.
+        /// The device is opening, or the speaker has not responded yet.
         case opening
-        /// The speaker does not know our time well enough to place sound.
+        /// The speaker's clock is not synchronized well enough to place audio.
         case clock
-        /// The output is still finding out its own delay.
+        /// The output is still measuring its own delay.
         case ownDelay
-        /// The output is ready and has not been handed enough sound.
+        /// The output is ready and has not received enough audio.
         case sound
-        /// No picture is there.
+        /// No video frame is available.
         case picture
-        /// A renderer of the application's own has not enough yet.
+        /// An application's own renderer has not enough media.
         case material
 
-        /// It is up to whoever supplies the material, not to an output.
+        /// Whether the cause is missing media and not an output.
         var isMaterial: Bool {
             switch self {
             case .opening, .clock, .ownDelay: false
@@ -25,14 +26,16 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The cause of the wait.
     public var cause: Cause
     /// The output's name.
     public var output: String
-    /// About how much longer; nil when nobody can say.
+    /// The approximate remaining time; nil if unknown.
     public var remaining: Duration?
-    /// By what events call the output; nil for pictures.
+    /// The output's ID in events; nil for video.
     public var id: OutputID?
 
+    /// Creates a wait.
     public init(_ cause: Cause, of output: String, remaining: Duration? = nil, id: OutputID? = nil) {
         self.cause = cause
         self.output = output
@@ -40,13 +43,13 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
         self.id = id
     }
 
-    /// Whether the one wait outlasts the other; an unknown end is later than any known one.
+    /// Returns true if this wait ends later; an unknown end is later than any known one.
     public func outlasts(_ other: OutputWait) -> Bool {
         guard let remaining else { return other.remaining != nil }
         return other.remaining.map { remaining > $0 } ?? false
     }
 
-    /// “waiting for Kitchen's clock, about 1.2 s”
+    /// A sentence for the user: “waiting for Kitchen's clock, about 1.2 s”.
     public var description: String {
         let what =
             switch cause {

@@ -1,42 +1,45 @@
 public import MediaCore
 
-/// A provider whose places may want to know this computer before they play for it, by a PIN or a password. A program's command or
-/// panel for pairing (`OutputRegistry.pair` of the module Routing) then works for them too. Any thread; calls block on the network, the
-/// disk and the person.
+/// A provider whose destinations may require pairing with this computer, by a PIN or a password. A program's pairing
+/// command or panel (`OutputRegistry.pair` of the module Routing) supports them. Any thread; calls block on the
+/// network, the disk and the user.
 public protocol PairingProvider: OutputProvider {
-    /// Gets a place and this computer acquainted and keeps what they will need, or forgets it.
+    /// Pairs a destination with this computer and stores the keys, or deletes them.
     ///
     /// - Parameters:
-    ///   - name: as a person named the place; one that this provider answers to.
-    ///   - ask: nil when nobody can be asked.
-    /// - Throws: `invalidArgument` for a name that makes no sense, or when somebody would have to be asked; `unavailable` for a place
-    ///   that is not there; `notPermitted` when it refuses. Keys that the place has accepted are kept all the same.
+    ///   - name: The user-provided name; one for which `answers` returns true.
+    ///   - ask: Asks the user; nil if that is not possible.
+    /// - Throws: `invalidArgument` for a malformed name, or if the user would have to be asked; `unavailable` for a
+    ///   missing destination; `notPermitted` if it refuses. Keys that the destination has accepted are stored in any
+    ///   case.
     func pair(
         _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome
 }
 
-/// How a place and this computer are to get acquainted.
+/// The kind of pairing.
 public enum PairingWish: Sendable, Hashable {
-    /// Nil: the place shows one, and the person is asked for it.
+    /// By PIN. Nil: the destination shows one, and the user is asked for it.
     case pin(String?)
+    /// By password.
     case password(String)
-    /// What was kept for the place is removed.
+    /// Deletes the stored keys of the destination.
     case forget
 }
 
-/// What came of a pairing.
+/// The result of a pairing.
 public struct PairingOutcome: Sendable, Hashable {
-    /// One sentence, or one for each receiver behind the place.
+    /// A sentence, or one for each receiver of the destination.
     public var message: String
-    /// What else a person should know: files that could not be read.
+    /// Further messages for the user: files that could not be read.
     public var remarks: [String]
 
+    /// Creates a result.
     public init(message: String, remarks: [String] = []) {
         self.message = message
         self.remarks = remarks
     }
 }
 
-/// Asks the person; nil gives up. Called at most once for each receiver, while it shows its PIN.
+/// Asks the user; nil cancels. Called at most once per receiver, while it shows its PIN.
 public typealias PairingQuestion = (_ text: String) -> String?

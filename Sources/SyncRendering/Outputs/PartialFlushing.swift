@@ -1,25 +1,25 @@
 public import MediaCore
 
-/// An output that can take back the end of what it was handed while the rest plays on: what `flush(fromSourceTime:)`
-/// of a renderer needs.
+/// An output that can drop the end of its accepted audio while the rest continues to play; required by a renderer's
+/// `flush(fromSourceTime:)`.
 ///
-/// The feeder's thread makes these calls, except where another is named. Between `beginPartialFlush` and the result
-/// nothing is handed over.
+/// The feeder thread makes these calls unless stated otherwise. Between `beginPartialFlush` and the result no audio is
+/// delivered.
 public protocol PartialFlushing: AudioOutput {
-    /// How far ahead of the playhead, in time heard, a flush must begin to succeed, as known now. Any thread.
+    /// The current minimum lead of a flush ahead of the playhead, in host time. Any thread.
     var partialFlushLead: Duration { get }
 
-    /// Begins to drop what was accepted from a film time on. Must return at once.
+    /// Starts to drop audio accepted from a media time on. Must not block.
     func beginPartialFlush(from time: MediaTime)
 
-    /// What became of it; nil while that is open. The output raises `room` when it is decided, within seconds.
+    /// The result; nil until it is decided. The output raises `room` on the decision, within seconds.
     ///
-    /// `flushed` says where what is kept ends: the time, or before it when a packet reaches across; `acceptedUntil` says the same from
-    /// then on, and is nil when nothing is kept. `refused` leaves everything as it was.
+    /// `flushed` states the end of the retained audio: the time, or an earlier one if a packet spans it. From then on
+    /// `acceptedUntil` returns the same, and nil if no audio is retained. `refused` changes nothing.
     var partialFlushResult: PartialFlushResult? { get }
 
-    /// After `flushed`: the packet that reaches across the time, as it was accepted. It is gone from the output; the sound in it up to
-    /// the time is to be handed over again. Nil where nothing was cut in two, as for outputs of decoded sound.
+    /// After `flushed`: the packet that spans the time, as it was accepted. The output has dropped it; its audio up to
+    /// the time must be delivered again. Nil if no packet was cut, as for decoded audio.
     var severedPacket: PacketBatch? { get }
 }
 
@@ -27,17 +27,17 @@ extension PartialFlushing {
     public var severedPacket: PacketBatch? { nil }
 }
 
-/// What came of a flush from a film time on, of a renderer's `flush(fromSourceTime:)` or inside one output.
+/// The result of a partial flush of a renderer or of an output.
 public enum PartialFlushResult: Sendable, Hashable {
-    /// Nothing from this film time on will be heard; the next buffer may start there.
+    /// No audio from this media time on will play; the next buffer may start there.
     case flushed(from: MediaTime)
-    /// Everything is as it was. With this much between playhead and source time it would have worked, as far as known;
-    /// nil: never on this route.
+    /// Nothing has changed. The value is the lead that would have sufficed, as far as known; nil: the route does not
+    /// support partial flushes.
     case refused(leadNeeded: Duration?)
-    /// A full flush, a change of speed or another output came between; it decides what is left.
+    /// A full flush, a change of speed or another output intervened and determines the retained audio.
     case overtaken
 
-    /// Nothing from the time on will be heard.
+    /// Whether no audio from the time on will play.
     public var isFlushed: Bool {
         if case .flushed = self { return true }
         return false

@@ -1,93 +1,105 @@
 public import MediaCore
 internal import Synchronization
 
-/// What happened on the timeline. Plain values, so that real-time threads can note them without allocating.
+/// An event of the timeline. Trivial values, so that real-time threads can log them without an allocation.
 ///
-/// Offsets are positive when sound is later than picture.
+/// Offsets are positive when audio is later than video.
 public enum RenderEvent: Sendable, BitwiseCopyable {
-    /// A picture was shown: its film time, the instant it was due, the instant it became visible as far as known.
+    /// A video frame was shown: its media time, its target instant, and the instant at which it became visible as far
+    /// as known.
     case frame(pts: MediaTime, target: HostInstant, presented: HostInstant)
-    /// Pictures were left out, because their time had passed (`late`) or before decoding (`skippedDecoding`).
+    /// Video frames were dropped because their time had passed (`late`), or before decoding (`skippedDecoding`).
     case framesDropped(count: Int, at: MediaTime, reason: DropReason)
-    /// A new line was published.
+    /// A timeline was published.
     case anchor(media: MediaTime, host: HostInstant, rate: Double, generation: UInt64)
-    /// The line was bent towards a clock that must be followed: from `host` on film passes at `rate` instead of
-    /// `speed`. `late`: how much later that clock's line is.
+    /// The timeline was steered towards an external clock: from `host` on it advances at `rate` instead of `speed`.
+    /// `late`: the lag of that clock's timeline.
     case steered(media: MediaTime, host: HostInstant, rate: Double, speed: Double, late: Duration)
-    /// A start waits, for this output or, where that is nil, for pictures; told each time another wait is the longest.
+    /// A start waits for this output, or for video if nil; logged whenever another wait becomes the longest.
     case startWaits(cause: OutputWait.Cause, output: OutputID?)
-    /// The machine was suspended for so long; film time stood still.
+    /// The machine was suspended for this duration, during which media time was stopped.
     case resumed(after: Duration)
-    /// Sound accepted by an output: film time reached and how far that is ahead of the playhead.
+    /// An output accepted audio up to a media time, which is this far ahead of the playhead.
     case audioAccepted(until: MediaTime, ahead: Duration, output: OutputID)
-    /// The first sound of a line as the output placed it: film moment `media` heard at `host`.
+    /// The first audio of a timeline as placed by the output: media time `media` is audible at `host`.
     case audioHeard(media: MediaTime, host: HostInstant, output: OutputID)
-    /// The same, told to a speaker as a moment of the clock it plays by.
+    /// Same, as sent to a speaker in the time of the speaker's clock.
     case speakerAnchored(media: MediaTime, host: HostInstant, clock: PTPInstant, output: OutputID)
-    /// Where sound is against the timebase (positive: late) and the correction in force, in parts per million.
+    /// The offset of audio from the timebase (positive: late) and the current correction, in parts per million.
     case audioDrift(error: Duration, correctionPPM: Double, output: OutputID)
-    /// An output's whole delay as now measured.
+    /// The measured total delay of an output.
     case latency(delay: Duration, output: OutputID)
-    /// The output ran dry or its device was reset, for this long.
+    /// The output underran or its device was reset, for this duration.
     case underrun(missing: Duration, output: OutputID)
-    /// An output was lost or came back.
+    /// An output was lost.
     case outputLost(output: OutputID)
+    /// A lost output was restored.
     case outputRestored(output: OutputID)
-    /// A sound card's device was lost or replaced, and another device plays on in its place, or the own one again.
+    /// A sound card's device was lost or replaced, and another device, or the own one again, has taken over.
     case outputMoved(output: OutputID)
-    /// In mid-film an output begins to be heard, or falls silent, at this film moment and instant.
+    /// During playback an output became audible at this media time and instant.
     case outputJoined(output: OutputID, media: MediaTime, host: HostInstant)
+    /// During playback an output became silent at this media time and instant.
     case outputLeft(output: OutputID, media: MediaTime, host: HostInstant)
-    /// How far a speaker is with the clock it plays by.
+    /// The state of a speaker's clock changed.
     case clock(state: SpeakerClockState, output: OutputID)
 
+    /// Why a video frame was dropped.
     public enum DropReason: UInt8, Sendable, BitwiseCopyable { case late, skippedDecoding }
 }
 
-/// How far a speaker is with the clock that its sound is placed on.
+/// The state of the clock by which a speaker places audio.
 public enum SpeakerClockState: UInt8, Sendable, BitwiseCopyable, CaseIterable {
-    /// Nothing was heard from it, and it has not had the time that a silent one needs.
+    /// No message was received yet, and the wait for a speaker that never sends any is not over.
     case cold
-    /// It measures the clock, not for long enough yet.
+    /// The speaker measures the clock, but not for long enough.
     case probing
-    /// It can place sound.
+    /// The speaker can place audio.
     case ready
-    /// It did measure the clock and has stopped.
+    /// The speaker has stopped measuring the clock.
     case stalled
-    /// Times come in its name that do not fit the clock that it was played by. They are left out.
+    /// Times received in the speaker's name contradict its clock and are ignored.
     case doubted
 }
 
-/// Names an output inside events: an index into the player's outputs, 0 for the first.
+/// The ID of an output in events: an index into the player's outputs, starting at 0.
 public struct OutputID: Hashable, Sendable, BitwiseCopyable {
+    /// The index.
     public var index: Int
+    /// Creates an ID from an index.
     public init(_ index: Int) { self.index = index }
 }
 
-/// A bounded queue of events from any threads to one recorder. Noting an event is lock-free and never allocates;
-/// when the recorder falls behind, events are counted as lost instead of waited for.
+/// A bounded queue of events from any number of threads to one recorder. Logging is lock-free and never allocates; when
+/// the queue is full, events are counted as lost.
 ///
 /// The bounded queue with a sequence number per cell is Dmitry Vyukov's.
 ///
-/// `@unchecked Sendable`: a cell is written by the thread that claimed its ticket and read after the release of its
-/// sequence number.
+/// `@unchecked Sendable`: a cell is written by the thread that claimed its ticket, and read after the release store of
+/// its sequence number.
 public final class EventLog: @unchecked Sendable {
-    /// An event and when it was noted.
+    /// An event and when it was logged.
     public struct Entry: Sendable, BitwiseCopyable {
+        /// When the event was logged or occurred.
         public var at: HostInstant
+        /// The event.
         public var event: RenderEvent
     }
 
     private let capacity: Int
     private let cells: UnsafeMutablePointer<Entry?>
     private let sequences: UnsafeMutablePointer<Atomic<Int>>
+    /// The next ticket to read. Stored by the recorder's thread.
     private let head = Atomic<Int>(0)
+    /// The next ticket to write. Claimed by any thread.
     private let tail = Atomic<Int>(0)
+    /// Events lost to a full queue. Incremented by any thread.
     private let lost = Atomic<Int>(0)
     private let clock: any HostClock
-    /// Raised when an event arrived and a recorder asked to be woken.
+    /// Raised when an event arrives and a recorder has requested it.
     public let arrival = Signal()
 
+    /// Creates a log; its capacity is rounded up to a power of 2.
     public init(clock: any HostClock, minimumCapacity: Int = 4096) {
         var size = 2
         while size < minimumCapacity { size *= 2 }
@@ -105,13 +117,13 @@ public final class EventLog: @unchecked Sendable {
         sequences.deallocate()
     }
 
-    /// Events that found the queue full.
+    /// The number of events lost because the queue was full. Any thread.
     public var lostCount: Int { lost.load(ordering: .relaxed) }
 
-    /// Notes an event. Any thread; lock-free.
+    /// Logs an event with the current time. Any thread; lock-free.
     public func note(_ event: RenderEvent) { note(event, at: clock.now) }
 
-    /// Notes an event that happened at a given moment. Any thread; lock-free.
+    /// Logs an event with the instant at which it occurred. Any thread; lock-free.
     public func note(_ event: RenderEvent, at instant: HostInstant) {
         var ticket = tail.load(ordering: .relaxed)
         while true {
@@ -135,7 +147,7 @@ public final class EventLog: @unchecked Sendable {
         }
     }
 
-    /// Takes the oldest event, or nil when there is none. One thread at a time.
+    /// Removes and returns the oldest event; nil if there is none. One thread at a time.
     public func take() -> Entry? {
         let ticket = head.load(ordering: .relaxed)
         let index = ticket & (capacity - 1)

@@ -1,30 +1,30 @@
 public import MediaCore
 
-/// How a screen shows pictures.
+/// How a screen refreshes.
 public enum RefreshMode: Sendable, Hashable {
-    /// Nothing known: every picture is presented at its own instant.
+    /// Unknown: every video frame is presented at its own instant.
     case unpaced
-    /// The screen flips at `phase + n × period`; a picture becomes light at a flip.
+    /// The screen refreshes at `phase + n × period`; a video frame becomes visible at a refresh.
     case fixed(period: Duration, phase: HostInstant)
 }
 
-/// Where pictures go: a window, or a virtual screen in tests. Driven by one thread, the one that owns the window.
+/// A destination of video frames: a window, or a virtual screen in tests. Confined to the thread that owns the window.
 public protocol VideoOutput: AnyObject {
-    /// How it paces itself, as known now.
+    /// The current refresh mode.
     var refresh: RefreshMode { get }
-    /// What this output costs in time.
+    /// The timing requirements of this output.
     var latency: OutputLatency { get }
-    /// How long `present` takes from call to visible, as measured lately; subtracted from every target.
+    /// The recently measured time from the call of `present` to visibility; subtracted from every target.
     var presentCost: Duration { get }
-    /// Brings a picture, and what lies over it, as close to the glass as possible without showing it: conversion, upload, drawing.
+    /// Converts, uploads and draws a video frame and its overlay, so that `present` only has to show it.
     ///
-    /// - Parameter overlay: in the pixels of the area that `canvas` last said; nil where nothing lies over the picture.
+    /// - Parameter overlay: In pixels of the area last returned by `canvas`; nil if there is none.
     func prepare(_ picture: any Picture, under overlay: Overlay?)
-    /// Where subtitles may be drawn over a picture; nil where they cannot, which is the default.
+    /// Returns where subtitles may be drawn over a video frame; nil if that is not supported, which is the default.
     func canvas(for picture: any Picture) -> SubtitleCanvas?
-    /// Shows what was prepared; returns when it became visible, as near as the output can tell.
+    /// Shows the prepared frame; returns when it became visible, as accurately as the output knows.
     func present() -> HostInstant
-    /// Takes the picture off the screen: black until the next one. Does nothing by default.
+    /// Blanks the screen until the next video frame. The default does nothing.
     func removeImage()
 }
 

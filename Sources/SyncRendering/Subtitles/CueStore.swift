@@ -1,38 +1,43 @@
 internal import MediaCore
 
-/// The cues of one track near the playhead, in order of their beginnings. A pure value, bounded in number and bytes.
+/// The cues of a track near the playhead, ordered by start time. A value type, bounded in number and bytes.
 struct CueStore {
     private struct Entry {
         var cue: SubtitleCue
         var start: MediaTime
-        /// Nil until the next one begins.
+        /// Nil until the next cue starts.
         var end: MediaTime?
         var number: UInt64
     }
 
+    /// The bounds of a store.
     enum Limit {
-        /// Cues that are kept; those that began first go first, once they have ended.
+        /// The maximum number of cues; the earliest are removed first, once they have ended.
         static let cues = 10_000
-        /// Bytes of bitmaps and scripts: ten seconds of full-screen bitmaps at ten a second do not fit, ordinary films many times.
+        /// The maximum size of bitmaps and scripts in bytes. Ten seconds of full-screen bitmaps at ten a second do not
+        /// fit; ordinary films fit many times.
         static let bytes = 48 << 20
-        /// Cues that are seen at once. Libraries that lay out lines need time with the square of their number.
+        /// The maximum number of cues shown at once. Layout libraries take time quadratic in their number.
         static let active = 100
     }
 
+    /// Ordered by start time.
     private var entries: [Entry] = []
     private var bytes = 0
     private var lastNumber: UInt64 = 0
-    /// The longest time that a cue here lasts: how far back one may have begun that is seen.
+    /// The longest duration of a cue: the range to search before a time.
     private var longest = MediaTime.zero
-    /// Cues that found no room, or were too many at once.
+    /// The number of cues dropped for lack of space or because too many were active.
     private(set) var leftOut = 0
 
     var isEmpty: Bool { entries.isEmpty }
 
+    /// Inserts a cue.
+    ///
     /// - Parameters:
-    ///   - duration: zero lasts until the next one begins.
-    ///   - moment: what has ended before gives its room.
-    /// - Returns: false where there was none.
+    ///   - duration: Zero: the cue lasts until the next one starts.
+    ///   - moment: Cues that ended before this time may be removed.
+    /// - Returns: False if there was no space.
     @discardableResult
     mutating func insert(_ cue: SubtitleCue, start: MediaTime, duration: MediaTime, at moment: MediaTime) -> Bool {
         while entries.count >= Limit.cues || bytes + cue.byteCount > Limit.bytes {
@@ -51,7 +56,7 @@ struct CueStore {
         entries.insert(Entry(cue: cue, start: start, end: end, number: lastNumber), at: index)
         bytes += cue.byteCount
         if let end { longest = max(longest, end - start) }
-        // What had no end of its own ends here.
+        // Cues without a duration end here.
         for before in entries[..<index].indices where entries[before].end == nil {
             entries[before].end = start
             longest = max(longest, start - entries[before].start)
@@ -64,7 +69,7 @@ struct CueStore {
         (bytes, longest) = (0, .zero)
     }
 
-    /// Takes back what begins at a moment or later, and ends what is seen there.
+    /// Removes cues that start at a time or later, and ends those that are active then.
     mutating func cut(at moment: MediaTime) {
         let kept = entries.firstIndex { $0.start >= moment } ?? entries.count
         for entry in entries[kept...] { bytes -= entry.cue.byteCount }
@@ -74,7 +79,7 @@ struct CueStore {
         }
     }
 
-    /// Those seen at a moment, in the order in which they began; at most `Limit.active`, the newest.
+    /// Returns the cues active at a time in order of their start; at most `Limit.active`, the newest.
     mutating func active(at moment: MediaTime) -> [ActiveCue] {
         var active: [ActiveCue] = []
         for entry in entries[reach(of: moment)] where entry.end.map({ $0 > moment }) ?? true {
@@ -88,7 +93,7 @@ struct CueStore {
         return active
     }
 
-    /// When something begins or ends next.
+    /// Returns when a cue starts or ends next; nil if none does.
     func nextChange(after moment: MediaTime) -> MediaTime? {
         var next: MediaTime?
         let seen = reach(of: moment)
@@ -102,14 +107,14 @@ struct CueStore {
         return next
     }
 
-    /// Those that have begun and may not have ended.
+    /// Returns the range of cues that have started and may not have ended.
     private func reach(of moment: MediaTime) -> Range<Int> {
         let end = firstIndex(after: moment)
-        // One that begins exactly so long before ends now; only the last has no end.
+        // A cue that starts exactly `longest` earlier ends now; only the last cue can have no end.
         return min(firstIndex(after: moment - longest), max(0, end - 1))..<end
     }
 
-    /// The first that begins later than a moment.
+    /// Returns the index of the first cue that starts later than a time.
     private func firstIndex(after moment: MediaTime) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {

@@ -1,12 +1,13 @@
 package import MediaCore
 
-/// The words that lie over a layer's pictures: those of one renderer or of two, the second of which stand at the top.
+/// The subtitles over a layer's video frames, of one renderer or two. Those of the second one are at the top.
 extension DisplayLayer {
-    /// The renderer whose words lie over its pictures; nil while there is none. Any thread.
+    /// The renderer of subtitles over the video frames; nil if there is none. Any thread.
     public var subtitles: SubtitleRenderer? { state.withLock { $0.subtitles } }
-    /// The one whose words stand at the top; nil while there is none. Any thread.
+    /// The renderer of the subtitles at the top; nil if there is none. Any thread.
     public var secondarySubtitles: SubtitleRenderer? { state.withLock { $0.secondarySubtitles } }
 
+    /// Sets a renderer and redraws the current video frame. Any thread.
     func setSubtitles(_ subtitles: SubtitleRenderer, isSecondary: Bool) {
         state.withLock { state in
             if isSecondary { state.secondarySubtitles = subtitles } else { state.subtitles = subtitles }
@@ -18,10 +19,11 @@ extension DisplayLayer {
         state.withLock { ($0.subtitles, $0.secondarySubtitles) }
     }
 
+    /// Whether the layer has a renderer of subtitles. Any thread.
     var hasWords: Bool { state.withLock { $0.subtitles != nil || $0.secondarySubtitles != nil } }
 
-    /// What lies over a picture of this film time. For the thread that shows pictures: waits for nothing, and gives the same object
-    /// for as long as it looks the same.
+    /// Returns the overlay of a video frame at a media time; the same object while its content is unchanged. For the
+    /// presenting thread: does not block.
     func words(at time: MediaTime) -> Overlay? {
         let (first, second) = renderers
         let (below, above) = (first?.overlay(at: time), second?.overlay(at: time))
@@ -35,7 +37,7 @@ extension DisplayLayer {
         }
     }
 
-    /// When a picture that stays looks different; nil when it does not for as long as is known.
+    /// Returns when the overlay of a static video frame changes next; nil if no change is known.
     func nextChangeOfWords(after time: MediaTime) -> MediaTime? {
         let (first, second) = renderers
         let changes = (first?.nextChange(after: time), second?.nextChange(after: time))
@@ -43,14 +45,15 @@ extension DisplayLayer {
         return changes.1.map { min(one, $0) } ?? one
     }
 
+    /// Sets the canvas of both renderers.
     func setCanvasOfWords(_ canvas: SubtitleCanvas) {
         let (first, second) = renderers
         first?.setCanvas(canvas)
         second?.setCanvas(canvas)
     }
 
-    /// Draws what lies over a picture of this film time for a canvas of its own: for a picture that is kept. Blocks while it is drawn,
-    /// also by fonts that are looked for; any thread.
+    /// Draws the subtitles at a media time for a separate canvas, to store a video frame. Blocks while drawing,
+    /// including font lookups; any thread.
     package func drawWords(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         let (first, second) = renderers
         return [first, second].compactMap { $0 }.flatMap { $0.drawAnew(at: time, on: canvas) }
@@ -58,7 +61,7 @@ extension DisplayLayer {
 }
 
 extension SubtitleRenderer {
-    /// By a drawing of its own, so that the renderer's thread goes on with its own.
+    /// Draws with a separate instance, so that the renderer's thread continues undisturbed.
     fileprivate func drawAnew(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         let (cues, moment) = state.withLock { state -> ([ActiveCue], MediaTime) in
             let moment = time - state.delay

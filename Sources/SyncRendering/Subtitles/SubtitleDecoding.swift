@@ -1,19 +1,21 @@
 public import MediaCore
 
-/// Turns encoded subtitles into cues. Owned and called by one thread.
+/// Decodes subtitles to cues. Confined to one thread.
 public protocol SubtitleDecoder: AnyObject {
-    /// The cues of a buffer, each with its time and how long it lasts. A damaged packet is counted and skipped.
+    /// Returns the cues of a buffer with their times and durations. A damaged packet is counted and skipped.
     ///
-    /// - Throws: `unsupported` when the format changed to one that cannot be decoded.
+    /// - Throws: `unsupported` if the format has changed to one that cannot be decoded.
     func decode(_ buffer: SampleBuffer) throws(MediaError) -> [SampleBuffer]
-    /// Forgets what it holds, for a jump.
+    /// Discards all internal state, for a seek.
     func flush()
-    /// Packets that could not be decoded, since the start.
+    /// The number of undecodable packets since creation.
     var damagedPackets: Int { get }
 }
 
-/// Makes decoders for subtitles; the application passes the one from MediaCodecs, or its own.
+/// A factory of subtitle decoders. The application passes the one from MediaCodecs or its own.
 public protocol SubtitleCodecs: Sendable {
-    /// - Throws: `unsupported` when no decoder fits.
+    /// Returns a decoder for a format.
+    ///
+    /// - Throws: `unsupported` if there is no decoder.
     func decoder(for format: SubtitleFormat) throws(MediaError) -> any SubtitleDecoder
 }

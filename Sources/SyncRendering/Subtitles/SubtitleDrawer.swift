@@ -1,13 +1,14 @@
 package import MediaCore
 internal import Synchronization
 
-/// What the thread of a `SubtitleRenderer` does: decode what has come, and draw what is due within a second.
+/// The work of a `SubtitleRenderer`'s thread: decodes enqueued buffers and draws what is due within a second.
 ///
-/// What stands still is drawn once for as long as it is seen; what moves is drawn for each picture that waits, at the picture's
-/// own time.
+/// Static subtitles are drawn once for their whole duration. Animated ones are drawn for each queued video frame, at
+/// the frame's time. Confined to one thread.
 package final class SubtitleDrawer {
+    /// The result of an iteration.
     package struct Rest {
-        /// When there is something to do again unless somebody raises the signal.
+        /// When work is due without a signal; nil: not scheduled.
         package var until: HostInstant?
     }
 
@@ -17,13 +18,13 @@ package final class SubtitleDrawer {
     private lazy var drawing = makeDrawing()
     private var decoder: (any SubtitleDecoder)?
     private var format: SubtitleFormat?
-    /// The last that stood still: the same cues look the same.
+    /// The last static overlay with its cues, which is reused for the same cues.
     private var drawn: (numbers: [UInt64], edition: UInt64, overlay: Overlay?)?
 
     private static let drawsAhead = MediaTime(value: 1, timescale: 1)
-    /// Stretches drawn in one turn; more is drawn in the next.
+    /// The maximum number of spans drawn in one iteration.
     private static let mostSpans = 64
-    /// The shortest stretch: one picture's.
+    /// The shortest span, for a single video frame.
     private static let instant = MediaTime(value: 1, timescale: 1_000_000_000)
     private static let forever = MediaTime(value: 1 << 40, timescale: 1)
 
@@ -34,7 +35,7 @@ package final class SubtitleDrawer {
         (self.renderer, self.codecs, self.makeDrawing) = (renderer, codecs, makeDrawing)
     }
 
-    /// One turn; nil when there is nothing left to work for.
+    /// Runs one iteration: decodes and draws. Returns nil if the renderer has ended.
     package func turn() -> Rest? {
         guard let renderer, !renderer.state.withLock({ $0.isStopping }) else { return nil }
         renderer.wake.clear()
@@ -76,14 +77,14 @@ package final class SubtitleDrawer {
     private func insert(_ buffer: SampleBuffer, into renderer: SubtitleRenderer) {
         guard case .subtitle(let cue) = buffer.payload, let start = buffer.presentationTime else { return }
         renderer.state.withLock { state in
-            // A flush while it was decoded: it belongs to a place that was left.
+            // Flushed while it was decoded: the cue belongs to the position before a seek.
             if state.isFlushed { return }
             let now = (state.synchronizer?.currentTime() ?? .zero) - state.delay
             let from = max(start, state.decoding?.from ?? start)
             let until = [buffer.duration > .zero ? start + buffer.duration : nil, state.decoding?.until].compactMap {
                 $0
             }.min()
-            // It ends before the part in which it may be shown, or begins after it.
+            // Dropped: the cue ends before its permitted range or starts after it.
             if let until, until <= from { return }
             let duration = until.map { $0 - from } ?? .zero
             if !state.store.insert(cue, start: from, duration: duration, at: now) { state.noteFlood() }
@@ -93,7 +94,9 @@ package final class SubtitleDrawer {
 
     // MARK: Drawing
 
-    /// - Returns: whether more is to be drawn than was possible in one turn.
+    /// Draws the spans that are due.
+    ///
+    /// - Returns: Whether the limit of an iteration was reached and more is due.
     private func draw(for renderer: SubtitleRenderer) -> Bool {
         guard let layer = renderer.layer, let synchronizer = renderer.state.withLock({ $0.synchronizer }) else {
             return false
@@ -119,7 +122,7 @@ package final class SubtitleDrawer {
             var span = SubtitleRenderer.Span(from: moment, until: plan.change ?? Self.forever)
             if plan.cues.contains(where: \.cue.isAnimated), let newest = pictures.last, newest >= moment {
                 moves = true
-                // The next picture that it is seen on; of later ones nobody knows the times.
+                // Drawn for the next queued video frame only, because the times of later frames are unknown.
                 guard let picture = pictures.first(where: { $0 >= moment }), picture < span.until else {
                     moment = span.until
                     continue
@@ -139,12 +142,12 @@ package final class SubtitleDrawer {
         return false
     }
 
-    /// What there is to draw at a moment.
+    /// The state required for drawing at a time, read under the renderer's lock.
     private struct Plan {
-        /// Drawn already, until then.
+        /// The end of an existing span at that time.
         var known: MediaTime?
         var cues: [ActiveCue] = []
-        /// When others are seen.
+        /// When the set of cues changes.
         var change: MediaTime?
         var canvas: SubtitleCanvas?
         var delay: MediaTime
@@ -161,6 +164,7 @@ package final class SubtitleDrawer {
         }
     }
 
+    /// Returns the overlay of static cues; reused while the cues are the same.
     private func standing(_ plan: Plan, at moment: MediaTime, on canvas: SubtitleCanvas) -> Overlay? {
         let numbers = plan.cues.map(\.number)
         if let drawn, drawn.numbers == numbers, drawn.edition == plan.edition { return drawn.overlay }
@@ -174,7 +178,9 @@ package final class SubtitleDrawer {
         return images.isEmpty ? nil : Overlay(images)
     }
 
-    /// - Returns: false when something has made it worthless meanwhile.
+    /// Stores a span.
+    ///
+    /// - Returns: False if it is obsolete.
     private func keep(_ span: SubtitleRenderer.Span, of plan: Plan, for renderer: SubtitleRenderer) -> Bool {
         let trouble = plan.cues.isEmpty ? nil : drawing?.takeTrouble()
         return renderer.state.withLock { state in
@@ -187,6 +193,7 @@ package final class SubtitleDrawer {
 
     // MARK: Waiting
 
+    /// Returns when the next iteration is due without a signal; nil: not scheduled.
     private func nextTurn(of renderer: SubtitleRenderer) -> HostInstant? {
         let (synchronizer, drawn, asked) = renderer.state.withLock { state in
             (
@@ -198,7 +205,7 @@ package final class SubtitleDrawer {
         let now = synchronizer.clock.now
         let wanted = [drawn.map { $0 - Self.drawsAhead }, asked].compactMap { $0 }.min()
         guard let wanted, wanted < Self.forever - Self.drawsAhead else { return nil }
-        // Never in a hurry: what is due now was drawn in this turn.
+        // At least 20 ms ahead: everything due now was drawn in this iteration.
         return synchronizer.timebase.snapshot.hostInstant(of: wanted, at: now)
             .map { max($0, now.advanced(by: .milliseconds(20))) }
     }

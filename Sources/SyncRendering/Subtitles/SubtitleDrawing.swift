@@ -1,40 +1,44 @@
 public import MediaCore
 
-/// Where subtitles may be drawn.
+/// The geometry for drawing subtitles, in pixels.
 public struct SubtitleCanvas: Hashable, Sendable, BitwiseCopyable {
-    /// The window, in pixels.
+    /// The size of the window.
     public var area: PixelSize
-    /// The picture within it; it may reach over the edges.
+    /// The rectangle of the video within the window; it may exceed the window.
     public var picture: PixelRect
-    /// The picture's own size in pixels, turned as it is shown, before it was scaled.
+    /// The size of the video after rotation and before scaling.
     public var storage: PixelSize
 
-    /// The part of the window that words keep to, unless their author placed them in the picture.
+    /// The part of the window to which text is confined, unless its author positioned it in the video.
     public var words: PixelRect
 
-    /// - Parameter words: nil is the whole window.
+    /// Creates a canvas.
+    ///
+    /// - Parameter words: The part for text; nil: the whole window.
     public init(area: PixelSize, picture: PixelRect, storage: PixelSize, words: PixelRect? = nil) {
         (self.area, self.picture, self.storage) = (area, picture, storage)
         self.words = words ?? PixelRect(x: 0, y: 0, width: area.width, height: area.height)
     }
 }
 
-/// A cue that is to be seen now.
+/// A cue that is shown at the current time.
 public struct ActiveCue: Sendable {
+    /// The content.
     public var cue: SubtitleCue
-    /// When it appeared and will vanish, in film time; an end of nil is not known.
+    /// When the cue appears, in media time.
     public var start: MediaTime
+    /// When the cue disappears, in media time; nil: unknown.
     public var end: MediaTime?
-    /// Tells it from all other cues of its renderer.
+    /// Identifies the cue within its renderer.
     public var number: UInt64
 }
 
-/// Draws cues. Owned and called by one thread.
+/// Draws cues. Confined to one thread.
 public protocol SubtitleDrawing: AnyObject {
-    /// What is to be seen at a film moment, in the pixels of the canvas's area, from the bottom up; empty where that is nothing.
+    /// Returns the images at a media time, in pixels of the canvas's area, from the bottom up; empty if there are none.
     ///
-    /// - Parameter cues: those that are to be seen, in the order in which they began.
+    /// - Parameter cues: The active cues, ordered by start.
     func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage]
-    /// One sentence about what could not be drawn, since it was last asked; nil while all is well.
+    /// Returns a message about content that could not be drawn since the last call; nil if there is none.
     func takeTrouble() -> String?
 }

@@ -1,20 +1,23 @@
 public import MediaCore
 
 extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
-    /// A new line is another time to draw for.
+    /// Wakes the thread: a changed timeline changes what is due. Any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake.raise() }
+    /// Zero: subtitles need no lead.
     public var startLead: Duration { .zero }
+    /// Zero: subtitles need no lead.
     public var stopLead: Duration { .zero }
 
-    /// Always: nobody waits for words.
+    /// Always true: a start does not wait for subtitles.
     public var hasSufficientMediaDataForReliablePlaybackStart: Bool { true }
 
     // MARK: Feeding
 
+    /// The number of buffers enqueued since creation. Any thread.
     var enqueueCount: Int { state.withLock { $0.enqueueCount } }
 
-    /// True until what is known reaches ten seconds beyond the playhead. A source of subtitles says with buffers that hold none
-    /// (`encodedSubtitle` without packets) how far it has looked.
+    /// Whether the known range extends less than ten seconds beyond the playhead. A source reports its position with
+    /// buffers without packets (`encodedSubtitle`). Any thread.
     public var isReadyForMoreMediaData: Bool {
         if demand.isStopping { return false }
         let (hasRoom, isFirstRefusal) = state.withLock { state in
@@ -22,7 +25,8 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
             defer { if !hasRoom { state.wasFull = true } }
             return (hasRoom, !hasRoom && !state.wasFull)
         }
-        // The thread asks again. It may rest without a deadline, or not run yet: a supplier may have found no line so far.
+        // The thread reports space later. It may be waiting without a deadline or not running, if the source has not
+        // yet found a cue.
         if isFirstRefusal {
             startThread()
             wake.raise()
@@ -30,8 +34,8 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
         return hasRoom
     }
 
-    /// Adds an encoded subtitle, or a decoded cue. What has no time is ignored; sound and pictures make `error` say so until a
-    /// flush.
+    /// Enqueues an encoded subtitle or a decoded cue. Buffers without a time are ignored. Audio and video set `error`
+    /// until a flush.
     public func enqueue(_ buffer: SampleBuffer) {
         switch buffer.payload {
         case .subtitle, .encodedSubtitle: break
@@ -50,12 +54,12 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
         wake.raise()
     }
 
-    /// Nothing more follows: nobody is asked for more until a flush.
+    /// Signals the end of input: no more is requested until a flush.
     public func finish() {
         state.withLock { $0.knownUntil = MediaTime(value: .max, timescale: 1) }
     }
 
-    /// Forgets everything; nothing is seen until new ones come.
+    /// Discards all cues; none are shown until new ones arrive. Any thread.
     public func flush() {
         state.withLock { state in
             state.waiting.removeAll(keepingCapacity: true)
@@ -70,7 +74,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
         layer?.arrival.raise()
     }
 
-    /// Takes back what begins at a film time or later; what is seen there ends. Any thread, happens before it returns.
+    /// Removes cues that start at a media time or later, and ends those shown then. Synchronous; any thread.
     public func flush(fromSourceTime time: MediaTime) {
         state.withLock { state in
             state.waiting.removeAll { $0.buffer.presentationTime.map { $0 >= time } ?? true }
@@ -86,18 +90,20 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
         layer?.arrival.raise()
     }
 
+    /// Calls `body` on a queue whenever there is space. Replaces any other supplier.
     public func requestMediaDataWhenReady(
         on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
     ) {
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
-    /// For a supplier that is a thread of its own: raises `signal` whenever there may be room. Replaces any other supplier.
+    /// Raises `signal` whenever there may be space, for a supplier thread. Replaces any other supplier.
     package func requestMediaData(raising signal: Signal) { demand.request(raising: signal) }
 
+    /// Stops the requests; enqueued subtitles remain.
     public func stopRequestingMediaData() { demand.stop() }
 
-    /// Asks for more where somebody was told that there is no room, and there is much of it again.
+    /// Requests more if a caller found the queue full and it has mostly drained.
     func offerRoom() {
         let hasRoom = state.withLock { state -> Bool in
             guard state.wasFull, state.hasRoom(below: Self.asksAgain) else { return false }
@@ -109,6 +115,9 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
 
     // MARK: Synchronizer
 
+    /// Attaches the renderer to a synchronizer.
+    ///
+    /// - Throws: `alreadyAdded` if it belongs to one.
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
         let isFree = state.withLock { state -> Bool in
             guard !state.isJoined else { return false }
@@ -121,6 +130,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
         prod()
     }
 
+    /// Detaches the renderer from its synchronizer and discards all cues; completes at once.
     public func leave(completion: @escaping @Sendable () -> Void) {
         state.withLock { ($0.isJoined, $0.synchronizer) = (false, nil) }
         flush()
@@ -137,7 +147,7 @@ extension SubtitleRenderer.State {
 }
 
 extension SampleBuffer {
-    /// Says only how far a source of subtitles has looked.
+    /// Whether the buffer only reports the position of the source.
     fileprivate var isPace: Bool {
         if case .encodedSubtitle(_, let batch) = payload { return batch.packets.isEmpty }
         return false

@@ -1,22 +1,20 @@
 package import MediaCore
 internal import Synchronization
 
-/// Takes subtitles and lays the right ones over each picture of a display layer: the third kind of renderer, beside sound and
-/// pictures. Encoded ones are decoded by the codecs that it was made with.
+/// Decodes subtitles and draws them over the video frames of a display layer.
 ///
-/// One thread enqueues. Decoding and drawing happen on a thread of the renderer's own, a second ahead of the pictures, so that
-/// the screen waits for no letters: a picture whose words are not drawn yet is painted again when they are. A start never waits
+/// One thread enqueues. Decoding and drawing occur on a separate thread, a second ahead of the video frames, so that
+/// the screen never waits. A frame whose subtitles are not yet drawn is repainted once they are. A start never waits
 /// for subtitles.
 public final class SubtitleRenderer: Sendable {
-    /// A stretch of film, and what is to be seen all through it.
+    /// A range of media time with a constant overlay.
     struct Span: Sendable {
         var from: MediaTime
         var until: MediaTime
         var overlay: Overlay?
     }
 
-    /// A buffer and the source times between which it may be shown: a pass of a loop may hold a line that begins before it and ends
-    /// after it.
+    /// A buffer and the range of source time in which it may be shown: a loop may cut a cue at both ends.
     struct Enqueued {
         let buffer: SampleBuffer
         let from: MediaTime?
@@ -25,62 +23,66 @@ public final class SubtitleRenderer: Sendable {
         mutating func cut(at time: MediaTime) { until = min(until ?? time, time) }
     }
 
+    /// Guarded by the lock `state`.
     struct State {
         var store = CueStore()
-        /// Enqueued and not yet decoded.
+        /// Enqueued buffers that are not decoded.
         var waiting: [Enqueued] = []
-        /// The one that is being decoded: what a flush meanwhile leaves of it.
+        /// The buffer being decoded; a flush meanwhile limits its range.
         var decoding: Enqueued?
-        /// Source time of the last `flush(fromSourceTime:)`: what is enqueued after it is shown from there on.
+        /// The time of the last `flush(fromSourceTime:)`; buffers enqueued later are shown from there on.
         var begin: MediaTime?
-        /// Nothing begins before this moment that has not been enqueued.
+        /// The time up to which all cues are enqueued.
         var knownUntil: MediaTime?
-        /// What has been drawn, in order.
+        /// The drawn spans, ordered by start.
         var spans: [Span] = []
-        /// What was seen last, while something new is drawn.
+        /// The last shown overlay, which remains until the next one is drawn.
         var last: Overlay?
-        /// Raised by whatever makes everything drawn worthless.
+        /// Incremented when all drawn spans become obsolete.
         var edition: UInt64 = 0
         var canvas: SubtitleCanvas?
         var delay = MediaTime.zero
         var isHidden = false
         var isJoined = false
-        /// Somebody was told that there is no room.
+        /// Whether a caller found the queue full and is to be notified of space.
         var wasFull = false
-        /// A flush of which the thread has not heard.
+        /// Whether the thread has to flush the decoder.
         var isFlushed = false
         var enqueueCount = 0
         var failure: (any Error)?
         var trouble: String?
-        /// Told that there are too many; once until a flush.
+        /// Whether an excess of cues was reported; reset by a flush.
         var isFloodKnown = false
         weak var synchronizer: RenderSynchronizer?
         var thread: WorkerThread?
         var isStopping = false
     }
 
-    /// How far ahead cues are wanted, and when more are asked for.
+    /// How far ahead cues are read, and the depth below which more are requested.
     static let readsAhead = MediaTime(value: 10, timescale: 1)
     static let asksAgain = MediaTime(value: 6, timescale: 1)
-    /// Encoded buffers that may wait for the thread.
+    /// The maximum number of undecoded buffers.
     static let mostWaiting = 64
 
     let state = Lock(State())
     let demand = MediaDataDemand()
-    /// Raised when the thread has something to do before the instant that its last iteration returned.
+    /// Raised when the thread has work before the instant returned by its last iteration.
     package let wake = Signal()
     weak let layer: DisplayLayer?
     private let codecs: (any SubtitleCodecs)?
     let makeDrawing: @Sendable () -> (any SubtitleDrawing)?
-    /// Something moves over the pictures that come.
+    /// Whether the coming video frames have animated subtitles. Stored by the renderer's thread.
     let isMoving = Atomic<Bool>(false)
 
+    /// Creates a renderer and attaches it to a layer.
+    ///
     /// - Parameters:
-    ///   - layer: whose pictures they lie over; a layer has one such renderer of either kind, the newest.
-    ///   - isSecondary: they lie over another renderer's. Where they stand is said by what they bring: see `FilmSubtitleCodecs`.
-    ///   - codecs: nil takes decoded cues only.
-    ///   - drawing: called on the renderer's thread, once, and on that of whoever keeps a picture with its words; where it returns
-    ///     nil nothing is drawn.
+    ///   - layer: The layer under the subtitles; the newest renderer of each kind replaces the older one.
+    ///   - isSecondary: Whether they are shown in addition to another renderer's. The cues determine their position:
+    ///     see `FilmSubtitleCodecs`.
+    ///   - codecs: The factory of decoders; nil accepts decoded cues only.
+    ///   - drawing: Called once on the renderer's thread, and on each thread that stores a video frame with subtitles.
+    ///     If it returns nil nothing is drawn.
     public init(
         over layer: DisplayLayer, isSecondary: Bool = false, codecs: (any SubtitleCodecs)? = nil,
         drawing: @escaping @Sendable () -> (any SubtitleDrawing)?
@@ -92,28 +94,28 @@ public final class SubtitleRenderer: Sendable {
     }
 
     deinit {
-        // The thread holds the renderer only while it works.
+        // The thread holds the renderer only during an iteration.
         wake.raise()
     }
 
-    // MARK: What is seen
+    // MARK: Presentation
 
-    /// Later (positive) or earlier than the film says. Any thread; takes effect at once, also on a picture that stands.
+    /// The delay of the subtitles; negative is earlier. Takes effect at once, also on a static video frame. Any thread.
     public var delay: Duration {
         get { state.withLock { $0.delay.duration } }
         set { change { $0.delay = MediaTime(nanoseconds: newValue.wholeNanoseconds) } }
     }
 
-    /// Nothing of them is seen; they are read and kept all the same. Any thread.
+    /// Whether the subtitles are hidden; they are still read and stored. Any thread.
     public var isHidden: Bool {
         get { state.withLock { $0.isHidden } }
         set { change { $0.isHidden = newValue } }
     }
 
-    /// Why no words are shown; nil while all is well. A failure ends with a flush. Any thread.
+    /// The reason why no subtitles are shown; nil if there is none. Reset by a flush. Any thread.
     public var error: (any Error)? { state.withLock { $0.failure } }
 
-    /// One sentence about what could not be drawn, since it was last asked. Any thread.
+    /// Returns a message about content that could not be drawn since the last call; nil if there is none. Any thread.
     public func takeTrouble() -> String? {
         state.withLock { state in
             defer { state.trouble = nil }
@@ -121,7 +123,7 @@ public final class SubtitleRenderer: Sendable {
         }
     }
 
-    /// Where they may be drawn; the screen says so with each picture, and only a change costs anything.
+    /// Sets the geometry. Called with each video frame; only a change has a cost.
     func setCanvas(_ canvas: SubtitleCanvas) {
         let isNew = state.withLock { state in
             guard state.canvas != canvas else { return false }
@@ -132,12 +134,13 @@ public final class SubtitleRenderer: Sendable {
         if isNew { prod() }
     }
 
-    /// What lies over a picture of this film time. For the thread that shows pictures: waits for nothing.
+    /// Returns the overlay of a video frame at a media time; nil if there is none. For the presenting thread: does not
+    /// block.
     func overlay(at time: MediaTime) -> Overlay? {
         state.withLock { state in
             if state.isHidden || state.store.isEmpty { return nil }
             guard let span = state.spans.last(where: { $0.from <= time }), time < span.until else {
-                // Not drawn yet: what was there stays until it is.
+                // Not drawn yet: the preceding overlay remains until then.
                 return state.last
             }
             state.last = span.overlay
@@ -145,12 +148,12 @@ public final class SubtitleRenderer: Sendable {
         }
     }
 
-    /// When a picture that stays looks different; nil when it does not for as long as is known.
+    /// Returns when the overlay of a static video frame changes next; nil if no change is known.
     func nextChange(after time: MediaTime) -> MediaTime? {
         state.withLock { $0.isHidden ? nil : $0.nextChange(after: time) }
     }
 
-    /// New pictures wait: those over which something moves are drawn one by one.
+    /// Wakes the thread for new video frames if subtitles are animated, because each frame is then drawn.
     func picturesCame() { if isMoving.load(ordering: .relaxed) { wake.raise() } }
 
     private func change(_ body: (inout State) -> Void) {
@@ -161,21 +164,21 @@ public final class SubtitleRenderer: Sendable {
         prod()
     }
 
-    /// Something is to be drawn anew, or nothing any more, also on the picture that is on screen.
+    /// Wakes the thread and the screen, so that the current video frame is redrawn.
     func prod() {
         startThread()
         wake.raise()
         layer?.arrival.raise()
     }
 
-    // MARK: The thread
+    // MARK: Thread
 
-    /// A drawer for time that is turned by hand.
+    /// Returns a drawer to be driven by a test with a manual clock.
     package func makeDrawer() -> SubtitleDrawer {
         SubtitleDrawer(renderer: self, codecs: codecs, makeDrawing: makeDrawing)
     }
 
-    /// Where the system gives no thread the film has no words, and `error` says so.
+    /// Starts the thread if there is work. If none is available, `error` is set and no subtitles are shown.
     func startThread() {
         state.withLock { state in
             guard state.thread == nil, state.failure == nil, let synchronizer = state.synchronizer,
@@ -204,7 +207,7 @@ public final class SubtitleRenderer: Sendable {
         }
     }
 
-    /// Ends the thread and waits for it; nothing more is drawn.
+    /// Ends the thread and waits for it.
     package func stop() {
         let thread = state.withLock { state in
             state.isStopping = true
@@ -217,12 +220,13 @@ public final class SubtitleRenderer: Sendable {
 }
 
 extension SubtitleRenderer.State {
-    /// Notes that some of the cues cannot be seen, for people.
+    /// Reports once that cues are dropped, for the user.
     mutating func noteFlood() {
         if !isFloodKnown { trouble = "the subtitles are too many at once; some are left out" }
         isFloodKnown = true
     }
 
+    /// Discards all drawn spans.
     mutating func forgetDrawn() {
         spans.removeAll(keepingCapacity: true)
         edition += 1
@@ -230,10 +234,10 @@ extension SubtitleRenderer.State {
 
     func nextChange(after time: MediaTime) -> MediaTime? { store.nextChange(after: time - delay).map { $0 + delay } }
 
-    /// What begins at a moment may change what was drawn for it.
+    /// Discards drawn spans from a media time on.
     mutating func forgetDrawn(from moment: MediaTime) {
         spans.removeAll { $0.from >= moment }
-        // Spans overlap where one was drawn from the playhead on, and then one from a picture before it.
+        // Spans overlap if one was drawn from the playhead on and another one from an earlier video frame.
         for index in spans.indices { spans[index].until = min(spans[index].until, moment) }
     }
 }

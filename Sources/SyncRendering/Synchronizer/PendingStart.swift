@@ -1,22 +1,21 @@
 public import MediaCore
 internal import Synchronization
 
-/// A start that waits until every renderer can keep it.
+/// A start that waits until every renderer can meet it.
 public struct PendingStart: Sendable, Hashable {
-    /// The rate that was asked for.
+    /// The requested rate.
     public internal(set) var rate: Float
-    /// The film moment to start at; nil is wherever the film stands.
+    /// The media time at which to start; nil: the current one.
     public internal(set) var time: MediaTime?
-    /// Not before this instant, whoever is ready: outputs are given until then to notice by themselves that they must begin
-    /// anew.
+    /// The earliest instant of the start: until then, outputs are given time to detect that they have to restart.
     public internal(set) var notBefore: HostInstant?
-    /// An appointment: the instant at which `time` is to be perceived. Whoever is ready later begins where film is by then. Nil
-    /// begins at `time` whenever everybody can.
+    /// The instant at which `time` is to be presented. Renderers that become ready later start at the media time of
+    /// that timeline. Nil: start at `time` once all renderers are ready.
     public internal(set) var appointment: HostInstant?
-    /// For whom it waits, and why; the longest wait first. Empty when it waits for `notBefore` alone.
+    /// What the start waits for, the longest wait first. Empty if it waits for `notBefore` only.
     public internal(set) var waits: [OutputWait] = []
 
-    /// Where film begins for those who cannot begin before an instant.
+    /// Returns the media time and the instant of a start that is not possible before `earliest`.
     package func beginning(from earliest: HostInstant) -> (time: MediaTime?, instant: HostInstant) {
         guard let appointment, let time else { return (time, earliest) }
         if appointment >= earliest { return (time, appointment) }
@@ -26,39 +25,40 @@ public struct PendingStart: Sendable, Hashable {
 }
 
 extension RenderSynchronizer {
-    /// The start that waits at present, for whom and why; nil when none does. Any thread.
+    /// The pending start and what it waits for; nil if there is none. Any thread.
     ///
-    /// It waits because material or an output is not ready, or because the machine was suspended.
+    /// A start is pending while media or an output is not ready, or after the machine was suspended.
     public var pendingStart: PendingStart? {
         guard var start = roster.withLock({ $0.pending }) else { return nil }
         start.waits = startWaits
         return start
     }
 
-    /// What keeps the renderers from a start, the longest wait first.
+    /// What the renderers wait for, the longest wait first.
     private var startWaits: [OutputWait] {
         renderers.compactMap(\.startWait).sorted { $0.outlasts($1) }
     }
 
-    /// The earliest host instant at which a start or a change of speed commanded now can be kept by everybody.
+    /// The earliest host instant at which all renderers can meet a start or a change of speed commanded now. Any
+    /// thread.
     public var earliestStart: HostInstant {
         let soonest = soonestStart
         return max(soonest, renderers.compactMap(\.earliestStart).max() ?? soonest)
     }
 
-    /// The same for a film that does not wait for outputs which cannot place sound yet: they join it later.
+    /// Same, without waiting for outputs that cannot place audio yet; these join later. Any thread.
     package var soonestStart: HostInstant { clock.now.advanced(by: startLead + Self.commandMargin) }
 
-    /// A little more than the slowest output asks for: the commanding thread, too, may be late. Ten times what waking up
-    /// costs on a busy machine.
+    /// A margin beyond the slowest output's lead for a late commanding thread. Ten times the wake-up latency of a busy
+    /// machine.
     private static let commandMargin: Duration = .milliseconds(3)
 
     // MARK: Under the command lock
 
-    /// Starts now if everybody can, or else as soon as they can.
+    /// Publishes a start if all renderers are ready; otherwise makes it pending.
     ///
-    /// - Parameter delays: false waits for outputs, and not for material.
-    /// - Returns: the timeline as published, without the start where that waits.
+    /// - Parameter delays: Whether to wait for media in addition to outputs.
+    /// - Returns: The published timeline; nil if the start is pending.
     func beginOrWait(_ start: PendingStart, delays: Bool) -> TimebaseSnapshot? {
         let isTime = start.notBefore.map { $0 <= clock.now } ?? true
         let waits = delays ? startWaits : startWaits.filter { !$0.cause.isMaterial }
@@ -79,7 +79,7 @@ extension RenderSynchronizer {
         return snapshot
     }
 
-    /// Nobody waits for a start any more, and none is watched: something else was commanded.
+    /// Cancels the pending and the monitored start, because of another command.
     func forgetStart() {
         roster.withLock { roster in
             roster.pending = nil
@@ -89,7 +89,7 @@ extension RenderSynchronizer {
         isStartOpen.store(false, ordering: .releasing)
     }
 
-    /// Looks once more at a start that waits, or that was announced and is not perceived yet.
+    /// Checks the pending start, or a start that was announced and has not occurred.
     func lookAfterStart() {
         let (pending, delays) = roster.withLock { ($0.pending, $0.delaysStarts) }
         if let pending {
@@ -113,7 +113,7 @@ extension RenderSynchronizer {
         }
     }
 
-    /// An announced start that could not be kept, once more; an appointment stays one.
+    /// Returns an announced start that could not be met, to be announced again; an appointment is preserved.
     private func renewed(_ snapshot: TimebaseSnapshot, from moment: MediaTime) -> PendingStart {
         let isAppointed = roster.withLock { $0.monitor.isAppointed }
         return PendingStart(
@@ -121,7 +121,7 @@ extension RenderSynchronizer {
             appointment: isAppointed ? snapshot.upcoming.hostAnchor : nil)
     }
 
-    /// Into the log, each time that another wait has become the longest.
+    /// Logs the wait if another one has become the longest.
     private func note(_ wait: OutputWait?) {
         guard let wait else { return }
         let isNews = roster.withLock { roster in

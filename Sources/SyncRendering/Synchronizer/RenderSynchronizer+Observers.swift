@@ -2,17 +2,18 @@ public import Dispatch
 public import MediaCore
 
 extension RenderSynchronizer {
-    /// Calls `body` whenever film time has passed a multiple of `interval`, whenever it jumps, and whenever it begins or
-    /// ceases to run. A change of speed alone is none of these.
+    /// Calls `body` whenever media time has passed a multiple of `interval`, at each discontinuity, and at each start
+    /// and stop. A change of speed alone causes no call.
     ///
-    /// Calls that were due while one was under way are made as one; intervals below a millisecond of film, or below 5 ms of
-    /// real time, are told less often. The time told is that of the call. A closure may call anything of the synchronizer.
-    /// When it throws, the error is kept in `TimeObserver.failure` and it is not called again; film goes on.
+    /// Calls that become due during a call are merged into one. Intervals below a millisecond of media time or 5 ms of
+    /// host time are not resolved. The argument is the media time of the call. The closure may call all methods of the
+    /// synchronizer. If it throws, the error is stored in `TimeObserver.failure` and it is not called again; the
+    /// timeline continues.
     ///
     /// - Parameters:
-    ///   - interval: film time; zero and negative are taken as the shortest.
-    ///   - queue: nil is a thread of the synchronizer's own, where `body` must return soon for the other observers' sake.
-    /// - Returns: what must be kept for as long as `body` is to be called.
+    ///   - interval: Media time; zero and negative values select the shortest interval.
+    ///   - queue: Nil: a thread of the synchronizer, where `body` must return soon because observers share it.
+    /// - Returns: The observation, which lasts as long as the caller retains it.
     public func addPeriodicTimeObserver(
         forInterval interval: MediaTime, queue: (any MediaRequestQueue)? = nil,
         using body: @escaping @Sendable (MediaTime) throws -> Void
@@ -21,8 +22,7 @@ extension RenderSynchronizer {
         return observe(TimeObserver(.periodic(period, body), queue: queue))
     }
 
-    /// The same on a dispatch queue: `.main`, for instance, which `ScreenLoop.run` serves. Nil is a thread of the
-    /// synchronizer's own.
+    /// Same on a dispatch queue, such as `.main`, which `ScreenLoop.run` serves. Nil: a thread of the synchronizer.
     @preconcurrency
     public func addPeriodicTimeObserver(
         forInterval interval: MediaTime, queue: DispatchQueue?,
@@ -31,11 +31,11 @@ extension RenderSynchronizer {
         addPeriodicTimeObserver(forInterval: interval, queue: queue as (any MediaRequestQueue)?, using: body)
     }
 
-    /// Calls `body` each time film passes one of `times` while it runs, once for each, also where it begins to run at that
-    /// very moment after a jump. A jump over a moment is none past it, and a pause at a moment does not repeat it.
+    /// Calls `body` each time the running timeline passes one of `times`, once for each, including a start exactly at
+    /// that time after a seek. A seek across a time causes no call, and a pause at a time does not repeat it.
     ///
-    /// What is said of closures at `addPeriodicTimeObserver` holds here, too, but calls are never made as one. No times
-    /// are no mistake: nothing is ever called.
+    /// The rules for closures of `addPeriodicTimeObserver` apply, except that calls are never merged. With an empty
+    /// list nothing is ever called.
     public func addBoundaryTimeObserver(
         forTimes times: [MediaTime], queue: (any MediaRequestQueue)? = nil,
         using body: @escaping @Sendable () throws -> Void
@@ -44,7 +44,7 @@ extension RenderSynchronizer {
         return observe(TimeObserver(.boundary(moments, body), queue: queue))
     }
 
-    /// The same on a dispatch queue. Nil is a thread of the synchronizer's own.
+    /// Same on a dispatch queue. Nil: a thread of the synchronizer.
     @preconcurrency
     public func addBoundaryTimeObserver(
         forTimes times: [MediaTime], queue: DispatchQueue?, using body: @escaping @Sendable () throws -> Void
@@ -52,7 +52,7 @@ extension RenderSynchronizer {
         addBoundaryTimeObserver(forTimes: times, queue: queue as (any MediaRequestQueue)?, using: body)
     }
 
-    /// Ends an observation: no call begins after this has returned; one under way elsewhere goes on to its end.
+    /// Ends an observation: no call starts after this returns; a call on another thread may still be running.
     public func removeTimeObserver(_ observer: TimeObserver) { observation.remove(observer) }
 
     private func observe(_ observer: TimeObserver) -> TimeObserver {

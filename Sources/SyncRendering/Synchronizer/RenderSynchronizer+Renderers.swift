@@ -1,27 +1,28 @@
 public import MediaCore
 
-/// Who takes part, and what was asked on their behalf.
+/// The renderers of a synchronizer and the pending commands. Guarded by the lock `RenderSynchronizer.roster`.
 struct Roster: Sendable {
     struct Entry: Sendable {
         var renderer: any QueuedSampleBufferRendering
-        /// Names the removal that is scheduled, and who waits for it.
+        /// The number of the scheduled removal, and its completion handler.
         var removal: (id: UInt64, completion: (@Sendable (Bool) -> Void)?)?
     }
 
     var entries: [Entry] = [] { didSet { renderers = entries.map(\.renderer) } }
-    /// Those of the entries, so that they can be asked without the lock and without a new list each time.
+    /// The renderers of `entries`; a copy that callers iterate without the lock and without an allocation.
     private(set) var renderers: [any QueuedSampleBufferRendering] = []
     var delaysStarts = true
-    /// What was asked for last.
+    /// The last requested rate.
     private(set) var rate: Float = 0
     var pending: PendingStart?
-    /// What was last told about why it waits.
+    /// The last logged wait.
     var lastWait: OutputWait?
     var monitor = StartMonitor()
     var suspensions = SuspensionWatch(MonotonicClock())
     var lastRemoval: UInt64 = 0
 
-    /// Notes the rate asked for: what makes no sense stands still, and renderers stretch sound only so far.
+    /// Stores a requested rate: invalid values become 0, and with renderers it is clamped to the range of audio
+    /// stretching.
     mutating func ask(for wanted: Float) -> (isCrowded: Bool, delays: Bool, rate: Float) {
         let isCrowded = !entries.isEmpty
         if isCrowded {
@@ -36,7 +37,7 @@ struct Roster: Sendable {
         entries.firstIndex { $0.renderer === renderer }
     }
 
-    /// Nil when the renderer may take part.
+    /// Returns an error if the renderer must not be added.
     func refusal(of renderer: any QueuedSampleBufferRendering) -> RenderError? {
         if index(of: renderer) != nil {
             return RenderError(.alreadyAdded, "this renderer has been added already; add it once")
@@ -54,13 +55,13 @@ struct Roster: Sendable {
 }
 
 extension AudioRenderer {
-    /// Whether both have outputs, and no output is behind both: then they play side by side, as languages in two rooms do.
+    /// Returns true if both have outputs and share none, as for languages in two rooms.
     fileprivate func isApart(from other: AudioRenderer) -> Bool {
         let (mine, theirs) = (devices, other.devices)
         return !mine.isEmpty && !theirs.isEmpty && !mine.contains { output in theirs.contains { $0 === output } }
     }
 
-    /// The outputs that it plays to, each by itself.
+    /// The outputs to which it plays, groups resolved to their members.
     private var devices: [any AudioOutput] {
         guard let output = state.withLock({ $0.output }) else { return [] }
         return (output as? OutputGroup)?.members ?? [output]
@@ -68,13 +69,14 @@ extension AudioRenderer {
 }
 
 extension RenderSynchronizer {
-    /// Those added and not yet removed, also while their removal is scheduled.
+    /// The renderers that were added and not yet removed, including scheduled removals. Any thread.
     public var renderers: [any QueuedSampleBufferRendering] { roster.withLock { $0.renderers } }
 
-    /// Whether a start without a host instant waits until every renderer has sufficient material. True at first.
+    /// Whether a start without a host instant waits until every renderer has sufficient media. Initially true. Any
+    /// thread.
     ///
-    /// Without it a start waits only for outputs that are opening or finding out their delay while sound is enqueued, so that
-    /// nothing of it is lost. Turned off while a start waits, that start is looked at anew.
+    /// If false, a start waits only for outputs with audio that are opening or measuring their delay, so that no audio
+    /// is lost. Setting false reconsiders a pending start.
     public var delaysRateChangeUntilHasSufficientMediaData: Bool {
         get { roster.withLock { $0.delaysStarts } }
         set {
@@ -86,14 +88,13 @@ extension RenderSynchronizer {
         }
     }
 
-    /// Takes a renderer on: from now on this timeline is its own. Also while film runs: it joins in time.
+    /// Adds a renderer to this timeline; during playback it joins in sync. Any thread.
     ///
-    /// Outputs begin to open their devices. Several long sounds take part when each has an output that plays for no other; a start
+    /// Outputs start to open their devices. Several long-form renderers are permitted if they share no output; a start
     /// waits for all of them.
     ///
-    /// - Returns: why it was refused (`alreadyAdded`, `secondLongFormAudio`, `invalidated`, `exhausted`), and nothing has changed then;
-    ///   nil when it takes part. Who does not look finds it at the renderer that stays silent, too
-    ///   (`AudioRenderer.error`).
+    /// - Returns: The reason of a refusal (`alreadyAdded`, `secondLongFormAudio`, `invalidated`, `exhausted`), after
+    ///   which nothing has changed; nil on success. A refused renderer also reports it in `AudioRenderer.error`.
     @discardableResult
     public func addRenderer(_ renderer: some QueuedSampleBufferRendering) -> RenderError? {
         let refusal = roster.withLock { roster -> RenderError? in
@@ -102,7 +103,7 @@ extension RenderSynchronizer {
             return nil
         }
         if let refusal {
-            // One that plays elsewhere is well.
+            // A renderer that plays in another synchronizer has not failed.
             if refusal.code != .alreadyAdded { (renderer as? AudioRenderer)?.fail(with: refusal) }
             return refusal
         }
@@ -129,14 +130,14 @@ extension RenderSynchronizer {
         return layer.sampleBufferReceiver()
     }
 
-    /// Lets a renderer go when the film reaches a moment, or at once when that has passed, also while film runs.
+    /// Removes a renderer when the timeline reaches a media time, or at once if that has passed. Any thread.
     ///
-    /// A later call for the same renderer replaces an earlier one that has not happened.
+    /// A later call for the same renderer replaces a scheduled one.
     ///
     /// - Parameters:
-    ///   - time: nil is at once.
-    ///   - completion: called once, on any thread: true when this very call has removed the renderer and nothing of it is
-    ///     perceived any more; false when it was never added, or when a later call took this one's place.
+    ///   - time: Nil: at once.
+    ///   - completion: Called once, on any thread. True: this call has removed the renderer and its media is no longer
+    ///     presented. False: it was never added, or a later call replaced this one.
     public func removeRenderer(
         _ renderer: some QueuedSampleBufferRendering, at time: MediaTime? = nil,
         completion: (@Sendable (Bool) -> Void)? = nil
@@ -160,7 +161,7 @@ extension RenderSynchronizer {
         }
     }
 
-    /// As `removeRenderer(_:at:completion:)`; returns what the completion would be told.
+    /// Same as `removeRenderer(_:at:completion:)`; returns the argument of the completion.
     @discardableResult
     public func removeRenderer(_ renderer: some QueuedSampleBufferRendering, at time: MediaTime? = nil) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -176,7 +177,7 @@ extension RenderSynchronizer {
         guard let entry else { return }
         remove(entry.renderer)
         entry.renderer.leave { entry.removal?.completion?(true) }
-        // Those who stay may be all that a start was waiting for.
+        // The removed renderer may be the one that a start waits for.
         reconsiderStart()
     }
 }

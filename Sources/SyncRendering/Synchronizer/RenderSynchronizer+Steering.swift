@@ -1,24 +1,24 @@
 internal import MediaCore
 
 extension RenderSynchronizer {
-    /// The most that the timeline's rate is bent: a sixth of a cent, two pictures in a quarter of an hour.
+    /// The maximum change of the timeline's rate: a sixth of a cent, two video frames in a quarter of an hour.
     public static let largestBend = 100e-6
-    /// A deviation fades by 1/e in this time.
+    /// A deviation decays by 1/e in this time, in seconds.
     private static let timeConstant = 4.0
-    /// A line further away is another line, and no drift of this one.
+    /// A timeline further away is a different one, not drift.
     package static let reach: Duration = .milliseconds(20)
-    /// Less than this share of a rate is not worth a new stretch.
+    /// A smaller relative change of the rate is not applied.
     private static let leastChange = 0.2e-6
 
-    /// Bends the line in force so that it meets one that cannot be moved: sound that lies in a speaker which plays by
-    /// a clock of its own. Picture and sound card follow.
+    /// Steers the current timeline towards one that cannot be adjusted: that of audio in a speaker with its own clock.
+    /// Video and sound card follow.
     ///
-    /// The line stays whole: its rate differs from the one commanded by at most 100 ppm, and it makes no step.
-    /// Followers are not told, because they read the line at every step. To be called a few times a second, for as
-    /// long as there is such a line (`AudioRenderer.remoteTimeline`). Any thread.
+    /// The timeline remains continuous: its rate differs from the commanded one by at most 100 ppm, and it has no step.
+    /// Followers are not notified, because they read the timeline at every step. The caller repeats this a few times a
+    /// second while there is such a timeline (`AudioRenderer.remoteTimeline`). Any thread.
     ///
-    /// - Returns: how much later the line reaches a film moment than ours; nil when ours stands still, is about to
-    ///   change, or the line is none of ours. Nothing is done then.
+    /// - Returns: How much later the given timeline reaches a media time. Nil, without effect, if ours is stopped or
+    ///   about to change, or the given one is unrelated.
     @discardableResult
     public func steer(toward line: TimebaseSegment) -> Duration? {
         command.withLock { _ -> Duration? in
@@ -29,7 +29,7 @@ extension RenderSynchronizer {
                 return nil
             }
             let film = segment.mediaTime(at: now)
-            // Where the line is late, film must pass more slowly until it has come.
+            // If the given timeline is late, ours must slow down.
             let wanted = line.rate / line.speed - 1 - late.inSeconds / Self.timeConstant
             let rate = segment.speed * (1 + max(-Self.largestBend, min(Self.largestBend, wanted)))
             guard abs(rate - segment.rate) > Self.leastChange * segment.speed else { return late }
@@ -42,7 +42,7 @@ extension RenderSynchronizer {
         }
     }
 
-    /// How much later a line reaches the film moment that is perceived now; nil where the two cannot be compared.
+    /// Returns how much later a timeline reaches the current media time; nil if the two are not comparable.
     static func lateness(of line: TimebaseSegment, beside own: TimebaseSnapshot, at now: HostInstant) -> Duration? {
         let segment = own.segment(at: now)
         guard segment.rate > 0, line.rate > 0, segment.speed == line.speed,

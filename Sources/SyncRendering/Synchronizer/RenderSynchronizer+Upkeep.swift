@@ -1,24 +1,24 @@
 internal import MediaCore
 internal import Synchronization
 
-/// What the timeline needs while film passes, whoever plays it: following the sound that an output holds, and a new start
-/// after a suspension.
+/// Periodic service of the timeline during playback: steering towards an output's clock, and a restart after a
+/// suspension.
 ///
-/// The feeders of the renderers that were added do it, between two buffers.
+/// Performed by the feeders of the added renderers between two buffers.
 extension RenderSynchronizer {
-    /// How often it is looked after: a bend of 100 ppm is 25 µs wrong by then.
+    /// The interval of the service: a rate error of 100 ppm accumulates 25 µs meanwhile.
     private static let upkeepInterval: Duration = .milliseconds(250)
-    /// After a suspension, a sound card's pump and a speaker's control thread notice it within this time, or their first
+    /// The time in which a sound card's pump and a speaker's control thread detect a suspension, or send their first
     /// request.
     private static let noticeTime: Duration = .milliseconds(250)
 
-    /// Does what is due for starts and for the line itself. Feeders call this whenever something moved, and not later than
-    /// `nextAttention`, and so does a player that has no sound; it costs two atomic loads and a look at the clocks.
+    /// Performs due work for starts and for the timeline. Feeders call this after each change and no later than
+    /// `nextAttention`, as does a player without audio. Costs two atomic loads and a reading of the clocks. Any thread.
     package func attend() {
         reconsiderStart()
         observation.stepIfOrphaned()
         let now = clock.now
-        // Whoever moves first after a suspension notices it: until then film passes that nobody perceives.
+        // The first caller after a suspension detects it; until then media time advances without presentation.
         if let asleep = roster.withLock({ $0.suspensions.check(clock) }) {
             command.withLock { _ in resume(after: asleep) }
         }
@@ -27,7 +27,7 @@ extension RenderSynchronizer {
         steer()
     }
 
-    /// When feeders are to call `attend` although nothing moved; nil while time stands still and no start waits.
+    /// When feeders have to call `attend` without a change; nil while the timeline is stopped and no start is pending.
     var nextAttention: HostInstant? {
         let isWanted = timebase.snapshot.upcoming.rate > 0 || isStartOpen.load(ordering: .acquiring)
         guard isWanted else { return nil }
@@ -36,9 +36,10 @@ extension RenderSynchronizer {
         return min(start, upkeep)
     }
 
-    // MARK: A clock that cannot be moved
+    // MARK: Steering
 
-    /// Bends the line towards the sound that an output holds for good; back to its own rate when there is none.
+    /// Steers the timeline towards the timing of an output or of a `TimelineSource`; back to its commanded rate if
+    /// there is none.
     private func steer() {
         for renderer in renderers {
             if let line = renderer.remoteTimeline {
@@ -50,7 +51,7 @@ extension RenderSynchronizer {
         let now = clock.now
         let segment = timebase.snapshot.segment(at: now)
         if let source = leader.withLock({ $0.source }), let line = source.line(of: segment, at: now) {
-            // Where it is too far away the line goes on at its own rate, until somebody jumps.
+            // Too far away: the timeline continues at its own rate until a seek.
             if steer(toward: line) != nil { return tell(isOutvoted: false) }
             tell(isOutvoted: false)
         }
@@ -60,10 +61,12 @@ extension RenderSynchronizer {
                 mediaAnchor: segment.mediaTime(at: now), hostAnchor: now, rate: segment.speed, speed: segment.speed))
     }
 
-    // MARK: A suspension
+    // MARK: Suspension
 
-    /// The machine was suspended. Film time stood still, and film goes on from there: on a new line, once every output has
-    /// found its feet. A speaker may have played on by itself; the stop silences it.
+    /// Restarts after a suspension of the machine, once every output is ready. Media time was stopped meanwhile. Under the
+    /// command lock.
+    ///
+    /// A speaker may have continued to play; the stop silences it.
     private func resume(after asleep: Duration) {
         events?.note(.resumed(after: asleep))
         let now = clock.now
@@ -75,12 +78,12 @@ extension RenderSynchronizer {
         }
         let snapshot = timebase.snapshot
         let upcoming = snapshot.upcoming
-        // A stop that is about to come, comes at once.
+        // A scheduled stop takes effect at once.
         guard upcoming.rate > 0 else { return }
         restart(at: snapshot.mediaTime(at: now), rate: upcoming.speed, notBefore: notBefore)
     }
 
-    /// Stops at a film moment, and starts there again as soon as everybody can. Under the command lock.
+    /// Stops at a media time and starts there again once all renderers are ready. Under the command lock.
     private func restart(at moment: MediaTime, rate: Double, notBefore: HostInstant?) {
         forgetStart()
         publish(0, moment, at: nil)

@@ -1,39 +1,44 @@
 public import MediaCore
 internal import Synchronization
 
-/// Commands the timebase, and through it every renderer: one film position, one rate, one start for all.
+/// Controls the timebase and thereby every renderer: one media time, one rate, one start for all.
 ///
-/// All methods may be called from any thread, also from inside a time observer; commands are serialised. Time never
-/// runs before a first `setRate`.
+/// All methods are callable from any thread, also from a time observer; commands are serialized. The timeline is
+/// stopped until the first `setRate`.
 public final class RenderSynchronizer: Sendable {
-    /// Something that follows the timeline and must know when it changes.
+    /// An object that is notified of changes of the timeline.
     public protocol Follower: AnyObject, Sendable {
-        /// The timeline changed. Called on the commanding thread; must return at once.
+        /// Applies a changed timeline. Called on the commanding thread; must not block.
         func timebaseDidChange(_ snapshot: TimebaseSnapshot)
-        /// How far in the future a start must lie so that this follower can keep it.
+        /// How far ahead a start must be announced for this follower to meet it.
         var startLead: Duration { get }
-        /// How far in the future a stop must lie so that what was handed over is not cut.
+        /// How far ahead a stop must be announced so that delivered media is not cut.
         var stopLead: Duration { get }
     }
 
+    /// The timeline that this object controls.
     public let timebase: Timebase
+    /// The clock of the timeline.
     public let clock: any HostClock
     let events: EventLog?
-    /// Where outputs of this timeline note what happens; one that nobody reads when none was given.
+    /// The log for the events of this timeline's outputs; an unread one if none was given.
     package var recorder: EventLog { events ?? EventLog(clock: clock, minimumCapacity: 2) }
     // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
+    /// Serializes commands. Taken before `roster`.
     let command = Lock(Turn())
-    /// Who was added by `addRenderer`, and what waits for them.
+    /// The renderers added by `addRenderer`, and the pending start.
     let roster = Lock(Roster())
-    /// A start waits, or was announced and is not perceived yet: read by feeders before they ask for the roster.
+    /// Whether a start is pending or announced; feeders read it before they lock the roster. Stored with release under
+    /// the command lock.
     let isStartOpen = Atomic<Bool>(false)
-    /// When the line is looked after next, in nanoseconds of the clock.
+    /// When the next service is due, in nanoseconds of the clock. Stored by any thread.
     let dueUpkeep = Atomic<Int64>(0)
     let observation: TimeObservation
-    /// Which clock leads the line beside those of the outputs.
+    /// The external clock that leads the timeline, if any.
     let leader = Lock(Leader())
 
+    /// Creates a synchronizer whose timeline is stopped at zero.
     public init(clock: any HostClock = MonotonicClock(), events: EventLog? = nil) {
         self.clock = clock
         self.events = events
@@ -44,17 +49,17 @@ public final class RenderSynchronizer: Sendable {
 
     deinit { observation.stop() }
 
-    /// Time passes without anybody turning it: observers, removals and feeders have threads of their own.
+    /// Whether the clock advances in real time, so that observers, removals and feeders have threads.
     var runsByItself: Bool { clock.runsByItself }
 
-    /// For time that is turned by hand: does what is due now (observers, removals) and says when to come back.
+    /// Performs due work with a manual clock (observers, removals); returns when to call again.
     @discardableResult
     package func settle() -> HostInstant? {
         reconsiderStart()
         return observation.step()
     }
 
-    /// Adds a follower and tells it the present timeline.
+    /// Adds a follower and notifies it of the current timeline. Any thread.
     public func add(_ follower: any Follower) {
         command.withLock { _ in
             followers.withLock { $0.append(follower) }
@@ -62,43 +67,44 @@ public final class RenderSynchronizer: Sendable {
         }
     }
 
-    /// Removes a follower; it hears of no further change.
+    /// Removes a follower; it receives no further notification. Any thread.
     public func remove(_ follower: any Follower) {
         command.withLock { _ in followers.withLock { $0.removeAll { $0 === follower } } }
     }
 
-    /// The lead that a start needs so that the slowest follower can keep it.
+    /// The lead that a start requires for the slowest follower. Any thread.
     public var startLead: Duration { followers.withLock { $0.reduce(.zero) { max($0, $1.startLead) } } }
 
-    /// The lead that a stop needs so that sound and picture end at one moment.
+    /// The lead that a stop requires so that audio and video end together. Any thread.
     public var stopLead: Duration { followers.withLock { $0.reduce(.zero) { max($0, $1.stopLead) } } }
 
-    /// The film moment perceived now.
+    /// Returns the current media time. Any thread.
     public func currentTime() -> MediaTime { timebase.currentTime }
 
-    /// The rate that was asked for, also while that start waits or lies ahead. Setting it is `setRate(_:)`.
+    /// The requested rate, also while its start is pending or scheduled. Setting it calls `setRate(_:)`. Any thread.
     public var rate: Float {
         get { roster.withLock { $0.rate } }
         set { setRate(newValue) }
     }
 
-    /// The rate at which film passes now, as it was asked for: 0 until a start is perceived. `timebase.rate` is the same but
-    /// for the bend towards a clock that is followed.
+    /// The requested rate once it is in effect: 0 until a start occurs. `timebase.rate` differs only by steering. Any
+    /// thread.
     public var effectiveRate: Double { timebase.snapshot.segment(at: clock.now).speed }
 
-    /// Sets rate and film time together: from `hostInstant` on, `time` is perceived there and film passes at `rate`.
+    /// Sets rate and media time: from `hostInstant` on, `time` is presented and media time advances at `rate`. Any
+    /// thread.
     ///
-    /// Without a host instant, a synchronizer with renderers acts as soon as all of them can keep up with it: a start
-    /// waits for sufficient material (`delaysRateChangeUntilHasSufficientMediaData`) and for the slowest output's lead,
-    /// a change of speed and a pause only for the lead, and a jump to a standstill for nothing. Where there are only
-    /// followers it takes effect at once.
+    /// Without a host instant, a synchronizer with renderers waits until all of them can follow. A start waits for
+    /// sufficient media (`delaysRateChangeUntilHasSufficientMediaData`) and for the slowest output's lead. A change of
+    /// speed and a pause wait only for the lead, and a seek while stopped for nothing. With followers only, the command
+    /// takes effect at once.
     ///
     /// - Parameters:
-    ///   - rate: 0 stands still; `AudioRenderer.speedRange` for films, and where there are renderers held to that.
-    ///   - time: nil keeps the film moment that the present line gives for that instant.
-    ///   - hostInstant: obeyed as it is; a past moment counts from there. Until a future moment the present line stays in
-    ///     force, and a later command replaces a scheduled one, and one that waits for material.
-    /// - Returns: the timeline as it was published; without the start, where that waits.
+    ///   - rate: 0 stops; `AudioRenderer.speedRange` for films. With renderers it is clamped to that range.
+    ///   - time: Nil: the media time of the current timeline at that instant.
+    ///   - hostInstant: Applied exactly; a past instant counts from there. Before a future instant the current timeline
+    ///     remains in effect. A later command replaces a scheduled one and a pending start.
+    /// - Returns: The published timeline, without the start if that is pending.
     @discardableResult
     public func setRate(_ rate: Float, time: MediaTime? = nil, atHostTime hostInstant: HostInstant? = nil)
         -> TimebaseSnapshot
@@ -111,10 +117,11 @@ public final class RenderSynchronizer: Sendable {
         }
     }
 
-    /// Starts by appointment: `time` is to be perceived at `appointment`, and film passes at `rate` from there.
+    /// Starts by appointment: `time` is presented at `appointment`, and media time advances at `rate` from there. Any
+    /// thread.
     ///
-    /// Waits as a start without a host instant does. Is everybody ready only when the instant can no longer be kept, film begins where
-    /// that line has come to by then, as soon as it can.
+    /// Waits like a start without a host instant. If the renderers become ready too late, playback starts as soon as
+    /// possible at the media time that the appointed timeline has reached.
     @discardableResult
     package func setRate(_ rate: Float, time: MediaTime, byAppointment appointment: HostInstant) -> TimebaseSnapshot {
         command.withLock { _ in
@@ -126,7 +133,7 @@ public final class RenderSynchronizer: Sendable {
         }
     }
 
-    /// Starts a wait that has an end now. Feeders call this whenever something moved; it costs one atomic load.
+    /// Publishes a pending start if its wait is over. Feeders call this after each change; costs one atomic load.
     func reconsiderStart() {
         guard isStartOpen.load(ordering: .acquiring) else { return }
         command.withLock { _ in lookAfterStart() }
@@ -136,7 +143,7 @@ public final class RenderSynchronizer: Sendable {
 
     private func begin(_ rate: Float, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {
         let stands = timebase.snapshot.upcoming.rate == 0
-        // A running film that only changes its speed has what it needs.
+        // A running timeline that only changes its speed already has its media.
         guard stands || time != nil else { return publish(Double(rate), time, at: earliestStart) }
         let still = time.map { publish(0, $0, at: nil) }
         return beginOrWait(PendingStart(rate: rate, time: time), delays: delays) ?? still ?? timebase.snapshot
@@ -147,12 +154,14 @@ public final class RenderSynchronizer: Sendable {
         return publish(0, nil, at: clock.now.advanced(by: stopLead))
     }
 
+    /// Publishes a timeline segment and notifies observers and followers; nil keeps the current media time or starts
+    /// now.
     @discardableResult
     func publish(_ rate: Double, _ time: MediaTime?, at hostInstant: HostInstant?) -> TimebaseSnapshot {
         let now = clock.now
         let old = timebase.snapshot
         let anchor = hostInstant ?? now
-        // What is in force now continues until the new stretch begins; a scheduled one that never began is gone.
+        // The current segment continues until the new one starts; a scheduled one that has not started is dropped.
         var next = TimebaseSnapshot(
             current: old.segment(at: now), scheduled: nil, generation: old.generation &+ 1)
         let moment = time ?? next.current.mediaTime(at: anchor)

@@ -1,44 +1,49 @@
 package import MediaCore
 
-/// Watches a start that was announced until it is perceived: a speaker may be lost before its first sound, or may need
-/// longer for the clock than it seemed. Then everything is held again, so that neither the first sample nor the first
-/// picture is lost.
+/// Monitors an announced start until it occurs. A speaker may be lost before its first audio, or may need longer to
+/// synchronize its clock. The start is then withdrawn, so that neither the first sample nor the first video frame is
+/// lost.
 package struct StartMonitor: Sendable {
-    /// What is to be done about the announced start.
+    /// What to do with the announced start.
     package enum Verdict: Equatable {
+        /// No change.
         case leave
-        /// Taken back: the outputs have to be waited for once more.
+        /// Withdraw it and wait for the outputs again.
         case hold(at: MediaTime)
-        /// Announced anew, later.
+        /// Announce a later start.
         case putOff(at: MediaTime)
     }
 
-    /// An output whose readiness comes and goes shall not hold a film for ever.
+    /// An output whose readiness fluctuates must not delay the start forever.
     private static let mostChanges = 5
 
+    /// The instant of the monitored start; nil if there is none.
     private var instant: HostInstant?
+    /// The number of withdrawals and delays so far.
     private var changes = 0
-    /// The start that is watched, or was last, is an appointment.
+    /// Whether the last monitored start is an appointment.
     private(set) var isAppointed = false
 
+    /// Creates a monitor without a start.
     package init() {}
 
+    /// Whether a start is monitored.
     package var isWatching: Bool { instant != nil }
 
-    /// From here on the start that lies ahead is watched.
+    /// Starts to monitor the scheduled start of a timeline.
     package mutating func begin(_ snapshot: TimebaseSnapshot, isAppointed: Bool = false) {
         instant = snapshot.scheduled?.hostAnchor
         self.isAppointed = isAppointed
     }
 
-    /// There is nothing to watch any more.
+    /// Ends the monitoring.
     package mutating func end() { self = StartMonitor() }
 
-    /// Looks at the start once more.
+    /// Checks the monitored start.
     ///
     /// - Parameters:
-    ///   - isReady: every output could keep a start.
-    ///   - earliest: the latest `AudioOutput.earliestStart` of all.
+    ///   - isReady: Whether every output could meet a start.
+    ///   - earliest: The latest `AudioOutput.earliestStart` of all outputs.
     package mutating func verdict(
         _ snapshot: TimebaseSnapshot, isReady: Bool, earliest: HostInstant?, now: HostInstant
     ) -> Verdict {

@@ -1,12 +1,12 @@
 internal import MediaCore
 internal import Synchronization
 
-/// Watches the timeline on behalf of observers and of what is to happen at film moments.
+/// Monitors the timeline for observers and for actions at media times. Any thread.
 ///
-/// The film is gone through without gaps or overlaps: each step accounts for everything between the last one and now,
-/// under the lines that were in force there. Calls are made by `step` alone, never by the thread that changed the line.
+/// The timeline is traversed without gaps or overlaps: each step covers the range from the last one to now, under the
+/// segments in effect there. Calls are made by `step` only, never by the thread that changes the timeline.
 final class TimeObservation: Sendable {
-    /// Something that happens once when the film has reached a moment, however it got there.
+    /// An action that is performed once when the timeline has reached a media time, by playback or by a seek.
     private struct Alarm: Sendable {
         var moment: Int64
         var fire: @Sendable () -> Void
@@ -16,28 +16,31 @@ final class TimeObservation: Sendable {
         weak var observer: TimeObserver?
     }
 
+    /// Guarded by the lock `state`.
     private struct State {
         var line: TimebaseSnapshot
-        /// Everything up to here has been accounted for.
+        /// The host instant up to which the timeline was traversed.
         var cursor: HostInstant
-        /// Film begins to run at the moment under the cursor: an observer of that very moment is told.
+        /// Whether the timeline starts at the media time of the cursor, so that an observer of exactly that time is
+        /// called.
         var includesCursor = true
         var watchers: [Watcher] = []
         var alarms: [Alarm] = []
         var isStopping = false
     }
 
-    /// A step back or forth by less is no jump: where lines meet, moments are rounded.
+    /// A smaller step is no discontinuity: media times are rounded where segments meet. In nanoseconds.
     private static let smallestJump: Int64 = 1_000_000
-    /// Steps are not nearer to each other than this, however short an interval is.
+    /// The minimum interval of steps, however short an observer's interval is.
     private static let shortestStep: Duration = .milliseconds(5)
 
     private let timebase: Timebase
     private let state: Lock<State>
     private let signal = Signal()
     private let thread = Lock<WorkerThread?>(nil)
-    /// The system gave no thread: whoever attends to the line steps, one at a time.
+    /// Whether no thread was available, so that the timeline's service calls `step`.
     private let isOrphaned = Atomic<Bool>(false)
+    /// Serializes the steps of the service.
     private let turn = Lock(Turn())
 
     init(timebase: Timebase) {
@@ -49,7 +52,7 @@ final class TimeObservation: Sendable {
 
     func add(_ observer: TimeObserver, startsThread: Bool) {
         state.withLock { state in
-            // What was before is nothing to a newcomer.
+            // The range before does not concern a new observer.
             account(&state, upTo: timebase.clock.now)
             state.watchers.append(Watcher(observer: observer))
         }
@@ -63,13 +66,15 @@ final class TimeObservation: Sendable {
         }
     }
 
-    /// - Parameter fire: called on the thread that steps.
+    /// Adds an action at a media time.
+    ///
+    /// - Parameter fire: Called on the thread that calls `step`.
     func addAlarm(at moment: MediaTime, startsThread: Bool, fire: @escaping @Sendable () -> Void) {
         state.withLock { $0.alarms.append(Alarm(moment: moment.nanoseconds, fire: fire)) }
         wake(startsThread: startsThread)
     }
 
-    /// The line has changed. Called by the thread that commands, with the line already published.
+    /// Covers the range up to a change of the timeline. Called by the commanding thread after the publication.
     func lineChanged(to next: TimebaseSnapshot, at now: HostInstant) {
         let isWatched = state.withLock { state -> Bool in
             account(&state, upTo: now)
@@ -80,7 +85,7 @@ final class TimeObservation: Sendable {
         if isWatched { signal.raise() }
     }
 
-    /// Ends the thread, if there is one, without waiting for it.
+    /// Ends the thread, if any, without waiting for it.
     func stop() {
         state.withLock { $0.isStopping = true }
         signal.raise()
@@ -107,13 +112,13 @@ final class TimeObservation: Sendable {
 
     // MARK: Steps
 
-    /// Called at upkeep: observers are told somewhat late where there is no thread for them, rather than never.
+    /// Calls `step` if there is no thread: observers are then called late instead of never.
     func stepIfOrphaned() {
         guard isOrphaned.load(ordering: .relaxed) else { return }
         _ = turn.withLockIfAvailable { _ in step() }
     }
 
-    /// Does what is due and says when something is due next, unless the line changes.
+    /// Performs due calls; returns when the next step is due unless the timeline changes, nil if never.
     func step() -> HostInstant? {
         let now = timebase.clock.now
         let (observers, alarms) = state.withLock { state in
@@ -141,12 +146,13 @@ final class TimeObservation: Sendable {
             if let other = watcher.observer?.next(after: moment) { nearest = min(nearest ?? other, other) }
         }
         guard let nearest, let instant = segment.hostInstant(of: MediaTime(nanoseconds: nearest)) else { return next }
-        // A rounded instant may lie a nanosecond before its moment; a step there would find nothing and come again.
+        // A rounded instant may precede its media time by a nanosecond; a step there would find nothing and repeat.
         let safe = max(instant.advanced(by: .microseconds(1)), state.cursor.advanced(by: Self.shortestStep))
         next = next.map { min($0, safe) } ?? safe
         return next
     }
 
+    /// Traverses the timeline from the cursor to an instant, across a scheduled segment.
     private func account(_ state: inout State, upTo now: HostInstant) {
         guard now > state.cursor else { return }
         if let next = state.line.scheduled, next.hostAnchor > state.cursor, next.hostAnchor <= now {
@@ -158,6 +164,7 @@ final class TimeObservation: Sendable {
         pass(&state, state.line.segment(at: now), upTo: now)
     }
 
+    /// Notifies observers of a traversed range within a segment.
     private func pass(_ state: inout State, _ segment: TimebaseSegment, upTo instant: HostInstant) {
         defer { state.cursor = instant }
         guard segment.rate > 0, instant > state.cursor else { return }
@@ -168,6 +175,7 @@ final class TimeObservation: Sendable {
         state.includesCursor = false
     }
 
+    /// Notifies observers of a discontinuity, a start or a stop.
     private func change(
         _ state: inout State, from old: TimebaseSegment, to new: TimebaseSegment, at instant: HostInstant
     ) {

@@ -1,24 +1,25 @@
 internal import MediaCore
 
-/// An observer of the timeline. Observation ends with `RenderSynchronizer.removeTimeObserver`, or when the last
-/// reference to this object goes.
+/// An observation of the timeline. It ends with `RenderSynchronizer.removeTimeObserver`, or when the last reference to
+/// this object is released. Any thread.
 public final class TimeObserver: Sendable {
     enum Kind: Sendable {
-        /// At every multiple of so many nanoseconds of film.
+        /// At every multiple of this number of nanoseconds of media time.
         case periodic(Int64, @Sendable (MediaTime) throws -> Void)
-        /// At each of these nanoseconds of film, ascending.
+        /// At each of these media times in nanoseconds, ascending.
         case boundary([Int64], @Sendable () throws -> Void)
     }
 
+    /// Guarded by the lock `state`.
     private struct State {
-        /// Calls that are due; a periodic observer's are one.
+        /// The number of due calls; at most one for a periodic observer.
         var due = 0
         var isScheduled = false
         var isCancelled = false
         var failure: (any Error)?
     }
 
-    /// Film intervals shorter than this are taken as this: nobody sees an interface change a thousand times a second.
+    /// The minimum interval in nanoseconds of media time: updates above 1 kHz are invisible.
     static let shortestInterval: Int64 = 1_000_000
 
     let kind: Kind
@@ -30,7 +31,7 @@ public final class TimeObserver: Sendable {
         self.queue = queue
     }
 
-    /// What the observer's closure threw; it is not called any more then. Nil while all is well.
+    /// The error thrown by the closure, which is then not called again; nil otherwise. Any thread.
     public var failure: (any Error)? { state.withLock { $0.failure } }
 
     func cancel() { state.withLock { $0.isCancelled = true } }
@@ -38,9 +39,9 @@ public final class TimeObserver: Sendable {
 
     // MARK: Due
 
-    /// Film went from one moment to another without a jump.
+    /// Records that media time has advanced over a range without a discontinuity.
     ///
-    /// - Parameter includesStart: the first moment counts as passed, because film began to run there.
+    /// - Parameter includesStart: Whether the start counts as passed, because the timeline started there.
     func traverse(from start: Int64, to end: Int64, includesStart: Bool) {
         switch kind {
         case .periodic(let interval, _):
@@ -52,7 +53,7 @@ public final class TimeObserver: Sendable {
         }
     }
 
-    /// Time jumped, or began or ceased to run.
+    /// Records a discontinuity, a start or a stop.
     func noteChange() { if case .periodic = kind { noteDue(1) } }
 
     private func noteDue(_ count: Int) {
@@ -62,7 +63,7 @@ public final class TimeObserver: Sendable {
         }
     }
 
-    /// The next film moment of interest after this one; nil when there is none.
+    /// Returns the next relevant media time; nil if there is none.
     func next(after moment: Int64) -> Int64? {
         switch kind {
         case .periodic(let interval, _): (Self.multiples(of: interval, upTo: moment) + 1) &* interval
@@ -76,7 +77,7 @@ public final class TimeObserver: Sendable {
 
     // MARK: Calling
 
-    /// Makes the calls that are due, on the observer's queue or here.
+    /// Makes the due calls, on the observer's queue or on the calling thread.
     func deliver(_ timebase: Timebase) {
         let mustCall = state.withLock { state -> Bool in
             guard state.due > 0, !state.isScheduled, !state.isCancelled else { return false }
@@ -88,11 +89,11 @@ public final class TimeObserver: Sendable {
         queue.run { self.call(timebase) }
     }
 
-    /// Whether calls wait that a delivery would make.
+    /// Whether a call of `deliver` would make calls.
     var isDue: Bool { state.withLock { $0.due > 0 && !$0.isScheduled && !$0.isCancelled } }
 
-    /// Calls as often as was due when it began; what its own calls bring about is for the next delivery, so that an
-    /// observer which jumps whenever it is told of a jump keeps nobody else waiting.
+    /// Makes the calls that were due at the beginning. Calls caused by them are left for the next delivery, so that an
+    /// observer that seeks on every seek does not block others.
     private func call(_ timebase: Timebase) {
         var left = state.withLock { state in
             defer { state.due = 0 }

@@ -1,18 +1,22 @@
 public import MediaCore
 internal import Synchronization
 
-/// One straight stretch of the timeline: film moment `mediaAnchor` is perceived at host instant `hostAnchor`, and
-/// from there film passes at `rate` film seconds per second.
+/// A linear segment of the timeline: media time `mediaAnchor` is presented at host instant `hostAnchor`, and media time
+/// advances at `rate` media seconds per second from there.
 public struct TimebaseSegment: Hashable, Sendable, BitwiseCopyable {
+    /// The media time of the anchor.
     public var mediaAnchor: MediaTime
+    /// The host instant of the anchor.
     public var hostAnchor: HostInstant
-    /// 0 stands still, 1 is natural speed. Never negative.
+    /// 0 is stopped, 1 is normal speed. Never negative.
     public var rate: Double
-    /// What was commanded: `rate` differs from it, by at most 100 ppm, while a clock is followed that is not this
-    /// computer's (`RenderSynchronizer.steer`). Sound is converted for this speed.
+    /// The commanded rate. `rate` differs from it by at most 100 ppm while an external clock is followed
+    /// (`RenderSynchronizer.steer`). Audio is stretched for this speed.
     public var speed: Double
 
-    /// - Parameter speed: nil is `rate`.
+    /// Creates a segment; invalid rates become 0.
+    ///
+    /// - Parameter speed: Nil: same as `rate`.
     public init(mediaAnchor: MediaTime, hostAnchor: HostInstant, rate: Double, speed: Double? = nil) {
         self.mediaAnchor = mediaAnchor
         self.hostAnchor = hostAnchor
@@ -21,14 +25,14 @@ public struct TimebaseSegment: Hashable, Sendable, BitwiseCopyable {
         self.speed = commanded.isFinite ? max(0, commanded) : 0
     }
 
-    /// The film moment perceived at a host instant.
+    /// Returns the media time presented at a host instant.
     public func mediaTime(at instant: HostInstant) -> MediaTime {
         guard rate != 0 else { return mediaAnchor }
         let elapsed = instant.nanoseconds.subtractingClamped(hostAnchor.nanoseconds)
         return mediaAnchor + MediaTime(nanoseconds: rate == 1 ? elapsed : Self.rounded(Double(elapsed) * rate))
     }
 
-    /// The host instant at which a film moment is perceived; nil while time stands still.
+    /// Returns the host instant at which a media time is presented; nil while stopped.
     public func hostInstant(of time: MediaTime) -> HostInstant? {
         guard rate != 0 else { return nil }
         let film = (time - mediaAnchor).nanoseconds
@@ -36,33 +40,33 @@ public struct TimebaseSegment: Hashable, Sendable, BitwiseCopyable {
         return HostInstant(nanoseconds: hostAnchor.nanoseconds.addingClamped(elapsed))
     }
 
-    /// Returns the nearest nanosecond; an application's own media time may lie as far away as 64 bits reach.
+    /// Returns the nearest nanosecond; an application's media time may use all 64 bits.
     private static func rounded(_ nanoseconds: Double) -> Int64 {
         Int64(clamping: nanoseconds, in: .min ... .max)
     }
 }
 
-/// The timeline as it was published at one moment: the stretch in force and, when a change lies in the future, the
-/// stretch that follows it.
+/// A published timeline: the current segment and, if a change is scheduled, the segment that follows.
 public struct TimebaseSnapshot: Hashable, Sendable, BitwiseCopyable {
+    /// The segment in effect.
     public var current: TimebaseSegment
-    /// Takes over at its own `hostAnchor`.
+    /// The segment that replaces it at its `hostAnchor`.
     public var scheduled: TimebaseSegment?
-    /// Counts commands; steering is none. Samples prepared for an older line are recognised by it.
+    /// Counts commands, not steering. Identifies media prepared for an older timeline.
     public var generation: UInt64
 
-    /// The stretch in force at a host instant.
+    /// Returns the segment in effect at a host instant.
     public func segment(at instant: HostInstant) -> TimebaseSegment {
         if let scheduled, scheduled.hostAnchor <= instant { return scheduled }
         return current
     }
 
-    /// The film moment perceived at a host instant.
+    /// Returns the media time presented at a host instant.
     public func mediaTime(at instant: HostInstant) -> MediaTime { segment(at: instant).mediaTime(at: instant) }
 
-    /// Returns the host instant at which a film moment is perceived, seen from `now`: on the segment in force, or, where
-    /// that does not reach it before a scheduled one begins, on the scheduled one. A moment before the anchor of a scheduled
-    /// segment that has not begun is due at that anchor. Nil where neither segment reaches it.
+    /// Returns the host instant at which a media time is presented, as seen from `now`. The current segment applies, or
+    /// the scheduled one if the current one does not reach that time before. A media time before the anchor of a
+    /// scheduled future segment is due at that anchor. Nil if neither segment reaches it.
     public func hostInstant(of time: MediaTime, at now: HostInstant) -> HostInstant? {
         let running = segment(at: now)
         guard let scheduled, scheduled.hostAnchor > now else { return running.hostInstant(of: time) }
@@ -70,24 +74,27 @@ public struct TimebaseSnapshot: Hashable, Sendable, BitwiseCopyable {
         return scheduled.hostInstant(of: time).map { max($0, scheduled.hostAnchor) }
     }
 
-    /// The stretch that ends up in force: what outputs prepare for.
+    /// The segment that will finally be in effect; outputs prepare for it.
     public var upcoming: TimebaseSegment { scheduled ?? current }
 }
 
-/// The one sentence all outputs obey: "film moment M is perceived at host instant H".
+/// The relation that all outputs follow: media time M is presented at host instant H.
 ///
-/// Reading is lock-free and whole, on any thread. Only `RenderSynchronizer` writes. Before its first segment, time
-/// stands still at zero.
+/// Reads are lock-free and consistent on any thread. Only `RenderSynchronizer` writes. Before the first segment, time
+/// is stopped at zero.
 public final class Timebase: Sendable {
-    /// The clock that host instants are read from.
+    /// The clock of the host instants.
     public let clock: any HostClock
+    /// The synchronizer's timeline, shared with its derived timelines. Stored by the synchronizer under its command
+    /// lock.
     private let cell: SeqLock<TimebaseSnapshot>
-    /// Nanoseconds by which everything is perceived later than the line that this one follows says.
+    /// The delay against `original`, in nanoseconds. Stored and loaded by any thread.
     private let delayNanoseconds = Atomic<Int64>(0)
-    /// The line that this one follows, whose delay counts too; nil is the synchronizer's own.
+    /// The timeline from which this one is derived; its delay adds up. Nil: the synchronizer's own.
     private let original: Timebase?
+    /// Whether an external clock leads. Stored by any thread.
     private let led = Atomic<Bool>(false)
-    /// Which part of the film this line shows; nil shows all of it.
+    /// The range of media time in which the timeline runs; nil: unlimited. Stored by one thread at a time.
     private let gate: SeqLock<OutputGate>?
 
     init(clock: any HostClock) {
@@ -97,8 +104,8 @@ public final class Timebase: Sendable {
         (original, gate) = (nil, nil)
     }
 
-    /// The same line seen through a delay of its own: what an output reads whose sound is to be later (positive) or
-    /// earlier than the synchronizer says. Lines may follow each other; their delays add up.
+    /// Creates a derived timeline with a separate delay, positive for later audio. Timelines may be derived repeatedly;
+    /// the delays add up.
     package init(following original: Timebase) {
         clock = original.clock
         cell = original.cell
@@ -106,7 +113,8 @@ public final class Timebase: Sendable {
         gate = nil
     }
 
-    /// The same line for an output that joins or leaves in mid-film: it runs only where its gate is open.
+    /// Creates a derived timeline for an output that joins or leaves during playback: it runs only while its gate is
+    /// open.
     package init(gating original: Timebase) {
         clock = original.clock
         cell = original.cell
@@ -114,17 +122,16 @@ public final class Timebase: Sendable {
         gate = SeqLock(OutputGate())
     }
 
-    /// Opens and closes the gate; the outputs behind it must be told. One thread at a time; nothing on a line that
-    /// has no gate.
+    /// Sets the gate; the caller must notify the outputs. One thread at a time; no effect on a timeline without a gate.
     package func setGate(_ gate: OutputGate) { self.gate?.store(gate) }
 
-    /// How much later than the line it follows this one lies. Any thread; takes effect with the next reading.
+    /// The delay against the original timeline. Any thread; takes effect with the next read.
     package var delay: Duration {
         get { .nanoseconds(delayNanoseconds.load(ordering: .relaxed)) }
         set { delayNanoseconds.store(newValue.wholeNanoseconds, ordering: .relaxed) }
     }
 
-    /// The timeline as last published. Lock-free.
+    /// The last published timeline. Any thread; lock-free.
     public var snapshot: TimebaseSnapshot {
         var snapshot = original?.snapshot ?? cell.load()
         if let gate { snapshot = snapshot.gated(by: gate.load(), at: clock.now) }
@@ -136,25 +143,25 @@ public final class Timebase: Sendable {
         return snapshot
     }
 
-    /// A clock beside those of the outputs leads the line (`TimelineSource`): outputs whose sound no bend can reach any more say where
-    /// it lies, so that they go first. Lock-free.
+    /// Whether an external clock leads the timeline (`TimelineSource`). Outputs whose audio is out of reach of steering
+    /// then report their timing, which takes precedence. Lock-free.
     package internal(set) var isLed: Bool {
         get { original?.isLed ?? led.load(ordering: .relaxed) }
         set { led.store(newValue, ordering: .relaxed) }
     }
 
-    /// How much later than the synchronizer's line this one lies. Lock-free.
+    /// The total delay against the synchronizer's timeline. Lock-free.
     public var delayInAll: Duration { .nanoseconds(wholeDelay) }
 
-    /// Nanoseconds by which this line lies later than the synchronizer's.
+    /// The total delay against the synchronizer's timeline in nanoseconds.
     private var wholeDelay: Int64 {
         delayNanoseconds.load(ordering: .relaxed) + (original?.wholeDelay ?? 0)
     }
 
-    /// The film moment perceived now.
+    /// The current media time. Any thread; lock-free.
     public var currentTime: MediaTime { snapshot.mediaTime(at: clock.now) }
 
-    /// The rate in force now.
+    /// The current rate. Any thread; lock-free.
     public var rate: Double { snapshot.segment(at: clock.now).rate }
 
     func publish(_ snapshot: TimebaseSnapshot) { cell.store(snapshot) }

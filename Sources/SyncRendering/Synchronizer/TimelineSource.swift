@@ -1,28 +1,30 @@
 package import MediaCore
 
-/// A clock beside those of the outputs by which film is to pass: that of a wall of screens, say. Asked at upkeep, a few times a second.
+/// An external clock for the timeline, for example that of a wall of screens. Queried a few times a second by the
+/// timeline's service.
 ///
-/// An output that holds sound on a clock of its own goes first, because nothing can move that sound; the source is told how far the
-/// film is from its own line then.
+/// Audio in an output with its own clock takes precedence, because it cannot be moved. The source is then notified of
+/// the deviation.
 package protocol TimelineSource: AnyObject, Sendable {
-    /// Where the film that passes on `segment`, which is in force, should lie; nil while nobody can say. On whichever thread attends to
-    /// the line; must return at once.
+    /// Returns the timeline that should replace `segment`, which is in effect; nil if unknown. Called on the thread
+    /// that services the timeline; must not block.
     func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment?
 
-    /// What became of that. On the same thread.
+    /// Reports the result. Called on the same thread.
     func note(_ outcome: TimelineOutcome, at now: HostInstant)
 }
 
-/// How a line that runs by a `TimelineSource` lies beside what the source said. Durations are how much later the source's line reaches
-/// a film moment: positive where the film is ahead.
+/// The relation of a timeline to its `TimelineSource`. Durations are the lag of the source's timeline: positive if the
+/// media is ahead.
 package enum TimelineOutcome: Sendable, Hashable {
-    /// It is bent towards it, or lies on it.
+    /// The timeline is steered towards the source, or matches it.
     case followed(late: Duration)
-    /// So far away that bending would take minutes (`RenderSynchronizer.reach`): it is left to whoever can jump.
+    /// The deviation exceeds `RenderSynchronizer.reach`, so that steering would take minutes; a seek is required.
     case beyond(late: Duration)
-    /// An output holds sound on a clock of its own, and goes first.
+    /// An output with its own clock takes precedence.
     case outvoted(late: Duration)
 
+    /// The lag of the source's timeline.
     package var late: Duration {
         switch self {
         case .followed(let late), .beyond(let late), .outvoted(let late): late
@@ -30,19 +32,19 @@ package enum TimelineOutcome: Sendable, Hashable {
     }
 }
 
-/// Which clock leads the line beside those of the outputs.
+/// The external clock that leads the timeline. Guarded by the lock `RenderSynchronizer.leader`.
 struct Leader: Sendable {
     weak var source: (any TimelineSource)?
 }
 
 extension RenderSynchronizer {
-    /// Follows a clock beside those of the outputs; nil follows none. Not retained. Any thread.
+    /// Follows an external clock; nil: none. Not retained. Any thread.
     package func follow(_ source: (any TimelineSource)?) {
         leader.withLock { $0.source = source }
         timebase.isLed = source != nil
     }
 
-    /// Tells the source where the line lies beside its own; nothing while the two cannot be compared.
+    /// Reports the deviation to the source; no effect if the timelines are not comparable.
     func tell(isOutvoted: Bool) {
         guard let source = leader.withLock({ $0.source }) else { return }
         let now = clock.now

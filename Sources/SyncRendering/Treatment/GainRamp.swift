@@ -1,10 +1,10 @@
-/// Applies a gain that never jumps: a change is reached over some frames along a straight line.
+/// Applies a gain without steps: a change is reached along a straight line.
 struct GainRamp {
     private(set) var current: Float
     private var target: Float
     private var framesLeft = 0
     private var slope: Float = 0
-    /// Frames that a change takes.
+    /// The duration of a change in frames.
     let length: Int
 
     init(gain: Float, length: Int) {
@@ -13,6 +13,7 @@ struct GainRamp {
         self.length = max(1, length)
     }
 
+    /// Multiplies interleaved frames in place by the gain, with a ramp from the preceding one.
     mutating func apply(_ gain: Float, to samples: UnsafeMutablePointer<Float>, frames: Int, channels: Int) {
         if gain != target {
             target = gain

@@ -1,39 +1,45 @@
 internal import Glibc
 internal import MediaCore
 
-/// Brings a film to one loudness while it plays, by what was heard of it so far (EBU R 128: programme loudness, gated).
+/// Normalizes the loudness of media during playback, from the audio measured so far (EBU R 128: gated programme
+/// loudness).
 ///
-/// The gain waits for three seconds that are no silence, then moves by at most one decibel a second, slower than anybody notices, and
-/// within 20 dB down and 12 up, so that hiss stays below voices. Peaks that it raises are the limiter's. It delays nothing. One for all
-/// converters of an output, whatever their formats, so that a jump or a change of speed goes on at the gain that was reached.
-/// Owned by one thread; allocates only where the format changes.
+/// The gain starts after three seconds that are not silent. It moves by at most one decibel a second, which is
+/// imperceptible. It is limited to 20 dB down and 12 up, so that noise stays below voices. The limiter handles raised
+/// peaks. The audio is not delayed. All converters of an output share one object across formats, so that a seek or a
+/// change of speed keeps the gain. Confined to one thread; allocates only when the format changes.
 final class LoudnessLeveller {
-    /// Tenths of a second (EBU Tech 3341: the short-term window is three seconds).
+    /// The minimum number of blocks, one per tenth of a second (EBU Tech 3341: the short-term window is three seconds).
     static let patience = 30
+    /// The maximum change of the gain, in decibels per second.
     static let slowness = 1.0
+    /// The range of the gain in decibels.
     static let range = -20.0...12.0
-    /// Decibels that a frame is changed by where levelling is switched on or off: in a twentieth of a second, below which it clicks.
+    /// The duration of switching the normalization on or off, in seconds: a twentieth of a second, below which it
+    /// clicks.
     private static let fade = 0.05
 
     private var meter = LoudnessMeter()
     private var format: PCMFormat?
-    /// Decibels that are due by what was measured, and those in force.
+    /// The target gain from the measurement, and the current one, in decibels.
     private var due = 0.0
     private var gain = 0.0
-    /// How much of them, 0…1.
+    /// The applied share of `gain`, 0…1.
     private var share: Float = 0
 
-    /// Sound of a format begins, or begins anew.
+    /// Starts audio of a format, without a fade.
     func begin(_ format: PCMFormat, isOn: Bool) {
         if format == self.format { meter.breakOff() } else { meter.take(format) }
         self.format = format
         share = isOn ? 1 : 0
     }
 
-    /// Another piece comes; the gain stays until that has been measured.
+    /// Starts another item; the gain remains until the item has been measured.
     func beginPiece() { meter.forget() }
 
-    /// - Parameter target: LUFS; nil fades the levelling out and measures nothing.
+    /// Applies the gain to interleaved frames in place.
+    ///
+    /// - Parameter target: The target loudness in LUFS; nil fades the normalization out and measures nothing.
     func process(_ samples: UnsafeMutablePointer<Float>, frames: Int, target: Double?) {
         guard let format, target != nil || share > 0 else { return }
         if let target, meter.measure(samples, frames: frames), meter.pieces >= Self.patience,

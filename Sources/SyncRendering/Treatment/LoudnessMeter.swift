@@ -1,40 +1,43 @@
 internal import Glibc
 internal import MediaCore
 
-/// Measures loudness as ITU-R BS.1770-4 says: filtered as an ear hears, in pieces of 400 ms that begin every 100, of which those count
-/// that are no silence (annex 1: above −70 LUFS, and no more than 10 LU below the mean of these). Owned by one thread; allocates only
-/// when it is made.
+/// Measures loudness according to ITU-R BS.1770-4: K-weighted, in blocks of 400 ms that start every 100 ms, gated by
+/// annex 1. The gates are −70 LUFS and 10 LU below the mean of the blocks above that. Confined to one thread; allocates
+/// only in `take` and `init`.
 struct LoudnessMeter {
-    /// A filter of the second order with its coefficients; a0 is 1.
+    /// A second-order filter; a0 is 1.
     struct Section {
         var b: (Double, Double, Double)
         var a: (Double, Double)
     }
 
+    /// The absolute gate in LUFS.
     private static let quietest = -70.0
+    /// The relative gate in LU.
     private static let relativeGate = -10.0
-    /// Pieces are counted by tenths of a decibel.
+    /// The number of histogram bins of a tenth of a decibel.
     private static let steps = 800
     private static let perDecibel = 10.0
 
-    /// Pieces by loudness from −70 LUFS on.
+    /// A histogram of blocks by loudness, from −70 LUFS on.
     private var counts = [Int](repeating: 0, count: steps)
-    /// Pieces that are no silence.
+    /// The number of blocks above the absolute gate.
     private(set) var pieces = 0
     private var shelf = Section(b: (1, 0, 0), a: (0, 0))
     private var lowCut = Section(b: (1, 0, 0), a: (0, 0))
-    /// Of each channel: 0 is not heard.
+    /// The weight of each channel; 0 is not measured.
     private var weights: [Double] = []
-    /// Of each channel, two for each filter.
+    /// The filter state of each channel, two values per filter.
     private var memory: [Double] = []
-    /// The sum of a tenth of a second so far, and of the three before.
+    /// The sums of squares of the current tenth of a second, and of the three before.
     private var sum = 0.0
     private var frames = 0
     private var tenth = 1
+    /// The number of tenths of a second since the last discontinuity.
     private var before: (Double, Double, Double) = (0, 0, 0)
     private var tenths = 0
 
-    /// Prepares for sound of a format. What was measured stays.
+    /// Prepares for audio of a format. The measurement is retained.
     mutating func take(_ format: PCMFormat) {
         (shelf, lowCut) = Self.ear(at: Double(format.sampleRate))
         weights = Self.weights(of: format.layout)
@@ -43,20 +46,21 @@ struct LoudnessMeter {
         breakOff()
     }
 
-    /// What follows does not follow on from what was measured, which stays.
+    /// Resets the filters at a discontinuity. The measurement is retained.
     mutating func breakOff() {
         for index in memory.indices { memory[index] = 0 }
         (sum, frames, tenths) = (0, 0, 0)
     }
 
-    /// What was measured is forgotten.
+    /// Resets the measurement.
     mutating func forget() {
         for index in counts.indices { counts[index] = 0 }
         pieces = 0
     }
 
-    /// The head's shelf and the low cut of annex 1, tables 1 and 2, which are given for 48 kHz. For other rates by the analogue filters
-    /// behind them (B. De Man, “Evaluation of Implementations of the EBU R128 Loudness Measurement”, AES 145, 2018).
+    /// Returns the K-weighting filters of annex 1, tables 1 and 2, which are specified for 48 kHz. Other rates use the
+    /// underlying analogue filters (B. De Man, “Evaluation of Implementations of the EBU R128 Loudness Measurement”,
+    /// AES 145, 2018).
     static func ear(at rate: Double) -> (shelf: Section, lowCut: Section) {
         func warped(_ frequency: Double) -> Double { tan(.pi * min(frequency / rate, 0.49)) }
         var (k, q) = (warped(1681.974450955533), 0.7071752369554196)
@@ -71,9 +75,9 @@ struct LoudnessMeter {
         return (shelf, Section(b: (1, -2, 1), a: (2 * (k * k - 1) / a0, (1 - k / q + k * k) / a0)))
     }
 
-    /// Annex 1, table 3: loudspeakers beside and behind count for 1.5 dB more, the one for low frequencies not at all.
+    /// Returns the channel weights of annex 1, table 3: surround channels count 1.5 dB more, the LFE channel is ignored.
     static func weights(of layout: ChannelLayout) -> [Double] {
-        // Channels come in the order of their bits: LFE is bit 3, those behind 4, 5 and 8, those beside 9 and 10.
+        // Channels are ordered by their mask bits: LFE is bit 3, rear channels are 4, 5 and 8, side channels 9 and 10.
         let positions = (0..<64).filter { layout.mask >> UInt64($0) & 1 == 1 }
         return (0..<layout.count).map { channel in
             guard positions.count == layout.count else { return 1 }
@@ -85,16 +89,16 @@ struct LoudnessMeter {
         }
     }
 
-    /// Takes frames in.
+    /// Measures interleaved frames.
     ///
-    /// - Returns: whether a tenth of a second has come to its end in them.
+    /// - Returns: Whether a tenth of a second was completed.
     mutating func measure(_ samples: UnsafePointer<Float>, frames count: Int) -> Bool {
         let channels = weights.count
         var hasEnded = false
         for frame in 0..<count {
             for channel in 0..<channels where weights[channel] > 0 {
                 let place = 4 * channel
-                // A sample that is no number would stay in the filters for ever.
+                // A non-finite sample would remain in the filter state forever.
                 let sample = Double(samples[frame * channels + channel])
                 let input = sample.isFinite ? sample : 0
                 let head = shelf.b.0 * input + memory[place]
@@ -113,6 +117,7 @@ struct LoudnessMeter {
         return hasEnded
     }
 
+    /// Adds the block that ends now to the histogram.
     private mutating func endTenth() {
         tenths += 1
         if tenths >= 4 {
@@ -127,18 +132,21 @@ struct LoudnessMeter {
         (sum, frames) = (0, 0)
     }
 
+    /// Returns the loudness of a mean square in LUFS.
     private static func loudness(of power: Double) -> Double { power > 0 ? -0.691 + 10 * log10(power) : -.infinity }
+    /// Returns the mean square at the centre of a histogram bin.
     private static func power(ofStep step: Int) -> Double {
         pow(10, (quietest + (Double(step) + 0.5) / perDecibel + 0.691) / 10)
     }
 
-    /// The loudness of all that was measured, in LUFS; nil of silence.
+    /// The integrated loudness in LUFS; nil if all blocks are silent.
     var integrated: Double? {
         guard let all = mean(from: 0) else { return nil }
         let gate = (Self.loudness(of: all) + Self.relativeGate - Self.quietest) * Self.perDecibel
         return mean(from: max(0, Int(gate.rounded(.up)))).map(Self.loudness)
     }
 
+    /// Returns the mean power of the blocks from a histogram bin on; nil if there are none.
     private func mean(from first: Int) -> Double? {
         var (power, count) = (0.0, 0)
         for step in first..<max(first, Self.steps) where counts[step] > 0 {

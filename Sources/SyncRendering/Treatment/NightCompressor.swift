@@ -1,25 +1,31 @@
 internal import Glibc
 
-/// Night mode: what is loud becomes quieter, what is quiet louder, so that voices are heard and nobody wakes.
+/// Night mode: reduces loud audio and raises quiet audio, so that voices remain intelligible at a low volume.
 ///
-/// A feed-forward compressor without delay. Above −32 dBFS three decibels become one, with a knee of 12 dB, and everything is raised by 12 dB:
-/// speech at −23 dBFS comes out at −17, an explosion at −3 at −10.3, a whisper at −50 at −38. It follows the highest of all channels, so
-/// that nothing moves in the room; the gain falls with a time constant of 10 ms and rises with one of 400 ms, slower than syllables.
-/// Owned by one thread; allocates nothing.
+/// A feed-forward compressor without delay. Above −32 dBFS the ratio is 3:1 with a knee of 12 dB, and the make-up gain
+/// is 12 dB. Speech at −23 dBFS becomes −17, an explosion at −3 becomes −10.3, a whisper at −50 becomes −38. The
+/// maximum of all channels controls the gain, so that the stereo image is stable. The time constant is 10 ms for the
+/// attack and 400 ms for the release, which is slower than syllables. Confined to one thread; allocates nothing.
 struct NightCompressor {
+    /// The threshold in dBFS.
     static let threshold: Float = -32
+    /// The compression ratio above the threshold.
     static let ratio: Float = 3
+    /// The width of the knee in dB.
     static let knee: Float = 12
+    /// The make-up gain in dB.
     static let makeUp: Float = 12
+    /// The time constant of a falling gain in seconds.
     private static let attack = 0.01
+    /// The time constant of a rising gain in seconds.
     private static let release = 0.4
-    /// Switching on and off takes this long.
+    /// The duration of switching on and off, in seconds.
     private static let fade = 0.05
 
     private let fall: Float
     private let rise: Float
     private let step: Float
-    /// Decibels that are taken off now, and how much of all that is in force, 0…1.
+    /// The current gain reduction in decibels, and the applied share of the whole effect, 0…1.
     private var reduction: Float = 0
     private var share: Float = 0
 
@@ -29,7 +35,7 @@ struct NightCompressor {
         step = Float(1 / (Self.fade * Double(sampleRate)))
     }
 
-    /// Decibels to be taken off at a level in decibels against full scale: the static curve.
+    /// Returns the gain reduction in decibels for a level in dBFS: the static curve.
     static func reduction(at level: Float) -> Float {
         let over = level - threshold
         let slope = 1 - 1 / ratio
@@ -38,9 +44,10 @@ struct NightCompressor {
         return slope * (over + knee / 2) * (over + knee / 2) / (2 * knee)
     }
 
-    /// Begins with or without it, without a way there.
+    /// Resets the state, without a fade.
     mutating func begin(isOn: Bool) { (reduction, share) = (0, isOn ? 1 : 0) }
 
+    /// Compresses interleaved frames in place; `isOn` changes with a fade.
     mutating func process(_ samples: UnsafeMutablePointer<Float>, frames: Int, channels: Int, isOn: Bool) {
         let wanted: Float = isOn ? 1 : 0
         if share == 0, wanted == 0 { return }

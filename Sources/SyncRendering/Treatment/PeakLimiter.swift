@@ -1,21 +1,22 @@
 internal import Glibc
 internal import MediaCore
 
-/// Keeps the true peak of sound below a ceiling: turns it down smoothly ahead of each peak and lets it rise slowly after it.
+/// Limits the true peak of audio to a ceiling: the gain falls smoothly before each peak and rises slowly afterwards.
 ///
-/// It looks `delay` frames ahead: what comes out is what went in that many frames before. All channels are turned down alike, so that
-/// nothing moves in the room. Sound that stays below the ceiling comes out bit for bit. Owned by one thread; allocates only when
-/// it is made.
+/// The look-ahead is `delay` frames: the output is the input of that many frames earlier. All channels have the same
+/// gain, so that the stereo image is stable. Audio below the ceiling is bit-exact. Confined to one thread; allocates
+/// only in `init`.
 final class PeakLimiter {
-    /// −1 dBTP: the maximum permitted true peak of EBU R 128 (2020), which leaves an encoder behind it some room.
+    /// −1 dBTP: the maximum permitted true peak of EBU R 128 (2020), which leaves headroom for a subsequent encoder.
     static let ceiling: Float = 0.8912509
 
-    /// Turned down over this long ahead of a peak: shorter is heard as a click, longer as a breath.
+    /// The duration of the attack in seconds: shorter is audible as a click, longer as pumping.
     private static let attack = 0.005
-    /// Time constant of the rise: above a period of the lowest tones, so that these are not bent.
+    /// The time constant of the release in seconds: longer than a period of the lowest frequencies, which would
+    /// otherwise be distorted.
     private static let release = 0.15
 
-    /// Frames between what goes in and what comes out.
+    /// The delay from input to output in frames.
     let delay: Int
     private let channels: Int
     private let lookAhead: Int
@@ -24,20 +25,20 @@ final class PeakLimiter {
     private let threshold: Float
     private let rise: Double
 
-    /// The last frames, each channel in a line of its own and twice over, so that the newest of them always lie in a row.
+    /// The last frames, one ring per channel. Each is stored twice, so that the newest frames are always contiguous.
     private let lines: UnsafeMutablePointer<Float>
     private let length: Int
     private var place = 0
-    /// Frames since a sample was high enough for a peak beside it.
+    /// The number of frames since the last sample that may have an inter-sample peak above the ceiling.
     private var quiet = 0
 
-    /// The lowest gain asked for within the window: gains that rise from the oldest on, with the frame that each was asked for.
+    /// A monotonic queue for the minimum gain within the window: ascending gains with their frame numbers.
     private let lowest: UnsafeMutablePointer<(gain: Float, frame: Int)>
     private let capacity: Int
     private var head = 0
     private var tail = 0
     private var frame = 0
-    /// The gain that follows it with the slow rise, and its mean over the look-ahead.
+    /// The gain with the slow release, and its moving average over the look-ahead.
     private var envelope = 1.0
     private let envelopes: UnsafeMutablePointer<Double>
     private var envelopePlace = 0
@@ -69,7 +70,7 @@ final class PeakLimiter {
         envelopes.deallocate()
     }
 
-    /// Forgets everything inside.
+    /// Discards all internal state.
     func reset() {
         lines.update(repeating: 0, count: 2 * length * channels)
         envelopes.update(repeating: 1, count: lookAhead)
@@ -77,9 +78,9 @@ final class PeakLimiter {
         (envelope, sum, unityFrames) = (1, Double(lookAhead), lookAhead)
     }
 
-    /// Puts frames in and takes as many out, in place.
+    /// Limits frames in place, with a delay of `delay` frames.
     ///
-    /// - Parameter isLimiting: false lets everything pass as it is, `delay` frames late all the same.
+    /// - Parameter isLimiting: False passes the audio unchanged, with the same delay.
     func process(_ samples: UnsafeMutablePointer<Float>, frames: Int, isLimiting: Bool) {
         for index in 0..<frames {
             let samples = samples + index * channels
@@ -93,13 +94,13 @@ final class PeakLimiter {
             place = place + 1 == length ? 0 : place + 1
             quiet = highest > threshold ? 0 : quiet &+ 1
             let gain = nextGain(wanted: isLimiting && quiet < TruePeakDetector.taps ? wantedGain() : 1)
-            // The oldest of the last `delay + 1` frames.
+            // The index of the oldest of the last `delay + 1` frames.
             let oldest = place + length - 1 - delay
             for channel in 0..<channels { samples[channel] = lines[channel * 2 * length + oldest] * gain }
         }
     }
 
-    /// The gain that brings what lies in the middle of the detector's reach below the ceiling.
+    /// Returns the gain that limits the frames at the centre of the detector's window to the ceiling.
     private func wantedGain() -> Float {
         var peak: Float = 0
         let first = place + length - TruePeakDetector.taps
@@ -110,15 +111,17 @@ final class PeakLimiter {
         return peak > ceiling ? ceiling / peak : 1
     }
 
+    /// Returns the smoothed gain for the next output frame.
     private func nextGain(wanted: Float) -> Float {
         while tail != head, lowest[before(tail)].gain >= wanted { tail = before(tail) }
         lowest[tail] = (wanted, frame)
         tail = after(tail)
-        // One more frame than the mean is long on either side: a peak between two frames asks it of both.
+        // The window is one frame longer than the average on either side, because a peak between two frames affects
+        // both.
         if lowest[head].frame < frame - lookAhead - 1 { head = after(head) }
         frame &+= 1
         envelope = min(Double(lowest[head].gain), envelope + (1 - envelope) * rise)
-        // It would never quite arrive.
+        // The exponential release would never reach 1.
         if envelope > 0.99999, lowest[head].gain == 1 { envelope = 1 }
         sum += envelope - envelopes[envelopePlace]
         envelopes[envelopePlace] = envelope

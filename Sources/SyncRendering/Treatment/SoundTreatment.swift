@@ -1,24 +1,25 @@
-/// What is done to a film's sound on its way to an output, whatever the output: it is changed after decoding and before encoding.
+/// The audio processing between decoding and encoding, independent of the output.
 ///
-/// Nothing of it moves the sound in time: `PeakLimiter`'s look-ahead is taken off the stamps again.
+/// It causes no time shift: the look-ahead of `PeakLimiter` is subtracted from the timestamps.
 public struct SoundTreatment: Sendable, Hashable {
-    /// Factor of the samples; 1 is unchanged.
+    /// The linear gain; 1 is unchanged.
     public var gain: Float = 1
-    /// Loud and quiet are brought nearer to each other (`NightCompressor`).
+    /// Whether night mode is on (`NightCompressor`).
     public var isNight = false
-    /// LUFS that a film is brought to while it plays, by what was heard of it so far (`LoudnessLeveller`); nil leaves it as it is.
+    /// The target loudness in LUFS, approached during playback by measurement (`LoudnessLeveller`); nil: unchanged.
     public var loudness: Double?
-    /// Decibels by which the centre channel, which speaks, is louder than the film's maker mixed it; the other channels keep their
-    /// level. Films without a centre channel stay as they are.
+    /// The amplification of the centre channel, which carries dialogue, in decibels; other channels keep their level.
+    /// Media without a centre channel are unchanged.
     public var dialogueLift = 0.0
 
+    /// Creates the processing `none`.
     public init() {}
 
-    /// The sound comes out as it went in.
+    /// No processing.
     public static let none = SoundTreatment()
 
-    /// Samples are changed, so that packets cannot pass untouched.
+    /// Whether samples are modified, which excludes pass-through.
     ///
-    /// A centre channel is none of stereo's: what passes untouched has none.
+    /// `dialogueLift` is not included: pass-through is stereo, which has no centre channel.
     var changesSamples: Bool { gain != 1 || isNight || loudness != nil }
 }

@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// Loudness, night mode, gain and limiter one behind the other, frame by frame. Owned by one thread; allocates only when it is made.
+/// Loudness normalization, night mode, gain and limiter in sequence. Confined to one thread; allocates only in `init`.
 final class TreatmentChain {
     private let format: PCMFormat
     private var channels: Int { format.channels }
@@ -9,11 +9,11 @@ final class TreatmentChain {
     private let limiter: PeakLimiter
     private var night: NightCompressor
     private var ramp: GainRamp
-    /// What the samples are multiplied with, and whether anything is asked for.
+    /// The gain of the samples, and whether any processing is active.
     private var gain: Float = 1
     private var isNight = false
     private var isTreating = false
-    /// Frames that a change of gain takes: two hundredths of a second, below which it is heard as a click.
+    /// The duration of a gain change in frames: two hundredths of a second, below which it clicks.
     private let rampLength: Int
 
     init(format: PCMFormat, leveller: LoudnessLeveller) {
@@ -24,15 +24,15 @@ final class TreatmentChain {
         ramp = GainRamp(gain: 1, length: rampLength)
     }
 
-    /// Frames between what goes in and what comes out.
+    /// The delay from input to output in frames.
     var delay: Int { limiter.delay }
 
-    /// What went in before is forgotten; what follows goes on with the treatment in force.
+    /// Discards the delayed audio at a discontinuity; the processing is retained.
     func breakOff() { limiter.reset() }
 
-    /// Begins anew, without a way there.
+    /// Resets the chain with a new processing, without a ramp.
     ///
-    /// - Parameter own: what the piece's samples are multiplied with in any case.
+    /// - Parameter own: The item's gain, applied in addition.
     func begin(with treatment: SoundTreatment, gain own: Float) {
         treat(treatment, gain: own)
         limiter.reset()
@@ -41,15 +41,15 @@ final class TreatmentChain {
         leveller.begin(format, isOn: loudness != nil)
     }
 
-    /// The same sound goes on and is treated otherwise, smoothly.
+    /// Changes the processing of continuous audio, with ramps.
     func treat(_ treatment: SoundTreatment, gain own: Float) {
         gain = treatment.gain * own
-        // A piece with a gain of its own says how loud it is.
+        // An item with its own gain is already normalized.
         (isNight, loudness) = (treatment.isNight, own == 1 ? treatment.loudness : nil)
         isTreating = treatment != .none || own != 1
     }
 
-    /// Changes frames in place; what comes out went in `delay` frames before.
+    /// Processes frames in place, with a delay of `delay` frames.
     func process(_ samples: UnsafeMutablePointer<Float>, frames: Int) {
         guard frames > 0 else { return }
         leveller.process(samples, frames: frames, target: loudness)

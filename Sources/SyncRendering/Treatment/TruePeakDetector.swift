@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// Estimates how high a signal rises between its samples, by fourfold oversampling as ITU-R BS.1770-4, annex 2, asks.
+/// Estimates the true peak between samples by fourfold oversampling as required by ITU-R BS.1770-4, annex 2.
 ///
-/// The interpolator is an own one: 32 taps for each of three phases, sinc under a Kaiser window; longer than the annex's, because what
-/// lies just below half the rate rises highest. Owned by one thread; allocates
-/// only when it is made.
+/// The interpolator has 32 taps for each of three phases, a sinc with a Kaiser window. It is longer than the annex's,
+/// because frequencies just below half the sample rate overshoot most. Confined to one thread; allocates only in
+/// `init`.
 struct TruePeakDetector {
-    /// Input frames on each side of the place between two of them.
+    /// The number of input frames on each side of the interpolated position.
     static let reach = 16
-    /// Taps of a phase.
+    /// The number of taps per phase.
     static let taps = 2 * reach
 
-    /// Phases at ¼, ½ and ¾, one after the other.
+    /// The coefficients of the phases ¼, ½ and ¾ in sequence.
     private let kernel: [Float]
-    /// No point between samples is higher than this factor of the highest sample around.
+    /// The maximum ratio of an interpolated value to the highest surrounding sample.
     let worstOvershoot: Float
 
     init() {
@@ -34,9 +34,9 @@ struct TruePeakDetector {
         worstOvershoot = worst
     }
 
-    /// The highest of the three points between two neighbours.
+    /// Returns the absolute maximum of the three values between two samples.
     ///
-    /// - Parameter samples: `taps` of one channel, the two neighbours in the middle.
+    /// - Parameter samples: `taps` samples of one channel, with the two in the middle.
     func peak(around samples: UnsafePointer<Float>) -> Float {
         kernel.withUnsafeBufferPointer { kernel in
             var (first, second, third) = (Float(0), Float(0), Float(0))
@@ -52,13 +52,13 @@ struct TruePeakDetector {
 
     private static func sinc(_ place: Double) -> Double { place == 0 ? 1 : sin(.pi * place) / (.pi * place) }
 
-    /// Kaiser's window with β = 5: side lobes some 55 dB down.
+    /// Returns a Kaiser window with β = 5, whose side lobes are about 55 dB down.
     private static func kaiser(_ place: Double) -> Double {
         guard abs(place) < 1 else { return 0 }
         return bessel(5 * (1 - place * place).squareRoot()) / bessel(5)
     }
 
-    /// The modified Bessel function of the first kind and order 0, by its series.
+    /// Returns the modified Bessel function of the first kind, order 0, by its series.
     private static func bessel(_ x: Double) -> Double {
         var (sum, term) = (1.0, 1.0)
         for step in 1..<30 {

@@ -1,15 +1,16 @@
 internal import MediaCore
 
-/// Who decoded the latest picture, for people who want to know. Decoders write it; any thread reads.
+/// The name of the decoder in use, for the user. Stored by decoders; any thread.
 public final class DecoderReport: Sendable {
     private let words = Lock<String?>(nil)
 
+    /// Creates a report without a name.
     public init() {}
 
-    /// The codec and who decodes it: `h264 (software)`, `hevc (vaapi)`. Nil before the first picture.
+    /// The codec and its decoder: `h264 (software)`, `hevc (vaapi)`. Nil before the first video frame. Any thread.
     public var latest: String? { words.withLock { $0 } }
 
-    /// For decoders, with each picture.
+    /// Stores the name; called by a decoder with each video frame. Any thread.
     public func note(_ decoder: String) {
         words.withLock { words in
             if words != decoder { words = decoder }

@@ -1,20 +1,24 @@
 internal import MediaCore
 
-/// Which pictures are made of two fields that were taken one after the other, and are to be shown so.
+/// Which video frames are deinterlaced, because they consist of two fields captured at different times.
 public enum Deinterlacing: String, Sendable, CaseIterable {
-    /// Those that say so.
+    /// Frames marked as interlaced.
     case auto
-    /// All, because some films do not say it.
+    /// All frames, because some media lack the mark.
     case yes
+    /// No frames.
     case no
 }
 
-/// What a decoder asks before each picture, so that it can be changed in mid-film. Any thread.
+/// The current deinterlacing mode, which decoders query before each video frame, so that it may change during playback.
+/// Any thread.
 public final class DeinterlacingSwitch: Sendable {
     private let state: Lock<Deinterlacing>
 
+    /// Creates a switch.
     public init(_ mode: Deinterlacing = .auto) { state = Lock(mode) }
 
+    /// The current mode.
     public var mode: Deinterlacing {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }

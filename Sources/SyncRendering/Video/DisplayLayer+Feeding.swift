@@ -1,16 +1,20 @@
 public import MediaCore
 
 extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
-    /// Wakes the screen: what was far away may be due now.
+    /// Wakes the screen, because the due time of the next video frame has changed. Any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { arrival.raise() }
-    /// A screen needs a refresh or so to have the first picture ready; it is prepared while time stands still.
+    /// 20 ms: a screen needs about one refresh to prepare the first video frame, which happens while the timeline is
+    /// stopped.
     public var startLead: Duration { .milliseconds(20) }
+    /// Zero: a stop needs no lead.
     public var stopLead: Duration { .zero }
 
     // MARK: Requests
 
+    /// The number of buffers enqueued since creation. Any thread.
     var enqueueCount: Int { state.withLock { $0.enqueueCount } }
 
+    /// Returns an error if the layer does not accept the buffer.
     func refusal(of buffer: SampleBuffer) -> RenderError? {
         switch buffer.payload {
         case .picture: break
@@ -29,7 +33,7 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         return RenderError(.missingTime, "a picture without a time cannot be shown; say when it is to be seen")
     }
 
-    /// Calls `body` on `queue` whenever the layer has room, as `AudioRenderer` does for sound.
+    /// Calls `body` on `queue` whenever the layer has space, as `AudioRenderer` does for audio.
     public func requestMediaDataWhenReady(
         on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
     ) {
@@ -37,25 +41,27 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
-    /// For a supplier that is a thread of its own, because it reads and decodes: raises `signal` whenever the layer may have
-    /// room. Replaces any other supplier.
+    /// Raises `signal` whenever the layer may have space, for a supplier thread that reads and decodes. Replaces any
+    /// other supplier.
     package func requestMediaData(raising signal: Signal) {
         state.withLock { $0.isEnding = false }
         demand.request(raising: signal)
     }
 
-    /// Ends the requests; from inside the closure or outside. What was enqueued is shown and counts as sufficient for a
-    /// start. More may be enqueued, or requested, later.
+    /// Stops the requests; callable inside and outside the closure. Enqueued frames are shown and suffice for a start.
+    /// The caller may enqueue or request more later.
     public func stopRequestingMediaData() {
         demand.stop()
         end { $0.isEnding = true }
     }
 
-    /// The producing end for Swift concurrency. Whoever supplied the layer before is superseded.
+    /// Returns the producing end for Swift concurrency. Replaces any other supplier.
     public func sampleBufferReceiver() -> sending SampleBufferReceiver { SampleBufferReceiver(self) }
 
-    /// True with the first picture, which is shown and held while time stands still, or when none is to come. Also true after a
-    /// failure: a film is not held up by pictures that cannot come.
+    /// Whether a start need not wait for video. Any thread.
+    ///
+    /// True with the first frame, which is shown while the timeline is stopped, and if no frame will follow. Also true
+    /// after a failure, so that playback is not blocked.
     public var hasSufficientMediaDataForReliablePlaybackStart: Bool {
         state.withLock { state in
             if !state.queue.isEmpty || state.shownTime != nil || state.failure != nil { return true }
@@ -63,12 +69,16 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         }
     }
 
+    /// The wait for the first video frame; nil if a start need not wait. Any thread.
     public var startWait: OutputWait? {
         hasSufficientMediaDataForReliablePlaybackStart ? nil : OutputWait(.picture, of: "the picture")
     }
 
     // MARK: Synchronizer
 
+    /// Attaches the layer to a synchronizer.
+    ///
+    /// - Throws: `alreadyAdded` if it belongs to one.
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
         let isFree = state.withLock { state -> Bool in
             guard !state.isJoined else { return false }
@@ -81,6 +91,7 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         }
     }
 
+    /// Detaches the layer from its synchronizer and drops its queue; completes at once.
     public func leave(completion: @escaping @Sendable () -> Void) {
         state.withLock {
             $0.isJoined = false

@@ -1,17 +1,17 @@
 internal import MediaCore
 
-/// How a picture lies in a window of another shape.
+/// How video is scaled to a window of another aspect ratio.
 public enum VideoGravity: String, Sendable {
-    /// As large as fits, in its true shape, with bars.
+    /// As large as fits with the aspect ratio preserved, with bars.
     case resizeAspect
-    /// Fills the window in its true shape; what lies outside is not seen.
+    /// Fills the window with the aspect ratio preserved; the excess is cropped.
     case resizeAspectFill
-    /// Stretched to the window's shape.
+    /// Stretched to the window.
     case resize
 }
 
 extension DisplayLayer {
-    /// How its pictures lie in the window. `resizeAspect` at first. Any thread.
+    /// The scaling of the video. Initially `resizeAspect`. Any thread.
     public var videoGravity: VideoGravity {
         get { state.withLock { $0.gravity } }
         set {
@@ -20,16 +20,16 @@ extension DisplayLayer {
         }
     }
 
-    /// What has become of it. A failure ends with a flush. Any thread.
+    /// The rendering status. A failure is reset by a flush. Any thread.
     public var status: RenderingStatus {
         state.withLock { $0.failure != nil ? .failed : $0.enqueueCount > 0 ? .rendering : .unknown }
     }
 
-    /// Why `status` is `failed`: a `MediaError` or `RenderError`, with a sentence that says what to do; nil otherwise. Any
-    /// thread.
+    /// The reason for `failed`: a `MediaError` or `RenderError` with a message that includes the remedy; nil otherwise.
+    /// Any thread.
     public var error: (any Error)? { state.withLock { $0.failure } }
 
-    /// Nothing more is shown until a flush; a start does not wait for it.
+    /// Records a failure, after which no frame is accepted until a flush; a start does not wait for the layer.
     func fail(with error: any Error) {
         let (synchronizer, isFirst) = state.withLock { state in
             defer { state.failure = state.failure ?? error }
@@ -41,14 +41,14 @@ extension DisplayLayer {
         synchronizer?.reconsiderStart()
     }
 
-    /// How often the picture on screen was to go.
+    /// How often the removal of the displayed video frame was requested.
     var removals: UInt64 { state.withLock { $0.removals } }
 
-    // MARK: For the decoder
+    // MARK: Decoder
 
     var hasRoomForPictures: Bool { state.withLock { $0.queue.count < $0.depth } }
 
-    /// The decoder has taken a buffer.
+    /// Requests more media after the decoder has taken a buffer.
     func offerRoom() {
         let hasRoom = state.withLock { state -> Bool in
             let hasRoom = state.wasFull && isReady(state)
@@ -58,7 +58,7 @@ extension DisplayLayer {
         if hasRoom { demand.offer() }
     }
 
-    /// Everything that was enqueued is out of the decoder.
+    /// Wakes the screen and a pending start after the decoder has drained.
     func decoderIsDone() {
         let synchronizer = state.withLock { $0.synchronizer }
         arrival.raise()

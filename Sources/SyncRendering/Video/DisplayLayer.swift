@@ -1,24 +1,27 @@
 public import MediaCore
 
-/// Takes pictures and gives a screen the right one: decoded ones in any order of arrival within its depth, and encoded ones in
-/// the order of their stream, where it was made with codecs (`DisplayLayer()` of MediaCodecs).
+/// Accepts video frames and provides the due one to a screen. Decoded frames may arrive in any order within the depth.
+/// Encoded ones arrive in stream order and require codecs (`DisplayLayer()` of MediaCodecs).
 ///
-/// One thread enqueues, one thread (the screen's) takes; encoded pictures are decoded on a thread of the layer's own.
-/// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is allowed and costs memory.
+/// One thread enqueues, and the screen's thread takes; encoded frames are decoded on a separate thread.
+/// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is permitted and costs memory.
 public final class DisplayLayer: Sendable {
-    /// What `take` found.
+    /// The result of `take`.
     public struct Selection: Sendable {
-        /// The newest picture whose time had come, or nil when the one on screen stays.
+        /// The newest due frame; nil if the displayed one remains.
         public var picture: SampleBuffer?
-        /// Pictures passed over because a newer one was due too.
+        /// The number of frames skipped because a newer one was due as well.
         public var skipped: Int
-        /// Film time of the first picture passed over.
+        /// The media time of the first skipped frame.
         public var firstSkipped: MediaTime?
     }
 
+    /// Guarded by the lock `state`.
     struct State {
+        /// The waiting frames in order of media time.
         var queue: [SampleBuffer] = []
         var depth: Int
+        /// Whether a frame was taken since the last flush.
         var hasShown = false
         var finished = false
         var shownTime: MediaTime?
@@ -26,47 +29,47 @@ public final class DisplayLayer: Sendable {
         var flushes: UInt64 = 0
         var wasFull = false
         var enqueueCount = 0
-        /// Requests were stopped: what is there is enough for a start.
+        /// Whether requests were stopped: the available frames suffice for a start.
         var isEnding = false
         var isJoined = false
-        /// Presenters that take its pictures.
+        /// The number of presenters that take frames.
         var presenters = 0
-        /// Told when a start may have become possible.
+        /// Notified when a start may have become possible.
         weak var synchronizer: RenderSynchronizer?
-        /// Why nothing is shown; nil while all is well.
+        /// The reason why no frame is accepted; nil if there is none.
         var failure: (any Error)?
         var gravity = VideoGravity.resizeAspect
-        /// Counts the times that the picture on screen was to go.
+        /// Counts requests to remove the displayed frame.
         var removals: UInt64 = 0
-        /// Whose words lie over its pictures.
+        /// The renderer of the subtitles over the frames.
         var subtitles: SubtitleRenderer?
-        /// Whose words stand at the top.
+        /// The renderer of the subtitles at the top.
         var secondarySubtitles: SubtitleRenderer?
-        /// Both of what was seen last, as one.
+        /// The last two overlays and their combination.
         var joinedWords: (below: Overlay, above: Overlay, both: Overlay)?
     }
 
     let state: Lock<State>
-    /// Nil where only decoded pictures are taken.
+    /// Nil if only decoded frames are accepted.
     let decoding: LayerDecoder?
     let demand = MediaDataDemand()
-    /// Set by the screen that shows this layer; asked by the decoders that fill it.
+    /// Set by the screen that shows this layer; queried by the decoders that feed it.
     public let toneMapping: ToneMappingSwitch
-    /// Raised when a picture arrived or the queue was flushed; the screen waits on it when it has nothing to do.
+    /// Raised when a frame arrives or the queue is flushed; an idle screen waits on it.
     public let arrival = Signal()
 
-    /// A layer for decoded pictures only; encoded ones make it fail.
+    /// Creates a layer for decoded frames only; encoded ones make it fail.
     ///
     /// - Parameters:
-    ///   - depth: pictures held before `isReadyForMoreMediaData` turns false. Each is a whole decoded frame.
-    ///   - toneMapping: what the pictures' decoder asks.
+    ///   - depth: The number of decoded frames held before `isReadyForMoreMediaData` becomes false.
+    ///   - toneMapping: The switch that the frames' decoder queries.
     public convenience init(depth: Int, toneMapping: ToneMappingSwitch = ToneMappingSwitch()) {
         self.init(decoding: nil, depth: depth, toneMapping: toneMapping)
     }
 
-    /// A layer that decodes.
+    /// Creates a layer that decodes.
     ///
-    /// - Parameter depth: decoded pictures held.
+    /// - Parameter depth: The number of decoded frames held.
     public convenience init(codecs: any VideoCodecs, depth: Int = 8) {
         self.init(decoding: LayerDecoder(codecs), depth: depth, toneMapping: ToneMappingSwitch())
     }
@@ -81,13 +84,13 @@ public final class DisplayLayer: Sendable {
 
     deinit { decoding?.stop() }
 
-    /// True while another picture fits. False after a failure until a flush, and inside a closure that has stopped its requests
-    /// until it returns.
+    /// Whether there is space for another frame. False after a failure until a flush. Also false inside a closure that
+    /// has stopped its requests, until it returns. Any thread.
     public var isReadyForMoreMediaData: Bool {
         if demand.isStopping { return false }
         return state.withLock { state in
             let ready = isReady(state)
-            // Whoever saw that there is no room is told when there is.
+            // The caller will be notified once there is space.
             if !ready { state.wasFull = true }
             return ready
         }
@@ -99,12 +102,13 @@ public final class DisplayLayer: Sendable {
         return state.queue.count < state.depth
     }
 
-    /// Pictures waiting.
+    /// The number of waiting frames. Any thread.
     public var count: Int { state.withLock { $0.queue.count } }
 
-    /// Adds a picture, or encoded ones where the layer has codecs. Pictures are kept in order of film time.
+    /// Enqueues a decoded frame, or encoded ones if the layer has codecs. Frames are ordered by media time.
     ///
-    /// What it cannot take makes `status` failed until a flush, and `error` says why; a picture without a time is ignored.
+    /// An unsupported buffer sets `status` to failed until a flush, and `error` to the reason; a frame without a time
+    /// is ignored.
     public func enqueue(_ buffer: SampleBuffer) {
         if let refusal = refusal(of: buffer) {
             if refusal.code != .missingTime { fail(with: refusal) }
@@ -119,7 +123,10 @@ public final class DisplayLayer: Sendable {
         }
     }
 
-    /// - Parameter isWanted: asked under the lock; a picture that came out of the decoder too late is none.
+    /// Inserts a decoded frame by its media time.
+    ///
+    /// - Parameter isWanted: Evaluated under the lock; false discards the frame, because it left the decoder after a
+    ///   flush.
     func insert(_ buffer: SampleBuffer, isDecoded: Bool = false, if isWanted: () -> Bool = { true }) {
         guard let time = buffer.presentationTime else { return }
         let synchronizer = state.withLock { state -> RenderSynchronizer? in
@@ -137,7 +144,7 @@ public final class DisplayLayer: Sendable {
         synchronizer?.reconsiderStart()
     }
 
-    /// No more pictures follow.
+    /// Signals the end of input.
     public func finish() { end { $0.finished = true } }
 
     func end(_ note: (inout State) -> Void) {
@@ -150,25 +157,25 @@ public final class DisplayLayer: Sendable {
         synchronizer?.reconsiderStart()
     }
 
-    /// True when no more pictures follow and all have been taken.
+    /// Whether the end of input was signalled and all frames have been taken. Any thread.
     public var isDrained: Bool {
         state.withLock { $0.finished && $0.queue.isEmpty } && !(decoding?.isBusy ?? false)
     }
 
-    /// Film time of the picture last taken since a flush.
+    /// The media time of the last frame taken since a flush; nil if there is none. Any thread.
     public var shownTime: MediaTime? { state.withLock { $0.shownTime } }
 
-    /// Film time just after the picture last taken, as far as known.
+    /// The end of the last frame taken, as far as known; nil if there is none. Any thread.
     public var shownEnd: MediaTime? { state.withLock { $0.shownEnd } }
 
-    /// Drops every waiting picture; the one on screen stays until the next is taken.
+    /// Drops all waiting frames; the displayed one remains until the next is taken.
     public func flush() { flush(removingImage: false) }
 
-    /// Drops every waiting picture, and the one on screen: the window is black until the next is taken.
+    /// Drops all waiting frames and the displayed one: the window is black until the next is taken.
     public func flushAndRemoveImage() { flush(removingImage: true) }
 
     private func flush(removingImage: Bool) {
-        // First, so that a picture which is on its way out comes too late.
+        // Flushed first, so that a frame that is just leaving the decoder is discarded.
         decoding?.flush()
         state.withLock { state in
             state.queue.removeAll(keepingCapacity: true)
@@ -186,14 +193,14 @@ public final class DisplayLayer: Sendable {
         arrival.raise()
     }
 
-    /// Drops the waiting pictures that begin at a film time or later; those before it are still shown, the last of them
-    /// up to that time at most. What replaces them may be enqueued at once.
+    /// Drops the waiting frames that start at a media time or later; earlier ones are still shown, the last of them up
+    /// to that time. Replacements may be enqueued at once.
     ///
-    /// Unlike sound, which an output may hold already, a picture that nobody has taken cannot be seen any more: this
-    /// happens before it returns and never fails. A picture that was taken stays on screen until the next one is taken,
-    /// also when it began at that time or later. Any thread.
+    /// Unlike audio in an output, a frame that was not taken can always be withdrawn: the call is synchronous and never
+    /// fails. A frame that was taken is displayed until the next one is taken, even if it starts at that time or later.
+    /// Any thread.
     ///
-    /// - Returns: how many were dropped.
+    /// - Returns: The number of dropped frames.
     @discardableResult
     public func flush(fromSourceTime time: MediaTime) -> Int {
         decoding?.cut(at: time)
@@ -219,30 +226,30 @@ public final class DisplayLayer: Sendable {
         return dropped
     }
 
-    /// Film time of the next picture, without taking it.
+    /// The media time of the next frame, without taking it. Any thread.
     public var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
 
-    /// Film times of the picture that is seen and of those that wait, in order.
+    /// The media times of the displayed frame and of the waiting ones, in order.
     var picturesAhead: [MediaTime] {
         state.withLock { state in
             (state.shownTime.map { [$0] } ?? []) + state.queue.compactMap(\.presentationTime)
         }
     }
 
-    /// Film times of the pictures that wait, for tests.
+    /// The media times of the waiting frames, for tests.
     package var waitingTimes: [MediaTime] { state.withLock { $0.queue.compactMap(\.presentationTime) } }
 
-    /// Whether nothing was taken since the last flush: the next picture is then due at once, whatever its time, so
-    /// that a seek or a start shows its first picture while time still stands.
+    /// Whether no frame was taken since the last flush. The next frame is then due at once, regardless of its time. A
+    /// seek or a start thus shows its first frame while the timeline is stopped. Any thread.
     public var awaitsFirst: Bool { state.withLock { !$0.hasShown } }
 
-    /// A presenter takes its pictures. Any thread.
+    /// Whether a presenter takes frames. Any thread.
     package var hasPresenter: Bool { state.withLock { $0.presenters > 0 } }
 
-    /// The next picture without taking it, for preparing early.
+    /// Returns the next frame without taking it, for early preparation.
     public func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }
 
-    /// Takes the newest picture whose film time is not after `time`, and everything older.
+    /// Takes the newest frame whose media time is not after `time`, and drops all older ones.
     public func take(upTo time: MediaTime) -> Selection {
         let (selection, hasRoom) = state.withLock { state -> (Selection, Bool) in
             var last = -1

@@ -1,17 +1,17 @@
 public import MediaCore
 
-/// Decides which picture a screen shows when. Device-free: it knows a layer, a timebase and a `VideoOutput`, and is
-/// stepped by the one thread that owns the screen.
+/// Selects the video frame that a screen shows. Independent of the device: it uses a layer, a timebase and a
+/// `VideoOutput`. Confined to the thread that owns the screen.
 ///
-/// On a fixed refresh the picture whose time lies nearest to the next flip is taken: "newest not after" would show
-/// 24 pictures a second on a 60 Hz screen 8 ms late on average, nearest is unbiased within half a refresh. Where no
-/// refresh is known every picture is presented at its own instant; no grid is invented.
+/// With a fixed refresh it selects the frame nearest to the next refresh. Selecting the newest due frame would show
+/// 24 frames a second on a 60 Hz screen 8 ms late on average; the nearest is unbiased within half a refresh. Without a
+/// known refresh every frame is presented at its own instant.
 public final class FramePresenter {
     /// What to do after a step.
     public enum Next: Sendable, Equatable {
-        /// Call `step` again at this moment, or earlier when the layer's `arrival` is raised or the timeline changes.
+        /// Call `step` again at this instant, or earlier when the layer's `arrival` is raised or the timeline changes.
         case at(HostInstant)
-        /// Nothing to do until something arrives or changes.
+        /// Call `step` when a frame arrives or the timeline changes.
         case whenSomethingArrives
     }
 
@@ -19,21 +19,24 @@ public final class FramePresenter {
     private let timebase: Timebase
     private let output: any VideoOutput
     private let events: EventLog
-    /// By itself and not by its time: a flush may have put another one in its place.
+    /// Compared by identity and not by time: a flush may have replaced the frame.
     private var prepared: (any Picture)?
-    /// What lies over it, and over the picture on screen.
+    /// The overlay of the prepared frame, and that of the displayed frame.
     private var preparedOverlay: Overlay?
     private var shownOverlay: Overlay?
+    /// The layer's `removals` at the last step.
     private var removals: UInt64
 
-    /// Pictures shown and passed over since the start.
+    /// The number of frames shown since creation.
     public private(set) var shownCount = 0
+    /// The number of frames skipped since creation.
     public private(set) var droppedCount = 0
-    /// The picture on screen, for repainting and screenshots.
+    /// The displayed frame, for repaints and screenshots; nil if the screen is blank.
     public private(set) var onScreen: SampleBuffer?
 
     deinit { layer.state.withLock { $0.presenters -= 1 } }
 
+    /// Creates a presenter of a layer.
     public init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
         self.layer = layer
         self.timebase = timebase
@@ -43,7 +46,7 @@ public final class FramePresenter {
         layer.state.withLock { $0.presenters += 1 }
     }
 
-    /// Does what is due now and says when to come back.
+    /// Performs due work; returns when to call again.
     public func step() -> Next {
         let next = stepPictures()
         return layer.hasWords && onScreen != nil ? renew(before: next) : next
@@ -55,10 +58,10 @@ public final class FramePresenter {
         let snapshot = timebase.snapshot
         let segment = snapshot.segment(at: now)
         if segment.rate == 0, let next = layer.nextTime {
-            // After a start or a jump the first picture is shown at once and held until time runs; while time stands
-            // still it can also be set forward, frame by frame.
+            // After a start or a seek the first frame is shown at once and held until the timeline starts. While the
+            // timeline is stopped, a change of its media time steps through the frames.
             if layer.awaitsFirst || next <= segment.mediaAnchor {
-                // What is passed over lies before the place asked for; it was never meant to be seen.
+                // Skipped frames precede the requested position and are not counted as dropped.
                 let selection = layer.take(upTo: max(segment.mediaAnchor, layer.awaitsFirst ? next : .zero))
                 if let picture = selection.picture { show(picture, target: now) }
                 return .at(now)
@@ -71,7 +74,7 @@ public final class FramePresenter {
         }
     }
 
-    // MARK: No refresh known
+    // MARK: Unknown refresh
 
     private func stepUnpaced(now: HostInstant, snapshot: TimebaseSnapshot) -> Next {
         guard let next = layer.peek(), let pts = next.presentationTime, let picture = next.picture else {
@@ -82,11 +85,11 @@ public final class FramePresenter {
         let delay = output.latency.delay
         let callAt = due.advanced(by: .zero - delay - cost)
         if prepared !== picture {
-            // Convert while there is time; one picture ahead is enough.
+            // Prepare one frame ahead, shortly before it is due.
             if callAt.duration(to: now) < .zero, callAt - now > .milliseconds(40) {
                 return .at(callAt.advanced(by: .milliseconds(-35)))
             }
-            // Late already? Then the newest picture that is due is the one worth converting.
+            // If the frame is late, prepare the newest due frame instead.
             let horizon = snapshot.mediaTime(at: now.advanced(by: delay + cost))
             if pts < horizon { return presentDue(upTo: horizon, snapshot: snapshot, now: now) }
             prepare(picture, seenAt: pts)
@@ -113,7 +116,7 @@ public final class FramePresenter {
     ) -> Next {
         let periodNs = max(1, period.wholeNanoseconds)
         let ready = now.advanced(by: output.presentCost)
-        // The next flip that a picture handed over now can still reach.
+        // The next refresh that a frame presented now can reach.
         let since = ready.nanoseconds - phase.nanoseconds
         let count = since >= 0 ? (since + periodNs - 1) / periodNs : -((-since) / periodNs)
         let flip = HostInstant(nanoseconds: phase.nanoseconds + count * periodNs)
@@ -121,11 +124,11 @@ public final class FramePresenter {
         let segment = snapshot.segment(at: light)
         guard layer.nextTime != nil else { return .whenSomethingArrives }
         guard segment.rate != 0 else {
-            // A picture that is handed over then is perceived when the scheduled segment begins.
+            // A frame presented then becomes visible when the scheduled segment starts.
             let early = .zero - output.latency.delay - output.presentCost
             return snapshot.scheduled.map { .at(max($0.hostAnchor.advanced(by: early), flip)) } ?? .whenSomethingArrives
         }
-        // Nearest flip: a picture is due at the first flip not earlier than half a refresh before its own time.
+        // Nearest refresh: a frame is due at the first refresh not earlier than half a period before its time.
         let half = HostInstant(nanoseconds: light.nanoseconds + periodNs / 2)
         let selection = layer.take(upTo: segment.mediaTime(at: half))
         noteSkipped(selection)
@@ -135,11 +138,11 @@ public final class FramePresenter {
         return .at(flip.advanced(by: period - output.presentCost))
     }
 
-    // MARK: Showing
+    // MARK: Presentation
 
     private func show(_ buffer: SampleBuffer, target: HostInstant) {
         guard let picture = buffer.picture, let pts = buffer.presentationTime else { return }
-        // Words may have been drawn, or have become others, since.
+        // Subtitles may have been drawn or changed meanwhile.
         if prepared !== picture || preparedOverlay !== layer.words(at: pts) {
             prepare(picture, seenAt: pts)
         }
@@ -165,7 +168,7 @@ public final class FramePresenter {
         output.removeImage()
     }
 
-    /// Draws the picture on screen again: after a resize, an exposure, a message over it.
+    /// Repaints the displayed frame after a resize, an exposure or a change of the overlay.
     public func repaint() {
         guard let buffer = onScreen, let picture = buffer.picture else { return }
         prepare(picture, seenAt: wordTime(of: buffer))
@@ -185,19 +188,20 @@ public final class FramePresenter {
         prepared = picture
     }
 
-    // MARK: Words
+    // MARK: Subtitles
 
-    /// A picture that stays for longer gets new words when they are due; others wait for the next picture.
+    /// A frame displayed longer than this is repainted when its subtitles change; otherwise the next frame shows them.
     private static let longPicture = Duration.milliseconds(100)
 
-    /// The film time whose words belong to a picture on screen: its own, or the present where it has been there for long.
+    /// Returns the media time for the subtitles of a displayed frame: its own, or the current one if it has been
+    /// displayed for long.
     private func wordTime(of buffer: SampleBuffer) -> MediaTime {
         let own = buffer.presentationTime ?? .zero
         let now = timebase.currentTime
         return (now - own).duration > Self.longPicture ? now : own
     }
 
-    /// Paints the picture on screen again where other words are to lie over it, unless the next picture brings them.
+    /// Repaints the displayed frame if its subtitles have changed, unless the next frame will show them.
     private func renew(before next: Next) -> Next {
         guard let buffer = onScreen else { return next }
         let (now, snapshot) = (timebase.clock.now, timebase.snapshot)
@@ -205,7 +209,7 @@ public final class FramePresenter {
         if let following, following - now < Self.longPicture / 2 { return next }
         let time = wordTime(of: buffer)
         if layer.words(at: time) !== shownOverlay { repaint() }
-        // A window of another size, or one that opened only now.
+        // Handles a resized or newly opened window.
         if let picture = buffer.picture, let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
         guard let change = layer.nextChangeOfWords(after: time),
             let instant = snapshot.hostInstant(of: change, at: now)
@@ -215,15 +219,15 @@ public final class FramePresenter {
         return .at(due)
     }
 
-    /// The film time whose words lie over the picture on screen.
+    /// The media time of the subtitles over the displayed frame; nil if the screen is blank.
     package var momentOnScreen: MediaTime? { onScreen.map(wordTime) }
 
-    /// Forgets what was prepared: it is drawn again before it is shown.
+    /// Discards the prepared frame, so that it is drawn again before it is shown.
     public func invalidate() { prepared = nil }
 }
 
 extension SampleBuffer {
-    /// The picture inside, if that is what it holds.
+    /// The decoded frame; nil if the buffer has another payload.
     public var picture: (any Picture)? {
         if case .picture(let picture) = payload { return picture }
         return nil

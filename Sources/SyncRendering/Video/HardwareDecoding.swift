@@ -1,8 +1,10 @@
-/// Whether a graphics processor decodes pictures, as far as it can. What it cannot, or can no longer in mid-film, this processor decodes.
+/// Whether a graphics processor decodes video. What it does not support, or no longer supports during playback, is
+/// decoded in software.
 public enum HardwareDecoding: String, Sendable, CaseIterable {
+    /// Software decoding only.
     case no
-    /// Where there is a device for it.
+    /// If a suitable device is available.
     case auto
-    /// Through VA-API. The pictures are copied to ordinary memory, so that whoever decodes, everything behind it is the same.
+    /// Through VA-API. The frames are copied to system memory, so that all later stages are identical.
     case vaapi
 }

@@ -1,30 +1,30 @@
 internal import MediaCore
 
-/// Decodes pictures for a display layer on a thread of its own: encoded buffers go in, and pictures come out as fast as the
-/// layer has room for them.
+/// Decodes video for a display layer on a separate thread, as fast as the layer has space. Any thread.
 final class LayerDecoder: Sendable {
     private enum Item: Sendable {
         case buffer(SampleBuffer)
-        /// What was inside is given out, and what follows begins anew.
+        /// The decoder is drained and reset before the next buffer.
         case cut
     }
 
+    /// Guarded by the lock `state`.
     private struct State: Sendable {
         var waiting: [Item] = []
-        /// Encoded buffers among them.
+        /// The number of encoded buffers in `waiting`.
         var count = 0
-        /// No more is to come for now: what is inside comes out.
+        /// Whether the end of input was signalled, so that the decoder is drained.
         var isEnding = false
-        /// Something is inside the decoder, or between two places.
+        /// Whether the decoder holds frames or a buffer is being processed.
         var isBusy = false
         var flushes: UInt64 = 0
-        /// Pictures from here on are dropped until everything before the last cut is out.
+        /// Frames from this media time on are dropped until the last cut is processed.
         var limit: MediaTime?
         var isStopping = false
         var thread: WorkerThread?
     }
 
-    /// Encoded buffers that wait at most before a layer is full: what a decoder reorders, and a little more.
+    /// The maximum number of waiting encoded buffers: a decoder's reordering depth and some margin.
     static let depth = 16
 
     private let codecs: any VideoCodecs
@@ -34,9 +34,9 @@ final class LayerDecoder: Sendable {
     init(_ codecs: any VideoCodecs) { self.codecs = codecs }
 
     var hasRoom: Bool { state.withLock { $0.count < Self.depth } }
-    /// Encoded buffers have come, and it is for them that a layer has room.
+    /// Whether encoded buffers were enqueued, so that the layer's space is that of the decoder.
     var isInUse: Bool { state.withLock { $0.thread != nil } }
-    /// Pictures are still to come of what was enqueued.
+    /// Whether frames of enqueued buffers are outstanding.
     var isBusy: Bool { state.withLock { $0.count > 0 || $0.isBusy } }
 
     func enqueue(_ buffer: SampleBuffer, for layer: DisplayLayer) {
@@ -67,7 +67,7 @@ final class LayerDecoder: Sendable {
         wake.raise()
     }
 
-    /// Drops what begins at a film time or later, also what is inside the decoder.
+    /// Drops buffers and frames that start at a media time or later, including those in the decoder.
     func cut(at time: MediaTime) {
         state.withLock { state in
             state.waiting.removeAll { item in
@@ -85,7 +85,7 @@ final class LayerDecoder: Sendable {
         wake.raise()
     }
 
-    /// The layer has room for a picture.
+    /// Wakes the thread after the layer has space for a frame.
     func offer() { wake.raise() }
 
     /// Ends the thread without waiting for it.
@@ -94,9 +94,9 @@ final class LayerDecoder: Sendable {
         wake.raise()
     }
 
-    // MARK: The thread
+    // MARK: Thread
 
-    /// The thread keeps the decoder and not the layer, so that a layer which is let go ends it.
+    /// The thread retains the decoder but not the layer, so that the release of the layer ends it.
     private func start(for layer: DisplayLayer) throws(ExhaustionError) -> WorkerThread {
         try WorkerThread.start(name: "layer decoder") { [self, weak layer] in
             var work = Work(codecs: codecs)
@@ -108,16 +108,16 @@ final class LayerDecoder: Sendable {
         }
     }
 
-    /// What belongs to the thread alone.
+    /// State confined to the thread.
     private struct Work {
         let codecs: any VideoCodecs
         var decoder: (any PictureDecoder)?
         var flushes: UInt64 = 0
-        /// The decoder was told that nothing follows.
+        /// Whether the end of input was signalled to the decoder.
         var isFinished = false
-        /// The decoder may hold pictures.
+        /// Whether the decoder may hold frames.
         var holds = false
-        /// It cannot be decoded; dropped until a flush.
+        /// Whether the media cannot be decoded; it is dropped until a flush.
         var isRefused = false
 
         mutating func forget() {
@@ -126,7 +126,7 @@ final class LayerDecoder: Sendable {
         }
     }
 
-    /// One buffer in or one picture out; false when there is nothing to do or no room.
+    /// Sends one buffer or receives one frame; returns false if there is no work or no space.
     private func step(_ work: inout Work, _ layer: DisplayLayer) -> Bool {
         let flushes = state.withLock { $0.flushes }
         if flushes != work.flushes {
@@ -146,7 +146,7 @@ final class LayerDecoder: Sendable {
             return true
         }
         if work.isFinished {
-            // Everything is out; more may follow all the same.
+            // The decoder is drained; more may follow.
             work.forget()
             state.withLock { state in
                 let isLast = !state.waiting.contains { if case .cut = $0 { true } else { false } }

@@ -1,22 +1,24 @@
 public import MediaCore
 
-/// Memory that a picture is to be written into: a window's surface, a mapped texture, a screenshot's buffer.
+/// Memory into which a video frame is converted: a window surface, a mapped texture, a screenshot buffer.
 ///
-/// The memory belongs to the caller and must stay valid for the length of the call it is passed to.
+/// The caller owns the memory, which must be valid for the duration of the call.
 public struct PixelTarget {
-    /// First byte of the top row; of luma for the planar formats.
+    /// The first byte of the top row; of luma for planar formats.
     public var base: UnsafeMutableRawPointer
-    /// Bytes from one row to the next.
+    /// Bytes per row.
     public var stride: Int
-    /// Pixels to fill. Where it differs from the picture's own size the picture is scaled to fit it exactly, so the
-    /// caller chooses a size of the right shape.
+    /// The size to fill in pixels. The frame is scaled to exactly this size, so that the caller selects the aspect
+    /// ratio.
     public var size: PixelSize
-    /// `.bgra`, whose fourth byte is written as 255 (so it serves XRGB surfaces too), `.yuv420p` or `.nv12`.
+    /// `.bgra`, whose fourth byte is written as 255 (which suits XRGB surfaces), `.yuv420p` or `.nv12`.
     public var format: PixelFormat
-    /// Chroma planes: Cb and Cr for `.yuv420p`, the interleaved plane first for `.nv12`, unused for `.bgra`.
+    /// The chroma planes: Cb and Cr for `.yuv420p`, the interleaved plane first for `.nv12`, unused for `.bgra`.
     public var chroma: (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?)
+    /// Bytes per row of the chroma planes.
     public var chromaStrides: (Int, Int)
 
+    /// Creates a description of memory.
     public init(
         base: UnsafeMutableRawPointer, stride: Int, size: PixelSize, format: PixelFormat = .bgra,
         chroma: (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) = (nil, nil), chromaStrides: (Int, Int) = (0, 0)
@@ -30,26 +32,26 @@ public struct PixelTarget {
     }
 }
 
-/// Writes pictures of any pixel format into memory of a chosen one. Implemented above C libraries; owned and called
-/// by one thread, usually the screen's.
+/// Converts video frames between pixel formats. Implementations wrap C libraries. Confined to one thread, usually the
+/// screen's.
 ///
-/// To `.bgra` the result is full-range R'G'B' by the picture's own matrix and range. To the planar formats the
-/// numbers keep their meaning (matrix and range stay the picture's), only depth and subsampling change.
+/// For `.bgra` the result is full-range R'G'B' by the frame's matrix and range. For planar formats matrix and range are
+/// preserved; only depth and subsampling change.
 public protocol PictureConverter: AnyObject {
-    /// Fills `target` with the picture; false when it cannot, and then the target's contents are undefined.
+    /// Converts a frame into `target`; returns false on failure, after which the target's contents are undefined.
     ///
-    /// Allocates only when sizes or formats differ from the call before.
+    /// Allocates only if sizes or formats differ from the preceding call.
     func convert(_ picture: any Picture, to target: PixelTarget) -> Bool
 
-    /// The same with a part of the picture, in its own pixels.
+    /// Converts a part of the frame.
     ///
-    /// By default the whole picture is converted, in its size there, and the part copied: `.bgra` only, and nothing beyond
-    /// 64 million pixels.
+    /// The default converts the whole frame at the resulting scale and copies the part: `.bgra` only, up to 64 million
+    /// pixels.
     ///
-    /// - Parameter part: lies in the picture; its left and top edges are multiples of 16.
+    /// - Parameter part: In pixels of the frame, within its bounds; the left and top edges are multiples of 16.
     func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool
 
-    /// Whether a picture in HDR comes out as BT.709. By default it does not: its numbers are shown as they are.
+    /// Returns true if an HDR frame is converted to BT.709. By default its values are used unchanged.
     func mapsTones(of picture: any Picture) -> Bool
 }
 
@@ -59,7 +61,7 @@ extension PictureConverter {
     public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
         guard target.format == .bgra, part.width > 0, part.height > 0, target.size.width > 0, target.size.height > 0
         else { return false }
-        // Of the whole picture in the part's size.
+        // Returns a length of the whole frame at the part's scale.
         func scaled(_ length: Int, _ shown: Int, _ part: Int) -> Int { (length * shown + part / 2) / part }
         let width = scaled(picture.size.width, target.size.width, part.width)
         let height = scaled(picture.size.height, target.size.height, part.height)

@@ -1,43 +1,43 @@
 public import MediaCore
 
-/// How much of the work a decoder does. Less looks worse, or jerkier, and keeps a slow machine in time.
+/// The skip policy of a decoder. Skipping reduces the quality or the frame rate and keeps a slow machine in time.
 public enum DecodingEffort: Int, Sendable, Comparable {
-    /// Only pictures that need no other.
+    /// Decodes sync frames only.
     case syncOnly
-    /// Leaves out pictures that no other one needs.
+    /// Skips non-reference frames.
     case referencesOnly
-    /// Leaves out deblocking of pictures that no other one needs.
+    /// Skips deblocking of non-reference frames.
     case plain
+    /// Skips nothing.
     case full
 
     public static func < (left: DecodingEffort, right: DecodingEffort) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Turns encoded video into pictures. Owned and called by one thread.
+/// Decodes video. Confined to one thread.
 ///
-/// Send one buffer, then receive until nil.
+/// The caller sends one buffer, then receives until nil.
 public protocol PictureDecoder: AnyObject {
-    /// Hands in one buffer. A damaged one is counted and skipped.
+    /// Sends a buffer. A damaged one is counted and skipped.
     ///
-    /// - Throws: `unsupported` when the format changed to one that cannot be decoded.
+    /// - Throws: `unsupported` if the format has changed to one that cannot be decoded.
     func send(_ buffer: SampleBuffer) throws(MediaError)
-    /// No more buffers follow: what is inside comes out.
+    /// Signals the end of input, so that buffered frames become available.
     func finish()
-    /// The next picture in order of showing, with time and duration; nil when more input is needed.
+    /// Returns the next frame in presentation order with time and duration; nil if more input is required.
     func receive() -> SampleBuffer?
-    /// Forgets everything inside, for a jump.
+    /// Discards all internal state, for a seek.
     func flush()
-    /// After an exact jump: pictures that end at or before `time` are decoded and not handed out, unless the film ends
-    /// there.
+    /// Drops decoded frames that end at or before `time`, for an exact seek, unless the media ends there.
     func discardPictures(before time: MediaTime)
-    /// The same for a jump to a place further on without a sync picture in between: nothing is flushed, and the next buffers follow
-    /// those that were sent. Everything that is ready was received before.
+    /// Same for a forward seek without a sync frame in between. Nothing is flushed, and the next buffers follow those
+    /// already sent. The caller has received all available frames.
     ///
-    /// - Returns: false where that cannot be done; nothing has changed then.
+    /// - Returns: False without a change if not supported.
     func goOn(to time: MediaTime) -> Bool
-    /// May be changed between any two calls.
+    /// The skip policy; may change between any two calls.
     var effort: DecodingEffort { get set }
-    /// Packets that could not be decoded, since the start.
+    /// The number of undecodable packets since creation.
     var damagedPackets: Int { get }
 }
 
@@ -45,8 +45,10 @@ extension PictureDecoder {
     public func goOn(to time: MediaTime) -> Bool { false }
 }
 
-/// Makes decoders for pictures; the application passes the one from MediaCodecs, or its own.
+/// A factory of video decoders. The application passes the one from MediaCodecs or its own.
 public protocol VideoCodecs: Sendable {
-    /// - Throws: `unsupported` when no decoder fits.
+    /// Returns a decoder for a format.
+    ///
+    /// - Throws: `unsupported` if there is no decoder.
     func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder
 }

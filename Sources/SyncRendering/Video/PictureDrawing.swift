@@ -1,14 +1,14 @@
 internal import MediaCore
 
-/// How pictures are brought to a screen, in mpv's words: what becomes of light that a screen has not, and how they are made larger.
+/// How video frames are drawn on a screen, in mpv's terms: tone mapping and upscaling.
 ///
-/// Not every way to the glass can do all of it; a screen says once what it does instead.
+/// Not every presenter supports all values; a screen reports once what it uses instead.
 public struct PictureDrawing: Sendable, Equatable {
-    /// How the light of an HDR film is drawn together below the screen's white. Outside libplacebo there are `clip` and `bt2390`.
+    /// The tone mapping of HDR video to the screen's white. Without libplacebo only `clip` and `bt2390` are available.
     public enum ToneMapping: String, Sendable, CaseIterable {
-        /// As `bt2390`.
+        /// Same as `bt2390`.
         case auto
-        /// What is brighter than the screen is white.
+        /// Values brighter than the screen become white.
         case clip
         case mobius
         case reinhard
@@ -22,6 +22,7 @@ public struct PictureDrawing: Sendable, Equatable {
         case bt2446a = "bt.2446a"
     }
 
+    /// The upscaling filter.
     public enum Scaler: String, Sendable, CaseIterable {
         case nearest
         case bilinear
@@ -35,17 +36,19 @@ public struct PictureDrawing: Sendable, Equatable {
         case spline64
     }
 
-    /// What may be said of a screen's brightest white, in cd/m², as in mpv.
+    /// The valid range of a screen's white in cd/m², as in mpv.
     public static let targetPeaks = 10.0...10_000
 
+    /// The tone mapping of HDR video.
     public var toneMapping = ToneMapping.auto
-    /// cd/m² of the screen's brightest white; nil is `PeakLuminance.referenceWhite`. Means HDR films only.
+    /// The screen's white in cd/m²; nil: `PeakLuminance.referenceWhite`. Applies to HDR video only.
     public var targetPeak: Double?
-    /// Nil is each way's own: spline36 in libplacebo, bilinear in the others.
+    /// The upscaling filter; nil: the presenter's default, spline36 in libplacebo, bilinear otherwise.
     public var scaler: Scaler?
 
+    /// Creates the default settings.
     public init() {}
 
-    /// The white that films are drawn together to.
+    /// The white to which HDR video is mapped, in cd/m².
     public var white: Double { targetPeak ?? PeakLuminance.referenceWhite }
 }

@@ -1,37 +1,44 @@
 package import MediaCore
 
-/// How a person wants pictures to lie in the window, beside what the film says of their shape. Words and meanings are mpv's.
+/// The user's geometry of the video in the window, in addition to the media's. Names and meanings are mpv's.
 public struct PictureView: Hashable, Sendable, BitwiseCopyable {
-    /// The shape that pictures are shown in.
+    /// The displayed aspect ratio.
     public enum Aspect: Hashable, Sendable, BitwiseCopyable {
-        /// As the film says.
+        /// As stated by the media.
         case film
-        /// Pixels are square, whatever the film says.
+        /// With square pixels, regardless of the media.
         case squarePixels
-        /// Width over height of the whole picture, before it is turned.
+        /// Width over height of the whole frame, before rotation.
         case ratio(Double)
     }
 
+    /// The displayed aspect ratio.
     public var aspect = Aspect.film
-    /// 1 is twice as large, -1 half as large, and so on; -20…20.
+    /// The binary logarithm of the scale: 1 is twice as large, -1 half as large; -20…20.
     public var zoom = 0.0
-    /// Parts of the shown picture's width and height by which it is moved to the right and down; -3…3.
+    /// The shift to the right as a fraction of the displayed width; -3…3.
     public var panX = 0.0
+    /// The shift down as a fraction of the displayed height; -3…3.
     public var panY = 0.0
-    /// From 0, all is seen, with bars, to 1, the window is filled and edges are cut off.
+    /// 0 shows the whole frame with bars, 1 fills the window and crops.
     public var panscan = 0.0
-    /// Clockwise degrees in addition to what the film says: 0, 90, 180 or 270. Nil leaves pictures as they lie in the film.
+    /// The clockwise rotation in degrees in addition to the media's: 0, 90, 180 or 270. Nil ignores the media's
+    /// rotation as well.
     public var rotation: Int? = 0
 
+    /// The valid range of `zoom`.
     public static let zoomRange = -20.0...20.0
+    /// The valid range of `panX` and `panY`.
     public static let panRange = -3.0...3.0
+    /// The valid range of `panscan`.
     public static let panscanRange = 0.0...1.0
-    /// A shape beyond a hundred to one is no picture.
+    /// The valid range of an aspect ratio: nothing beyond a hundred to one is meaningful.
     public static let ratioRange = 0.01...100.0
 
+    /// Creates the default geometry.
     public init() {}
 
-    /// The pixel's shape for a picture of this size.
+    /// Returns the pixel aspect ratio for a frame of this size.
     package func pixelAspect(of size: PixelSize, stated: Ratio) -> Double {
         switch aspect {
         case .film: return stated.value
@@ -43,6 +50,6 @@ public struct PictureView: Hashable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The whole clockwise turn of a picture whose film says `stated`.
+    /// Returns the total clockwise rotation in degrees of a frame whose media states `stated`.
     package func rotation(stated: Int) -> Int { rotation.map { stated + $0 } ?? 0 }
 }

@@ -1,13 +1,14 @@
 internal import Synchronization
 
-/// Who brings pictures of HDR films to what a screen can show: their decoder, or the screen itself. A screen sets it and decoders ask
-/// before each picture. Any thread.
+/// Whether decoders or the screen perform the tone mapping of HDR video. Set by a screen and queried by decoders before
+/// each frame. Any thread.
 public final class ToneMappingSwitch: Sendable {
     private let state = Atomic<Bool>(false)
 
+    /// Creates a switch for tone mapping by decoders.
     public init() {}
 
-    /// The screen maps them, so that decoders hand them on as they are coded. False until a screen says so.
+    /// Whether the screen maps tones, so that decoders output frames unmapped. Initially false.
     public var isDoneByScreen: Bool {
         get { state.load(ordering: .relaxed) }
         set { state.store(newValue, ordering: .relaxed) }
