@@ -270,6 +270,12 @@ public final class OutputGroup: AudioOutput {
         applyGains()
     }
 
+    /// Gives every output the level that its owner left, as before a volume was set. Any thread.
+    public func restoreVolumes() {
+        state.withLock { $0.volumes.restoreAll() }
+        applyGains()
+    }
+
     /// Moves all members by the same number of decibels, so that the loudest has this volume, 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
         state.withLock { state in
