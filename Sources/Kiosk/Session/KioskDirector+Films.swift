@@ -30,7 +30,7 @@ extension KioskDirector {
         let (items, new) = exclusions.admit(found, at: now)
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
-            if items.isEmpty { lastFailure = sentence }
+            if items.isEmpty { lastFailure = "\(sentence); nothing else is left, so it is played after a minute" }
             stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
         }
         take(items)

@@ -20,6 +20,9 @@ extension KioskDirector {
         }
         health.degradations = (sound?.problems ?? []) + exclusions.sentences
         health.skippedItems = exclusions.sentences.count
+        if wall != nil, !exclusions.sentences.isEmpty {
+            health.degradations.append("this screen is not in step with its wall while it skips films of the list")
+        }
         health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }
         health.sinceSound = outputs.all.compactMap(\.accepted).max().map { max(.zero, now - $0) }
         health.offset = statistics.offset

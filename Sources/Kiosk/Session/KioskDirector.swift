@@ -87,6 +87,8 @@ final class KioskDirector: @unchecked Sendable {
     var ladder = RepairLadder()
     var presence = Presence()
     var leftOut = LeftOutPictures()
+    /// A repair has ended the program: the item that plays is blamed for it, as for a crash.
+    var endsForFault = false
     let began: HostInstant
     var loaded: KioskHealth.Configuration
     var repairs: [RepairLadder.Stage: Int] = [:]
@@ -204,12 +206,6 @@ final class KioskDirector: @unchecked Sendable {
         sound?.stop()
         stage.places.stop()
         stage.screen?.stop()
-    }
-
-    /// A repair has ended the program: the item that plays is blamed for it, as for a crash.
-    private var endsForFault: Bool {
-        if case .stalled = liveness.verdict, case .needsRestart = result { return true }
-        return false
     }
 
     private var nextDeadline: HostInstant {
