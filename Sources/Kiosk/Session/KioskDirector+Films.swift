@@ -98,6 +98,8 @@ extension KioskDirector {
         toCome.removeAll()
         stage.distributor.note(.film(Self.name(of: queue.current)))
         stage.player.open(queue.current.address, at: position)
+        // The picture of a slate is shown during a pause, too.
+        if isHeld { stage.player.pause() }
     }
 
     /// Something has changed: what could not be played is tried at once.
@@ -253,6 +255,11 @@ extension KioskDirector {
         toCome.removeAll()
         nextAttempt = now.advanced(by: pause)
         showSlate(.nothing(reason ?? lastFailure))
+        // An attempt takes the owner's picture from the screen.
+        if !isSlatePicture, case .nothing? = slate {
+            showSlatePicture()
+            refreshSlate()
+        }
     }
 
     private func tellBroken(_ address: String, _ failure: TalkieError) {

@@ -50,6 +50,9 @@ final class KioskDirector: @unchecked Sendable {
     let stage: Stage
     let mailbox: Mailbox<KioskEvent>
     var configuration: KioskConfiguration
+    /// The configuration of the kiosk's start, whose values are in force for the keys that wait for the next start. What
+    /// plays has begun already, and a wall counts its time from `start`.
+    var inForce: KioskConfiguration
     var schedule: KioskSchedule
     /// What is shown at this hour.
     var shown: KioskSchedule.Shown
@@ -130,7 +133,7 @@ final class KioskDirector: @unchecked Sendable {
         self.mailbox = mailbox
         exclusions = ItemExclusions(stage.crashes)
         screenshots = ScreenshotQueue(.standard(), screenshot: stage.screenshot)
-        self.configuration = configuration
+        (self.configuration, inForce) = (configuration, configuration)
         schedule = KioskSchedule(configuration, calendar: stage.calendar)
         shown = schedule.shown(at: stage.now())
         loaded = KioskHealth.Configuration(loaded: stage.now())
