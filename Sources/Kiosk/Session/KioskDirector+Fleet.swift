@@ -31,6 +31,7 @@ extension KioskDirector {
         message.release = Release.version
         switch health.shown {
         case .playing: message.phase = "playing"
+        case .waiting: message.phase = "waiting"
         case .paused: message.phase = "paused"
         case .slate: message.phase = "slate"
         case .off: message.phase = "off"

@@ -359,6 +359,7 @@ final class KioskDirector: @unchecked Sendable {
         default: break
         }
         guard let queue, isPlaying else { return "Looks for films" }
-        return "Plays '\(name(queue.current))' (\(queue.number) of \(queue.count))"
+        let what = awaitedSource.map { "Waits for \($0):" } ?? "Plays"
+        return "\(what) '\(name(queue.current))' (\(queue.number) of \(queue.count))"
     }
 }
