@@ -15,6 +15,13 @@ struct CrashHistory: Sendable, Equatable {
         var at: Int
     }
 
+    /// An item that is open, by its key.
+    private struct Opening: Sendable, Equatable {
+        var key: String
+        /// `FileEdition.text`; empty for what is no file.
+        var edition: String
+    }
+
     /// The number of ends in a row after which an item is skipped.
     static let maxCrashes = 2
     /// Until an item that is skipped is tried again, in seconds.
@@ -24,9 +31,10 @@ struct CrashHistory: Sendable, Equatable {
     static let kind = "kiosk-items"
     static let version = 1
 
-    /// Keys of the items that are open, the one that was opened last at the end.
-    private var open: [String] = []
-    private var editions: [String: String] = [:]
+    /// The items that are open to be played, the one that was opened last at the end.
+    private var open: [Opening] = []
+    /// Those that are open to be measured; an item may be in both.
+    private var measured: [Opening] = []
     private var strikes: [String: Strike] = [:]
 
     init() {}
@@ -42,13 +50,13 @@ struct CrashHistory: Sendable, Equatable {
 
     /// Blames what was open when the process before ended. Returns the items that are skipped from now on.
     mutating func begin(at now: WallTime) -> [String] {
-        defer { (open, editions) = ([], [:]) }
+        defer { open = [] }
         var guilty: [String] = []
-        for key in open {
-            let edition = editions[key] ?? ""
-            let before = strikes[key].flatMap { $0.edition == edition ? $0.count : nil } ?? 0
-            strikes[key] = Strike(count: before + 1, edition: edition, at: now.seconds)
-            if before + 1 >= Self.maxCrashes { guilty.append(key) }
+        for opening in open {
+            let before = strikes[opening.key].flatMap { $0.edition == opening.edition ? $0.count : nil } ?? 0
+            let count = min(Self.maxCrashes, before + 1)
+            strikes[opening.key] = Strike(count: count, edition: opening.edition, at: now.seconds)
+            if count == Self.maxCrashes { guilty.append(opening.key) }
         }
         // Several suspects can be open on a wall only: the one that was opened last is blamed, the others stay suspects.
         for key in guilty.dropLast() { strikes[key]?.count = Self.maxCrashes - 1 }
@@ -60,17 +68,31 @@ struct CrashHistory: Sendable, Equatable {
 
     /// An item is about to be opened.
     mutating func noteOpening(_ key: String, edition: String) {
-        open.removeAll { $0 == key }
-        open.append(key)
-        editions[key] = edition
-        if open.count > Self.maxOpen { editions[open.removeFirst()] = nil }
+        open.removeAll { $0.key == key }
+        open.append(Opening(key: key, edition: edition))
+        if open.count > Self.maxOpen { open.removeFirst() }
+        forgiveStrikes(of: key, unlessOf: edition)
+    }
+
+    /// An item is about to be opened for a look at its length.
+    mutating func noteMeasuring(_ key: String, edition: String) {
+        measured.append(Opening(key: key, edition: edition))
+        forgiveStrikes(of: key, unlessOf: edition)
+    }
+
+    /// An item was measured, and is closed again.
+    mutating func noteMeasured(_ key: String) {
+        if let index = measured.firstIndex(where: { $0.key == key }) { measured.remove(at: index) }
+    }
+
+    /// The file is another one now.
+    private mutating func forgiveStrikes(of key: String, unlessOf edition: String) {
         if strikes[key].map({ $0.edition != edition }) ?? false { strikes[key] = nil }
     }
 
     /// An item is perceived: those that were opened before it are closed.
     mutating func noteBegan(_ key: String) {
-        guard let index = open.firstIndex(of: key) else { return }
-        for closed in open[..<index] { editions[closed] = nil }
+        guard let index = open.firstIndex(where: { $0.key == key }) else { return }
         open.removeFirst(index)
     }
 
@@ -79,13 +101,12 @@ struct CrashHistory: Sendable, Equatable {
 
     /// An item could not be played, which ended nothing but itself.
     mutating func noteFailed(_ key: String) {
-        open.removeAll { $0 == key }
-        editions[key] = nil
+        open.removeAll { $0.key == key }
         strikes[key] = nil
     }
 
     /// The process ends as it should.
-    mutating func close() { (open, editions) = ([], [:]) }
+    mutating func close() { (open, measured) = ([], []) }
 
     /// Gives items another chance whose day has passed; true when there was one.
     mutating func expire(at now: WallTime) -> Bool {
@@ -112,7 +133,10 @@ struct CrashHistory: Sendable, Equatable {
 
     var record: StateRecord {
         var record = StateRecord(kind: Self.kind, version: Self.version)
-        for (number, key) in open.enumerated() { record["open-\(number)"] = "\(key) \(editions[key] ?? "")" }
+        let played = open.filter { opening in !measured.contains { $0.key == opening.key } }
+        for (number, opening) in (played + measured).suffix(Self.maxOpen).enumerated() {
+            record["open-\(number)"] = "\(opening.key) \(opening.edition)"
+        }
         for (key, strike) in strikes.sorted(by: { $0.key < $1.key }) {
             record["crash-\(key)"] = "\(strike.count) \(strike.at) \(strike.edition)"
         }
@@ -124,8 +148,8 @@ struct CrashHistory: Sendable, Equatable {
         for number in 0..<Self.maxOpen {
             guard let value = record["open-\(number)"] else { break }
             let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            open.append(parts[0])
-            editions[parts[0]] = parts.count > 1 ? parts[1] : ""
+            open.removeAll { $0.key == parts[0] }
+            open.append(Opening(key: parts[0], edition: parts.count > 1 ? parts[1] : ""))
         }
         for (name, value) in record.values.sorted(by: { $0.key < $1.key }) where name.hasPrefix("crash-") {
             let parts = value.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)

@@ -50,6 +50,15 @@ final class CrashRecord: Sendable {
         update { $0.noteOpening(CrashHistory.key(of: address), edition: edition) }
     }
 
+    /// Calls `body`, which opens an item to measure it and closes it again. The record is on its way to the disk before.
+    func measuring<Result>(_ address: String, _ body: () throws(MediaError) -> Result) throws(MediaError) -> Result {
+        let key = CrashHistory.key(of: address)
+        let edition = FileEdition(of: address)?.text ?? ""
+        update { $0.noteMeasuring(key, edition: edition) }
+        defer { update { $0.noteMeasured(key) } }
+        return try body()
+    }
+
     /// The process ends as it should. The player may open items until it is shut down: they are not recorded.
     func close() {
         update { $0.close() }

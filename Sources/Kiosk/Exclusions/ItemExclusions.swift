@@ -27,6 +27,8 @@ struct ItemExclusions {
     /// A film that was too slow is tried again after so long, doubled each time in a row.
     static let slowPause = Duration.seconds(60)
     static let maxSlowPause = Duration.seconds(900)
+    /// Films that ended the program are played all the same after so long, where nothing else is left to play.
+    static let crashedPause = Duration.seconds(60)
     private static let maxEntries = 1024
     /// An item that plays for so long is no suspect any more.
     static let provingTime = Duration.seconds(600)
@@ -34,13 +36,16 @@ struct ItemExclusions {
     private let crashes: CrashRecord
     private var entries: [Item: Entry] = [:]
     private var excluded: [(item: Item, reason: Reason)] = []
+    /// When items that ended the program are played because nothing else is left; nil while something is.
+    private var playsCrashedFrom: HostInstant?
     private var playing: (address: String, since: HostInstant)?
 
     init(_ crashes: CrashRecord) { self.crashes = crashes }
 
     // MARK: The list
 
-    /// Returns the items that are to be played. Where only slow or stuck ones are left, these.
+    /// Returns the items that are to be played. Where only slow or stuck ones are left, these; where only those are left
+    /// that ended the program, these after `crashedPause`.
     ///
     /// - Returns: also the items that were not excluded at the last call, with their reasons.
     mutating func admit(_ items: [Item], at now: HostInstant) -> (items: [Item], new: [(item: Item, reason: Reason)]) {
@@ -65,6 +70,13 @@ struct ItemExclusions {
             admitted = runnable
             excluded.removeAll { $0.reason != .crashed }
         }
+        if admitted.isEmpty, !items.isEmpty {
+            let due = playsCrashedFrom ?? now.advanced(by: Self.crashedPause)
+            playsCrashedFrom = due
+            if due <= now { (admitted, excluded) = (items, []) }
+        } else {
+            playsCrashedFrom = nil
+        }
         return (admitted, excluded.filter { !known.contains(Exclusion($0.item, $0.reason)) })
     }
 
@@ -87,6 +99,7 @@ struct ItemExclusions {
     mutating func expire(at now: HostInstant, wall: WallTime) -> Bool {
         var hasExpired = false
         crashes.update { if $0.expire(at: wall) { hasExpired = true } }
+        if let due = playsCrashedFrom, due <= now, !excluded.isEmpty { return true }
         return hasExpired || excluded.contains { $0.reason != .crashed && (entries[$0.item]?.until ?? now) <= now }
     }
 

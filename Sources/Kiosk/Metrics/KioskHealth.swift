@@ -5,6 +5,8 @@ package import SyncRendering
 package struct KioskHealth: Sendable, Equatable {
     package enum Shown: Sendable, Equatable {
         case playing
+        /// A film whose data do not come fast enough: for what, and which.
+        case waiting(String)
         /// Paused by a command from afar.
         case paused
         /// A slate in place of the films, by a command from afar.
@@ -105,6 +107,7 @@ package struct KioskHealth: Sendable, Equatable {
         let suffix = degradations.isEmpty ? "" : "; degraded: " + degradations.joined(separator: "; ")
         switch shown {
         case .playing: return .well((item.map { "playing '\($0.name)'" } ?? "playing") + suffix)
+        case .waiting(let source): return .well("waiting for \(source)" + suffix)
         case .paused: return .well("paused by command" + suffix)
         case .slate: return .well("slate by command" + suffix)
         case .off(let reason): return .well("off on purpose: \(reason)")

@@ -60,12 +60,15 @@ enum MetricsText {
         let name =
             switch shown {
             case .playing: "playing"
+            case .waiting: "waiting"
             case .paused: "paused"
             case .slate: "slate"
             case .off: "off"
             case .nothing: "nothing"
             }
-        return ["playing", "paused", "slate", "off", "nothing"].map { .init($0 == name ? 1 : 0, [.init("state", $0)]) }
+        return ["playing", "waiting", "paused", "slate", "off", "nothing"].map {
+            .init($0 == name ? 1 : 0, [.init("state", $0)])
+        }
     }
 
     private static func outputs(_ outputs: [KioskHealth.Output]) -> [MetricFamily] {

@@ -30,7 +30,7 @@ extension KioskDirector {
         let (items, new) = exclusions.admit(found, at: now)
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
-            if items.isEmpty { lastFailure = sentence }
+            if items.isEmpty { lastFailure = "\(sentence); nothing else is left, so it is played after a minute" }
             stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
         }
         take(items)
@@ -98,6 +98,8 @@ extension KioskDirector {
         toCome.removeAll()
         stage.distributor.note(.film(Self.name(of: queue.current)))
         stage.player.open(queue.current.address, at: position)
+        // The picture of a slate is shown during a pause, too.
+        if isHeld { stage.player.pause() }
     }
 
     /// Something has changed: what could not be played is tried at once.
@@ -253,6 +255,11 @@ extension KioskDirector {
         toCome.removeAll()
         nextAttempt = now.advanced(by: pause)
         showSlate(.nothing(reason ?? lastFailure))
+        // An attempt takes the owner's picture from the screen.
+        if !isSlatePicture, case .nothing? = slate {
+            showSlatePicture()
+            refreshSlate()
+        }
     }
 
     private func tellBroken(_ address: String, _ failure: TalkieError) {

@@ -20,13 +20,18 @@ extension KioskDirector {
     }
 
     func tellFleet() {
-        guard let fleet else { return }
+        if let fleet { fleet.publish(stateMessage) }
+    }
+
+    /// What a fleet is told of the kiosk.
+    var stateMessage: KioskStateMessage {
         let health = stage.health.withLock { $0 }
         let state = stage.player.state
         var message = KioskStateMessage()
         message.release = Release.version
         switch health.shown {
         case .playing: message.phase = "playing"
+        case .waiting: message.phase = "waiting"
         case .paused: message.phase = "paused"
         case .slate: message.phase = "slate"
         case .off: message.phase = "off"
@@ -47,7 +52,7 @@ extension KioskDirector {
         message.uptime = health.uptime
         message.repairs = health.repairs.values.reduce(0, +)
         message.problems = [health.fault, health.configuration.refusal].compactMap { $0 } + health.degradations
-        fleet.publish(message)
+        return message
     }
 
     func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
@@ -56,6 +61,7 @@ extension KioskDirector {
         case .next where wall != nil, .previous where wall != nil:
             return reply(false, "a wall is where its clock says; its screens do not go elsewhere")
         case .next: stage.player.skip()
+        case .previous where isWaiting: return reply(false, "nothing is shown at this hour")
         case .previous:
             guard queue?.step(by: -1) == true else { return reply(false, "this is the first film") }
             open()

@@ -1,6 +1,7 @@
 internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
@@ -19,6 +20,9 @@ extension KioskDirector {
             health.fault = "\(cause.rawValue) since \(Decimals.text((now - since).inSeconds, 0)) s"
         }
         health.degradations = (sound?.problems ?? []) + exclusions.sentences
+        if wall != nil, !exclusions.sentences.isEmpty {
+            health.degradations.append("this screen is not in step with its wall while it skips films of the list")
+        }
         health.skippedItems = exclusions.sentences.count
         health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }
         health.sinceSound = outputs.all.compactMap(\.accepted).max().map { max(.zero, now - $0) }
@@ -53,12 +57,20 @@ extension KioskDirector {
         return sound.places != nil && stage.player.outputs?.failure == nil
     }
 
+    /// What playback has been waiting for; nil while it does not wait, or not for long enough to be reported.
+    var awaitedSource: String? {
+        guard isPlaying, wall == nil, let queue, let since = liveness.waitingSince, now - since >= Presence.tolerance
+        else { return nil }
+        return InputCheck.isAddress(queue.current.address) ? "the network" : "the disk"
+    }
+
     private var whatIsShown: KioskHealth.Shown {
         if shown.isQuiet { return .off("quiet hours\(quietEnd)") }
         if let beginsAt { return .off("it begins at \(stage.calendar.local(beginsAt).time.words)") }
         if case .asked? = slate { return .slate }
         if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films were found yet") }
         if isHeld { return .paused }
+        if let source = awaitedSource, let queue { return .waiting("\(source): '\(Self.name(of: queue.current))'") }
         return isPlaying ? .playing : .nothing("no films were found yet")
     }
 }

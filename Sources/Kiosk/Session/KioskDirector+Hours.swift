@@ -34,15 +34,19 @@ extension KioskDirector {
         if shown.programme.playlist != before.programme.playlist || shown.programme.order != before.programme.order {
             look()
         }
-        applySound()
+        applySound(before: before.programme)
         if shown.isQuiet != before.isQuiet { shown.isQuiet ? beQuiet() : wake() }
     }
 
     /// Speakers and volume of this hour.
-    func applySound() {
+    private func applySound(before: KioskConfiguration.Programme) {
         let programme = shown.programme
         sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now)
-        if let volume = programme.volume { stage.player.setVolume(volume) }
+        if let volume = programme.volume {
+            stage.player.setVolume(volume)
+        } else if before.volume != nil {
+            stage.player.restoreVolumes()
+        }
     }
 
     private func beQuiet() {
@@ -79,14 +83,22 @@ extension KioskDirector {
             return
         }
         (loaded.loaded, loaded.refusal) = (stage.now(), nil)
-        guard fresh != configuration else {
-            return say(.info, "the configuration was read again: nothing is new", KioskNote(.reload))
+        let news = fresh == configuration ? ": nothing is new" : ""
+        say(.info, "the configuration was read again\(news)", KioskNote(.reload))
+        if fresh != configuration { apply(fresh) }
+        let waiting = waitingKeys
+        if !waiting.isEmpty {
+            stage.log.say(
+                .warning, "until the next start, these keys are as they were: \(waiting.joined(separator: ", "))",
+                KioskNote(.reload))
         }
-        say(.info, "the configuration was read again", KioskNote(.reload))
+    }
+
+    private func apply(_ fresh: KioskConfiguration) {
         let old = configuration
         configuration = fresh
         schedule = KioskSchedule(fresh, calendar: stage.calendar)
-        for sentence in ConfigMistake.told(fresh.remarks) { say(.warning, sentence) }
+        for sentence in ConfigMistake.told(fresh.remarks) { stage.log.say(.warning, sentence, KioskNote(.reload)) }
         if fresh.loops != old.loops {
             queue?.setLoop(fresh.loops ? .forever : .times(0))
             // What was announced follows from the list as it was.
@@ -94,19 +106,30 @@ extension KioskDirector {
             if isPlaying { announce() }
             applyLoopToWall()
         }
-        if fresh.start != old.start, !isPlaying, wall == nil { beginsAt = schedule.start(from: stage.now()) }
+        if fresh.start != old.start, fresh.start != inForce.start, !isPlaying, wall == nil {
+            inForce.start = fresh.start
+            applyStart()
+        }
         if fresh.imageDuration != old.imageDuration {
             stage.setImageDuration(fresh.imageDuration)
             forgetLengths()
         }
         sound?.answerTimeout = fresh.speakerTimeout
         applyScreen(old: old)
-        if fresh.slate != old.slate, case .nothing? = slate { showSlatePicture() }
-        let waiting = waitingKeys(old: old)
-        if !waiting.isEmpty {
-            say(.warning, "until the next start, these keys are as they were: \(waiting.joined(separator: ", "))")
+        if fresh.slate != old.slate, case .nothing? = slate {
+            if fresh.slate == nil, isSlatePicture { stage.player.skip() }
+            showSlatePicture()
+            refreshSlate()
         }
         take(schedule.shown(at: stage.now()))
+    }
+
+    /// Takes over another `start_at` before anything has begun.
+    private func applyStart() {
+        let wasAhead = beginsAt != nil
+        beginsAt = schedule.start(from: stage.now())
+        if case .begins? = slate { hideSlate() }
+        if wasAhead, beginsAt == nil { open() }
     }
 
     // MARK: The computer's sleep
@@ -177,14 +200,13 @@ extension KioskDirector {
     }
 
     /// The keys of `configuration` that have no effect before the next start, in the order of the guide.
-    private func waitingKeys(old: KioskConfiguration) -> [String] {
-        let fresh = configuration
+    private var waitingKeys: [String] {
+        let (fresh, old) = (configuration, inForce)
         let isChanged: [(key: String, waits: Bool)] = [
-            ("speakers", sound == nil && fresh.hasSound && !old.hasSound),
+            ("speakers", sound == nil && fresh.hasSound),
             ("screen", fresh.screen != old.screen),
             ("operator_screen", fresh.operatorScreen != old.operatorScreen),
-            // What plays has begun already; a wall counts its time from here.
-            ("start_at", fresh.start != old.start && (isPlaying || wall != nil)),
+            ("start_at", fresh.start != old.start),
             ("metrics", fresh.metrics != old.metrics), ("timeline", fresh.timeline != old.timeline),
             ("wall", fresh.wall != old.wall), ("fleet", fresh.fleet != old.fleet),
         ]
@@ -226,7 +248,7 @@ extension KioskDirector {
     }
 
     /// The owner's picture for when there is nothing to show.
-    private func showSlatePicture() {
+    func showSlatePicture() {
         guard let picture = configuration.slate, !isPlaying, stage.screen != nil, !exclusions.isSkipped(picture)
         else { return }
         isSlatePicture = true
@@ -257,7 +279,7 @@ extension KioskDirector {
         screen.show(
             ScreenMessage(
                 slate.words(places: sound?.places), for: .seconds(86_400),
-                at: isSlatePicture ? .corner : .middle))
+                at: isSlatePicture && configuration.slate != nil ? .corner : .middle))
     }
 
     func hideSlate() {

@@ -6,7 +6,7 @@ internal import Playback
 extension KioskDirector {
     /// Once a beat; costs nothing where there is no such display.
     func tellOperator() {
-        guard configuration.operatorScreen != nil, let screen = stage.screen else { return }
+        guard inForce.operatorScreen != nil, let screen = stage.screen else { return }
         var told = OperatorBoard(health: stage.health.withLock { $0 })
         told.status = statusLine(naming: Self.shortName)
         told.hasSound = configuration.hasSound

@@ -47,14 +47,18 @@ extension KioskDirector {
     /// Finds out how long the films are; `take` goes on when that is known.
     func measure(_ items: [PlayQueue.Item]) {
         guard let wall else { return }
-        let (mailbox, measure, programme) = (mailbox, stage.measure, programme)
+        let (mailbox, measure, crashes, programme) = (mailbox, stage.measure, stage.crashes, programme)
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "wall lengths") {
                 var measured = WallSteps.Measured(programme: programme)
                 for item in items {
                     do throws(MediaError) {
                         var extent = wall.state.withLock { $0.known[item] }
-                        if extent == nil { extent = try measure(item.address) }
+                        if extent == nil {
+                            extent = try crashes.measuring(item.address) { () throws(MediaError) in
+                                try measure(item.address)
+                            }
+                        }
                         if let extent { measured.extents.append(extent) }
                         measured.items.append(item)
                     } catch {

@@ -91,7 +91,9 @@ extension KioskDirector {
         case .window:
             exclusions.forgiveStuck()
             remakeWindow()
-        case .exit: end(.needsRestart(cause.rawValue))
+        case .exit:
+            endsForFault = true
+            end(.needsRestart(cause.rawValue))
         }
     }
 

@@ -50,6 +50,9 @@ final class KioskDirector: @unchecked Sendable {
     let stage: Stage
     let mailbox: Mailbox<KioskEvent>
     var configuration: KioskConfiguration
+    /// The configuration of the kiosk's start, whose values are in force for the keys that wait for the next start. What
+    /// plays has begun already, and a wall counts its time from `start`.
+    var inForce: KioskConfiguration
     var schedule: KioskSchedule
     /// What is shown at this hour.
     var shown: KioskSchedule.Shown
@@ -87,6 +90,8 @@ final class KioskDirector: @unchecked Sendable {
     var ladder = RepairLadder()
     var presence = Presence()
     var leftOut = LeftOutPictures()
+    /// A repair has ended the program: the item that plays is blamed for it, as for a crash.
+    var endsForFault = false
     let began: HostInstant
     var loaded: KioskHealth.Configuration
     var repairs: [RepairLadder.Stage: Int] = [:]
@@ -128,7 +133,7 @@ final class KioskDirector: @unchecked Sendable {
         self.mailbox = mailbox
         exclusions = ItemExclusions(stage.crashes)
         screenshots = ScreenshotQueue(.standard(), screenshot: stage.screenshot)
-        self.configuration = configuration
+        (self.configuration, inForce) = (configuration, configuration)
         schedule = KioskSchedule(configuration, calendar: stage.calendar)
         shown = schedule.shown(at: stage.now())
         loaded = KioskHealth.Configuration(loaded: stage.now())
@@ -204,12 +209,6 @@ final class KioskDirector: @unchecked Sendable {
         sound?.stop()
         stage.places.stop()
         stage.screen?.stop()
-    }
-
-    /// A repair has ended the program: the item that plays is blamed for it, as for a crash.
-    private var endsForFault: Bool {
-        if case .stalled = liveness.verdict, case .needsRestart = result { return true }
-        return false
     }
 
     private var nextDeadline: HostInstant {
@@ -360,6 +359,7 @@ final class KioskDirector: @unchecked Sendable {
         default: break
         }
         guard let queue, isPlaying else { return "Looks for films" }
-        return "Plays '\(name(queue.current))' (\(queue.number) of \(queue.count))"
+        let what = awaitedSource.map { "Waits for \($0):" } ?? "Plays"
+        return "\(what) '\(name(queue.current))' (\(queue.number) of \(queue.count))"
     }
 }

@@ -217,6 +217,7 @@ final class SoundKeeper {
         let members = choice.members.flatMap { outputs[$0] ?? [] }
         guard !members.isEmpty else { return }
         for name in choice.heard { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
+        if tiers.wanted.isEmpty { for output in members { player.setMuted(true, of: output) } }
         asked = choice
         player.setAudioOutputs(members) { [post] in post(.changed($0, choice)) }
     }

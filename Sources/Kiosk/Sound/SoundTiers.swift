@@ -47,6 +47,11 @@ struct SoundTiers: Sendable, Equatable {
 
     /// Nil while those that are wanted are waited for.
     var choice: Choice? {
+        if wanted.isEmpty {
+            // A group has a member always.
+            guard presence[Self.thisComputer] == .present else { return nil }
+            return Choice(members: [Self.thisComputer], heard: [], isFallback: false)
+        }
         let heard = wanted.filter { presence[$0] == .present }
         let away = wanted.filter { presence[$0] == .lost }
         if !heard.isEmpty {

@@ -132,6 +132,9 @@ package struct Liveness: Sendable {
         }
     }
 
+    /// Since when playback has been waiting for its data; nil while it does not.
+    package var waitingSince: HostInstant? { troubles[.waiting] }
+
     /// Returns true when no repair has helped for as long as one item may hold the screen.
     package func isOverdue(at now: HostInstant) -> Bool { fault.map { now - $0.since >= Self.waitingTimeout } ?? false }
 

@@ -116,6 +116,13 @@ extension PlaybackEngine {
         applyGain()
     }
 
+    /// Notes that the group of outputs is at its owners' levels again, as are added sounds without a volume of their own.
+    func restoreVolume(_ volume: Double) {
+        (state.volume, isVolumeChosen) = (volume, false)
+        for sound in addedSounds where sound.volume == nil { (sound.output as? OutputGroup)?.restoreVolumes() }
+        applyGain()
+    }
+
     func setMuted(_ muted: Bool) {
         state.isMuted = muted
         applyGain()

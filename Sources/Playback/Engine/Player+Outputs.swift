@@ -47,6 +47,13 @@ extension Player {
     /// Sets the volume of every output, including later ones, to 0…130. Any thread.
     public func setVolume(_ volume: Double) { changeVolumes { $0.setVolume(volume) } }
 
+    /// Gives every output the level that its owner left, as before a volume was set; 100 where it has none.
+    public func restoreVolumes() {
+        guard let outputs else { return }
+        outputs.restoreVolumes()
+        mailbox.post { [volume = outputs.volume] in $0.restoreVolume(volume) }
+    }
+
     /// Changes the volume of all outputs by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) { changeVolumes { $0.setMasterVolume(volume) } }

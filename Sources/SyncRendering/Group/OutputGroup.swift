@@ -287,6 +287,12 @@ public final class OutputGroup: AudioOutput {
         applyGains()
     }
 
+    /// Gives every output the level that its owner left, as before a volume was set. Any thread.
+    public func restoreVolumes() {
+        state.withLock { $0.volumes.restoreAll() }
+        applyGains()
+    }
+
     /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {

@@ -33,6 +33,9 @@ struct OutputVolumes {
         common = Self.bounded(volume)
     }
 
+    /// Gives every output its owner's level again.
+    mutating func restoreAll() { (levels, common) = ([:], nil) }
+
     /// Changes the volumes of these outputs by the same number of decibels, so that the loudest one has this volume.
     mutating func setMaster(_ volume: Double, of members: [Member]) {
         let step = Self.decibels(Self.bounded(volume)) - Self.decibels(loudest(of: members))

@@ -4,8 +4,13 @@ import ServiceSupervisor
 import TalkieTestKit
 import Testing
 
-/// What `/healthz` of `talkie kiosk` answers while each fault of docs/guides/operations.md is really present.
-@Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(4)))
+@testable import RouteTestSupport
+
+/// What `/healthz` and `/metrics` of `talkie kiosk` answer while each fault of docs/guides/operations.md is really present.
+@Suite(
+    .serialized,
+    .enabled(if: VirtualDisplay.isWanted && PulseServer.isWanted, "needs Xvfb, pulseaudio and ALSA's pulse plugin"),
+    .timeLimit(.minutes(4)))
 struct KioskHealthOnScreenTests {
     /// A kiosk on a display of its own that is asked how it is.
     private final class Kiosk {
@@ -13,19 +18,31 @@ struct KioskHealthOnScreenTests {
         let folder: String
         let supervisor: ServiceSupervisor
         private let port: Int
+        private let playlist: String
 
-        /// - Parameter lines: of the configuration; its films are one of a minute.
-        init(_ number: Int, _ lines: String, films: Bool = true) throws {
+        /// - Parameters:
+        ///   - lines: of the configuration.
+        ///   - playlist: without one the folder of the films.
+        ///   - films: names and arguments for ffmpeg; nil is one of a minute.
+        init(
+            _ number: Int, _ lines: String, playlist: [String] = ["films"], films: [String: [String]]? = nil,
+            environment: [String: String] = [:]
+        ) throws {
             folder = NSTemporaryDirectory() + "talkie-health-\(UUID().uuidString)"
-            port = 20_000 + Int(getpid()) % 4000 * 8 % 30_000 + number
+            port = 20_000 + Int(getpid()) % 3000 * 10 % 30_000 + number
+            self.playlist = playlist.map { "\"\($0)\"" }.joined(separator: ", ")
             try FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
             display = try VirtualDisplay("640x360")
             let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
             var unit = ServiceSupervisor.Unit(program, ["kiosk", "-v", folder + "/wall.toml"])
             unit.environment = ["DISPLAY": display.name, "HOME": folder, "XDG_STATE_HOME": folder + "/state"]
+                .merging(environment) { $1 }
             unit.log = folder + "/log"
             supervisor = try ServiceSupervisor(unit)
-            if films { try film() }
+            for (name, arguments) in films ?? ["long.mkv": Kiosk.film(seconds: 60)] {
+                try PlayedFilm.make(arguments + [folder + "/" + name])
+                rename(folder + "/" + name, folder + "/films/" + name)
+            }
             try configure(lines)
             try supervisor.start()
         }
@@ -36,50 +53,70 @@ struct KioskHealthOnScreenTests {
             try? FileManager.default.removeItem(atPath: folder)
         }
 
+        /// A red picture and a tone.
+        static func film(seconds: Int) -> [String] {
+            [
+                "-f", "lavfi", "-i", "color=c=red:s=320x180:r=25:d=\(seconds)", "-f", "lavfi", "-i",
+                "sine=d=\(seconds)", "-c:v", "libx264", "-c:a", "aac", "-shortest",
+            ]
+        }
+
         func configure(_ lines: String) throws {
-            let text = "playlist = [\"films\"]\nmetrics = { listen = \"127.0.0.1:\(port)\" }\n" + lines
+            let text = "playlist = [\(playlist)]\nmetrics = { listen = \"127.0.0.1:\(port)\" }\n" + lines
             try text.write(toFile: folder + "/wall.toml", atomically: true, encoding: .utf8)
         }
 
-        private func film() throws {
-            let made = folder + "/long.mkv"
-            try PlayedFilm.make([
-                "-f", "lavfi", "-i", "color=c=red:s=320x180:r=25:d=60", "-f", "lavfi", "-i", "sine=d=60", "-c:v",
-                "libx264", "-c:a", "aac", "-shortest", made,
-            ])
-            rename(made, folder + "/films/long.mkv")
+        struct Answer {
+            /// The HTTP status of `/healthz`; 0 where nothing answers.
+            var status = 0
+            var words = ""
+            /// What `/metrics` says.
+            var metrics = ""
+
+            func isHealthy(_ value: Bool, _ shown: String) -> Bool {
+                metrics.contains("talkie_healthy \(value ? 1 : 0)\n")
+                    && metrics.contains("talkie_shown{state=\"\(shown)\"} 1\n")
+            }
         }
 
-        /// The HTTP status and what is said; 0 where nothing answers.
-        var health: (status: Int, words: String) {
+        var answer: Answer {
             let asked = try? ChildProcess(
                 "/usr/bin/python3",
                 [
                     "-c",
                     """
                     import urllib.request, urllib.error
-                    try: a = urllib.request.urlopen("http://127.0.0.1:\(port)/healthz", timeout=2)
-                    except urllib.error.HTTPError as e: a = e
-                    print(a.status, a.read().decode())
+                    def ask(name):
+                        try: a = urllib.request.urlopen("http://127.0.0.1:\(port)/" + name, timeout=2)
+                        except urllib.error.HTTPError as e: a = e
+                        return a.status, a.read().decode()
+                    status, words = ask("healthz")
+                    print(status, words.strip(), ask("metrics")[1], sep="\\n")
                     """,
                 ], keepsOutput: true)
-            let parts = (asked?.readAll() ?? "").split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, let status = Int(parts[0]) else { return (0, "") }
-            return (status, parts[1].trimmingCharacters(in: .whitespacesAndNewlines))
+            let parts = (asked?.readAll() ?? "").split(separator: "\n", maxSplits: 2)
+            guard parts.count == 3, let status = Int(parts[0]) else { return Answer() }
+            return Answer(status: status, words: String(parts[1]), metrics: String(parts[2]))
         }
 
-        /// Waits for an answer that begins and ends so.
+        var log: String { (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? "" }
+
+        /// Waits for an answer that begins and ends so, and for the metrics that belong to it.
+        @discardableResult
         func says(
-            _ status: Int, _ beginning: String, _ end: String = "", within limit: Duration = .seconds(20)
-        ) throws {
-            var last = (status: 0, words: "")
+            _ status: Int, _ shown: String, _ beginning: String, _ end: String = "",
+            within limit: Duration = .seconds(20)
+        ) throws -> Answer {
+            var last = Answer()
             do {
                 try eventually("health says \(beginning)", within: limit) {
-                    last = health
+                    last = answer
                     return last.status == status && last.words.hasPrefix(beginning) && last.words.hasSuffix(end)
+                        && last.isHealthy(status == 200, shown)
                 }
+                return last
             } catch {
-                Issue.record("\(last), \(try String(contentsOfFile: folder + "/log", encoding: .utf8).suffix(1500))")
+                Issue.record("\(last), \(log.suffix(1500))")
                 throw error
             }
         }
@@ -87,32 +124,32 @@ struct KioskHealthOnScreenTests {
 
     @Test func playingAndOffOnPurpose() throws {
         let kiosk = try Kiosk(0, "speakers = []\n")
-        try kiosk.says(200, "ok playing '", "long.mkv'")
+        try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         try kiosk.configure("speakers = []\nquiet_hours = [\"00:00-12:00\", \"12:00-23:59\", \"23:59-00:00\"]\n")
         kiosk.supervisor.reload()
-        try kiosk.says(200, "ok off on purpose: quiet hours")
+        try kiosk.says(200, "off", "ok off on purpose: quiet hours")
     }
 
     @Test func nothingThatCanBePlayed() throws {
-        let kiosk = try Kiosk(1, "speakers = []\n", films: false)
-        try kiosk.says(503, "nothing to show: ")
+        let kiosk = try Kiosk(1, "speakers = []\n", films: [:])
+        try kiosk.says(503, "nothing", "nothing to show: ")
     }
 
     @Test func aDisplayThatIsOff() throws {
         let kiosk = try Kiosk(2, "speakers = []\n")
-        try kiosk.says(200, "ok playing '")
+        try kiosk.says(200, "playing", "ok playing '")
         // It fails to make the screen of no size, once the output is off.
         try ChildProcess(
             "/usr/bin/xrandr", ["--output", "screen", "--off"], environment: ["DISPLAY": kiosk.display.name]
         ).wait()
-        try kiosk.says(503, "no display: there is no visible window since ", within: .seconds(6))
+        try kiosk.says(503, "playing", "no display: there is no visible window since ", within: .seconds(6))
         try kiosk.display.run("xrandr", "--output", "screen", "--mode", "640x360")
-        try kiosk.says(200, "ok playing '", within: .seconds(6))
+        try kiosk.says(200, "playing", "ok playing '", within: .seconds(6))
     }
 
     @Test func soundThatNothingPlays() throws {
         let kiosk = try Kiosk(3, "")
-        try kiosk.says(503, "no sound: no output is connected since ")
+        try kiosk.says(503, "playing", "no sound: no output is connected since ")
     }
 
     /// Stopped and ended: the first may still play, in place of the second this computer does, which has no sound here.
@@ -122,16 +159,84 @@ struct KioskHealthOnScreenTests {
             program, ["speaker", "--address", "127.0.0.37", "--port", "7037", "--clock", "ntp", "--no-mdns"])
         defer { speaker.end() }
         let kiosk = try Kiosk(4, "speakers = [\"airplay://127.0.0.37:7037\"]\n")
-        try kiosk.says(200, "ok playing '", "long.mkv'")
+        try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         try eventually("the speaker plays", within: .seconds(20)) {
-            try String(contentsOfFile: kiosk.folder + "/log", encoding: .utf8).contains("the sound goes to")
+            kiosk.log.contains("the sound goes to")
         }
         kill(speaker.pid, SIGSTOP)
-        try kiosk.says(200, "ok playing '", "does not answer", within: .seconds(6))
+        try kiosk.says(200, "playing", "ok playing '", "does not answer", within: .seconds(6))
         kill(speaker.pid, SIGCONT)
-        try kiosk.says(200, "ok playing '", "long.mkv'", within: .seconds(6))
+        try kiosk.says(200, "playing", "ok playing '", "long.mkv'", within: .seconds(6))
         speaker.end()
-        try kiosk.says(503, "no sound: ", within: .seconds(8))
+        try kiosk.says(503, "playing", "no sound: ", within: .seconds(8))
+    }
+
+    /// The picture stops 0.8 s after the film's beginning, for an hour.
+    @Test func aFrozenFilmIsAFaultAndThenAnItemThatIsSkipped() throws {
+        let kiosk = try Kiosk(
+            6, "speakers = []\n",
+            films: [
+                "1.webm": [
+                    "-f", "lavfi", "-i", "color=c=blue:s=320x180:r=25:d=4", "-c:v", "libvpx", "-deadline", "realtime",
+                    "-bsf:v", "setts=ts=TS+gte(N\\,20)*3600/TB",
+                ], "long.mkv": Kiosk.film(seconds: 60),
+            ])
+        func color() throws -> DisplayPicture.Color { try kiosk.display.picture().color(320, 180) }
+        try eventually("it is seen") { try color().blue > 180 }
+        let began = ContinuousClock.now
+        try kiosk.says(503, "playing", "neither picture nor sound comes since ", within: .seconds(9))
+        try eventually("the next film is seen") { try color().red > 180 }
+        // 0.8 s of film, the 15 s that a film may hold the screen, and two looks a second apart.
+        #expect(ContinuousClock.now - began < .seconds(19))
+        let answer = try kiosk.says(
+            200, "playing", "ok playing '",
+            "is skipped for a day, or until its file changes: it showed neither picture nor sound",
+            within: .seconds(6))
+        #expect(answer.metrics.contains("talkie_skipped_items 1\n") && answer.metrics.contains("talkie_degraded 1\n"))
+        #expect(kiosk.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
+    }
+
+    @Test func aSoundServerThatEndsInMidFilmAndComesBack() throws {
+        let server = try PulseServer()
+        let place = server.folder
+        let card = NSTemporaryDirectory() + "talkie-card-\(UUID().uuidString).conf"
+        try "</usr/share/alsa/alsa.conf>\npcm.!default { type pulse }\nctl.!default { type pulse }\n".write(
+            toFile: card, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: card) }
+        let kiosk = try Kiosk(8, "", environment: ["ALSA_CONFIG_PATH": card, "PULSE_SERVER": server.address])
+        let playing = try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
+        #expect(playing.metrics.contains("talkie_output_connected{output="))
+        server.stop()
+        try kiosk.says(503, "playing", "no sound: no output is connected since ", within: .seconds(8))
+        let again = try PulseServer(at: place)
+        defer { again.stop() }
+        try kiosk.says(200, "playing", "ok playing '", "long.mkv'", within: .seconds(20))
+    }
+
+    @Test func aSlowServerIsWaitedForThenTheNextFilmPlaysAndItsFilmIsTriedAgain() throws {
+        let folder = NSTemporaryDirectory() + "talkie-slow-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/slow.mkv"
+        try PlayedFilm.make([
+            "-f", "lavfi", "-i", "color=c=blue:s=320x200:r=25:d=20,noise=alls=20:allf=t", "-c:v", "ffv1", path,
+        ])
+        // A fiftieth of the film's own rate.
+        let size = try Data(contentsOf: URL(fileURLWithPath: path)).count
+        let server = try SlowServer(folder, bytesPerSecond: size / 20 / 50)
+        let kiosk = try Kiosk(
+            9, "speakers = []\n", playlist: ["http://127.0.0.1:\(server.port)/slow.mkv", "films"],
+            films: ["long.mkv": Kiosk.film(seconds: 10)])
+        let began = ContinuousClock.now
+        try kiosk.says(
+            200, "waiting", "ok waiting for the network: 'http://127.0.0.1:\(server.port)/slow.mkv'",
+            within: .seconds(10))
+        try kiosk.says(200, "playing", "ok playing '", "slow.mkv' is played later: it arrives too slowly")
+        // The program's start, 15 s, and a look a second.
+        #expect(ContinuousClock.now - began < .seconds(20))
+        #expect(kiosk.answer.metrics.contains("talkie_skipped_items 1\n"))
+        // After a minute, and the rest of the film that plays then.
+        try kiosk.says(200, "waiting", "ok waiting for the network: '", within: .seconds(90))
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/mosquitto"), "no mosquitto here"))
@@ -145,7 +250,7 @@ struct KioskHealthOnScreenTests {
         let broker = try ChildProcess("/usr/sbin/mosquitto", ["-c", folder + "/conf"])
         defer { broker.end() }
         let kiosk = try Kiosk(5, "speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port)\"\nname = \"hall\"\n")
-        try kiosk.says(200, "ok playing '")
+        try kiosk.says(200, "playing", "ok playing '")
         func command(_ number: Int, _ rest: String) throws {
             let words = "{\"id\": \"\(number)\", \(rest)}"
             try ChildProcess(
@@ -157,11 +262,12 @@ struct KioskHealthOnScreenTests {
         try eventually("it is paused", within: .seconds(20)) {
             number += 1
             try command(number, "\"do\": \"pause\"")
-            return kiosk.health.words == "ok paused by command"
+            let answer = kiosk.answer
+            return answer.words == "ok paused by command" && answer.isHealthy(true, "paused")
         }
         try command(100, "\"do\": \"slate\", \"words\": \"Soon\"")
-        try kiosk.says(200, "ok slate by command")
+        try kiosk.says(200, "slate", "ok slate by command")
         try command(101, "\"do\": \"play\"")
-        try kiosk.says(200, "ok playing '")
+        try kiosk.says(200, "playing", "ok playing '")
     }
 }

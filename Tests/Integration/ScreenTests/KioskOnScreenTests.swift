@@ -12,11 +12,15 @@ struct KioskOnScreenTests {
         let folder: String
         let supervisor: ServiceSupervisor
 
-        init(_ films: [String: String], _ lines: String = "", watchdog: Duration? = nil) throws {
+        init(
+            _ films: [String: String], _ lines: String = "", playlist: [String] = ["films"], watchdog: Duration? = nil,
+            isStarted: Bool = true
+        ) throws {
             folder = NSTemporaryDirectory() + "talkie-wall-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
             display = try VirtualDisplay("640x360")
-            let text = "playlist = [\"films\"]\nspeakers = []\nmetrics = { listen = false }\n" + lines
+            let words = playlist.map { "\"\($0)\"" }.joined(separator: ", ")
+            let text = "playlist = [\(words)]\nspeakers = []\nmetrics = { listen = false }\n" + lines
             try text.write(toFile: folder + "/wall.toml", atomically: true, encoding: .utf8)
             let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
             var unit = ServiceSupervisor.Unit(program, ["kiosk", "-v", folder + "/wall.toml"])
@@ -25,7 +29,7 @@ struct KioskOnScreenTests {
             unit.log = folder + "/log"
             supervisor = try ServiceSupervisor(unit)
             for (name, colour) in films { try film(name, colour) }
-            try supervisor.start()
+            if isStarted { try supervisor.start() }
         }
 
         deinit {
@@ -42,6 +46,20 @@ struct KioskOnScreenTests {
         }
 
         var colour: DisplayPicture.Color { get throws { try display.picture().color(320, 180) } }
+        /// How often the kiosk was started.
+        var starts: Int { supervisor.entries.count { if case .started = $0.event { true } else { false } } }
+
+        /// The keys of the items that are open, and of those that were open when the program ended.
+        var crashRecord: (open: [String], suspects: [String]) {
+            let lines =
+                (try? String(contentsOfFile: folder + "/state/talkie/kiosk_items-wall_toml", encoding: .utf8)) ?? ""
+            let words = lines.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+            return (
+                words.filter { $0[0].hasPrefix("open-") && $0.count > 1 }.map { $0[1] },
+                words.filter { $0[0].hasPrefix("crash-") }.map { String($0[0].dropFirst(6)) }
+            )
+        }
+
         var log: String { (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? "" }
     }
 
@@ -86,20 +104,62 @@ struct KioskOnScreenTests {
         try eventually("the film is seen") { isBlue(try wall.colour) }
     }
 
-    @Test func aFilmInWhichNothingComesAnyMoreIsPassedOver() throws {
-        let wall = try Wall([:])
-        // After 0.8 s a hole of an hour.
-        try PlayedFilm.make([
-            "-f", "lavfi", "-i", "color=c=blue:s=320x180:r=25:d=4", "-c:v", "libvpx", "-deadline", "realtime",
-            "-bsf:v", "setts=ts=TS+gte(N\\,20)*3600/TB", wall.folder + "/1.webm",
-        ])
-        try wall.film("2.mkv", "red", seconds: 60)
-        rename(wall.folder + "/1.webm", wall.folder + "/films/1.webm")
-        try eventually("it is passed over, and the next film is seen", within: .seconds(60)) {
-            wall.log.contains("1.webm' is skipped") ? isRed(try wall.colour) : false
+    @Test func aRecordThatCannotBeWrittenLeavesThePicture() throws {
+        let wall = try Wall(["1.mkv": "red"], "[timeline]\nfile = \"/proc/no-such/record.jsonl\"\n")
+        try eventually("the film is seen") { isRed(try wall.colour) }
+        #expect(wall.log.contains("/proc/no-such/record.jsonl' cannot be created"))
+        #expect(wall.starts == 1)
+    }
+
+    /// Where an item is when the program is killed.
+    enum Stage: CaseIterable {
+        /// It is opened, and nothing plays.
+        case openedFirst
+        /// It is opened while the film before it plays.
+        case openedAhead
+        /// It is open, and its turn has not come.
+        case notBegun
+        /// It has just followed the film before it.
+        case joint
+    }
+
+    @Test(arguments: Stage.allCases) func anItemDuringWhichTheProgramIsKilledTwiceIsSkipped(_ stage: Stage) throws {
+        let folder = NSTemporaryDirectory() + "talkie-slow-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // A megabyte that never arrives: whoever opens it waits.
+        try Data(count: 1 << 20).write(to: URL(fileURLWithPath: folder + "/bad.mkv"))
+        let server = try SlowServer(folder, bytesPerSecond: 1)
+        let hangs = "http://127.0.0.1:\(server.port)/bad.mkv"
+        let list =
+            switch stage {
+            case .openedFirst: [hangs, "films/good.mkv"]
+            case .openedAhead: ["films/good.mkv", hangs]
+            case .notBegun, .joint: ["films/good.mkv", "films/bad.mkv"]
+            }
+        let wall = try Wall([:], playlist: list, isStarted: false)
+        try wall.film("good.mkv", "red", seconds: 3)
+        try wall.film("bad.mkv", "blue", seconds: 60)
+        try wall.supervisor.start()
+        for number in 1...2 {
+            try eventually("the item is there for the time \(number)") {
+                guard wall.starts == number else { return false }
+                let (open, suspects) = wall.crashRecord
+                if stage == .joint { return wall.log.components(separatedBy: "bad.mkv' (2 of 2)").count == number + 1 }
+                // After the first end each suspect is opened alone; the good one is none any more once it has ended.
+                if number == 2 { return suspects.count == 1 && open.last == suspects.first }
+                return suspects.isEmpty && open.count == (stage == .openedFirst ? 1 : 2)
+            }
+            wall.supervisor.send(SIGKILL)
+            #expect(
+                wall.supervisor.wait(within: .seconds(10)) {
+                    $0.count { $0.event == .killed(signal: SIGKILL) } == number
+                })
         }
-        #expect(wall.log.contains("neither picture nor sound comes"))
-        #expect(wall.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
+        try eventually("it is skipped, and the other film is seen") {
+            wall.log.contains("bad.mkv' is skipped") ? isRed(try wall.colour) : false
+        }
+        #expect(!wall.log.contains("good.mkv' is skipped") && wall.starts == 3)
     }
 
     @Test func aKioskThatIsKilledIsSeenAgainWhereItWas() throws {
@@ -128,9 +188,7 @@ struct KioskOnScreenTests {
         wall.supervisor.send(SIGSTOP)
         #expect(wall.supervisor.wait(within: .seconds(20)) { $0.contains { $0.event == .watchdogMissed } })
         #expect(
-            wall.supervisor.wait(within: .seconds(20)) { entries in
-                entries.count { if case .started = $0.event { true } else { false } } == 2
-            })
+            wall.supervisor.wait(within: .seconds(20)) { _ in wall.starts == 2 })
         try eventually("it is seen again") { isRed(try wall.colour) }
     }
 
@@ -147,6 +205,6 @@ struct KioskOnScreenTests {
             toFile: wall.folder + "/wall.toml", atomically: true, encoding: .utf8)
         wall.supervisor.reload()
         try eventually("the other film is seen") { isBlue(try wall.colour) }
-        #expect(wall.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
+        #expect(wall.starts == 1)
     }
 }

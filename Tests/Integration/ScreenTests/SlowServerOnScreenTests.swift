@@ -15,23 +15,9 @@ struct SlowServerOnScreenTests {
             "sine=d=8", "-c:v", "ffv1", "-c:a", "aac", path,
         ])
         let size = try Data(contentsOf: URL(fileURLWithPath: path)).count
-        let server = Process()
-        var root = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { root.deleteLastPathComponent() }
-        server.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        server.arguments = [root.appendingPathComponent("Tools/lab/slow-server").path, folder.path, String(size / 8)]
-        let output = Pipe()
-        server.standardOutput = output
-        try server.run()
-        defer {
-            kill(server.processIdentifier, SIGKILL)
-            server.waitUntilExit()
-        }
-        let words = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        let port = try #require(Int(words.trimmingCharacters(in: .whitespacesAndNewlines)))
-
+        let server = try SlowServer(folder.path, bytesPerSecond: size / 8)
         let played = try PlayedFilm(
-            "http://127.0.0.1:\(port)/film.mkv", ["--audio-device", "null"], on: VirtualDisplay("640x400"),
+            "http://127.0.0.1:\(server.port)/film.mkv", ["--audio-device", "null"], on: VirtualDisplay("640x400"),
             home: folder.path)
         func isWaiting() throws -> Bool {
             try played.display.picture().bright.count { $0.x > 320 && $0.y > 300 } > 50

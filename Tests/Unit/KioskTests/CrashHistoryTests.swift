@@ -95,6 +95,36 @@ import Testing
         #expect(["a", "b", "c"].filter { history.isSkipped($0, edition: "1") } == ["c"])
     }
 
+    @Test func anItemThatIsMeasuredAtTwoEndsInARowIsSkippedAndThoseMeasuredBeforeAreNot() throws {
+        var history = CrashHistory()
+        for _ in 0..<2 {
+            history.noteMeasuring("a", edition: "1")
+            history.noteMeasured("a")
+            history.noteMeasuring("bad", edition: "1")
+            history = try next(history)
+        }
+        #expect(history.isSkipped("bad", edition: "1") && !history.isSuspect("a"))
+    }
+
+    @Test func anItemThatIsMeasuredWhileItPlaysIsOneSuspectAndStaysOpen() throws {
+        var history = CrashHistory()
+        history.noteOpening("a", edition: "1")
+        history.noteMeasuring("a", edition: "2")
+        let during = try next(history)
+        #expect(during.isSuspect("a") && !during.isSkipped("a", edition: "2"))
+        history.noteMeasured("a")
+        #expect(try next(history).isSuspect("a"))
+    }
+
+    @Test func anItemThatEndsTheProgramOnceMoreStaysSkipped() throws {
+        var history = CrashHistory()
+        for _ in 0..<4 {
+            history.noteOpening("a", edition: "1")
+            history = try next(history)
+        }
+        #expect(try next(history).isSkipped("a", edition: "1"))
+    }
+
     @Test func whatIsRememberedIsBoundedAndReadsWhateverTheFileSays() throws {
         var history = CrashHistory()
         for number in 0..<2000 {

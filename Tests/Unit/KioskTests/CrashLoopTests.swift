@@ -22,13 +22,16 @@ import Testing
         deinit { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    private static func rig(_ path: String) -> KioskRig {
-        KioskRig(places: StateFolder(path: path + "/state")) { $0.programme.playlist = [path + "/films"] }
+    private static func rig(_ path: String, isWall: Bool = false) -> KioskRig {
+        KioskRig(places: StateFolder(path: path + "/state")) {
+            $0.programme.playlist = [path + "/films"]
+            if isWall { $0.wall = .init() }
+        }
     }
 
     /// Runs a kiosk that nothing but its films may end.
-    private static func runUntilItCrashes(_ path: String) {
-        let rig = rig(path)
+    private static func runUntilItCrashes(_ path: String, isWall: Bool = false) {
+        let rig = rig(path, isWall: isWall)
         rig.start()
         _ = rig.wait { false }
     }
@@ -75,12 +78,49 @@ import Testing
         }
         let rig = Self.rig(path)
         rig.start()
-        #expect(rig.wait { rig.hasSaid("nothing is shown") })
+        // The clock stands still: a minute later it would be tried again.
+        #expect(rig.wait(passing: .zero) { rig.hasSaid("nothing is shown") })
         #expect(rig.opened.withLock { $0.isEmpty })
         // Another file of the same name plays at once.
         try FileManager.default.removeItem(atPath: path + "/films/ill.mp4")
         KioskRig.write("good.mp4", in: path)
-        #expect(rig.wait { rig.hasSaid("playing 'good.mp4'") })
+        #expect(rig.wait(passing: .zero) { rig.hasSaid("playing 'good.mp4'") })
+        _ = rig.end()
+    }
+
+    @Test func theOnlyFilmDuringWhichTheProgramIsKilledTwiceIsPlayedAgainAfterAMinute() async throws {
+        let folder = Folder(["long.mp4"])
+        let path = folder.path
+        for _ in 0..<2 {
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+                Self.killWhilePlaying(path, "long.mp4")
+            }
+        }
+        let rig = Self.rig(path)
+        let started = rig.clock.now
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("nothing else is left, so it is played after a minute") })
+        #expect(rig.wait { rig.hasSaid("playing 'long.mp4'") })
+        #expect(rig.clock.now - started >= .seconds(60))
+        #expect(rig.wait { rig.health.withLock { $0.shown == .playing } })
+        _ = rig.end()
+    }
+
+    @Test func aFilmThatEndsTheProgramWhileAWallMeasuresItIsSkippedAfterTheSecondTime() async throws {
+        let folder = Folder(["1.mp4", "ill.mp4", "z.mp4"])
+        let path = folder.path
+        for _ in 0..<2 {
+            await #expect(processExitsWith: .signal(SIGILL)) { [path = path as String] in
+                Self.runUntilItCrashes(path, isWall: true)
+            }
+        }
+        let rig = Self.rig(path, isWall: true)
+        rig.start()
+        #expect(rig.wait { rig.director.wall?.state.withLock { $0.follower?.line.items.count } == 2 })
+        #expect(Self.hasSkipped(rig, "ill.mp4"))
+        // The other screens may show it.
+        #expect(
+            rig.wait { rig.health.withLock { $0.degradations.contains { $0.contains("not in step with its wall") } } })
         _ = rig.end()
     }
 

@@ -11,11 +11,20 @@ import Testing
     private let start = HostInstant(nanoseconds: 1_000_000_000_000)
     private let items = ["a", "b", "c"].map { PlaylistLoader.Item(address: "/\($0).mp4") }
 
-    private func exclusions() -> ItemExclusions {
-        ItemExclusions(
-            CrashRecord(
-                StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)"),
-                configuration: "a.toml"))
+    /// - Parameter crashed: items during which the program has ended twice.
+    private func exclusions(crashed: [PlaylistLoader.Item] = []) -> ItemExclusions {
+        let crashes = CrashRecord(
+            StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)"),
+            configuration: "a.toml")
+        for item in crashed {
+            crashes.update { history in
+                for _ in 0..<2 {
+                    history.noteOpening(CrashHistory.key(of: item.address), edition: "")
+                    _ = history.begin(at: WallTime(seconds: 1_700_000_000))
+                }
+            }
+        }
+        return ItemExclusions(crashes)
     }
 
     @Test func aSlowItemComesBackAfterAMinuteAndThenLater() {
@@ -67,6 +76,24 @@ import Testing
         exclusions.exclude(items[1], for: .stuck, at: start)
         #expect(exclusions.admit(Array(items.prefix(2)), at: start).items == Array(items.prefix(2)))
         #expect(exclusions.sentences.isEmpty)
+    }
+
+    @Test func whereNothingElseIsLeftItemsThatEndedTheProgramArePlayedAfterAMinute() {
+        var exclusions = exclusions(crashed: Array(items.prefix(2)))
+        let wall = WallTime(seconds: 1_700_000_100)
+        let list = Array(items.prefix(2))
+        let (admitted, new) = exclusions.admit(list, at: start)
+        #expect(admitted.isEmpty && new.count == 2)
+        let soon = exclusions.expire(at: start.advanced(by: .seconds(59)), wall: wall)
+        let due = exclusions.expire(at: start.advanced(by: .seconds(60)), wall: wall)
+        #expect(!soon && due)
+        #expect(exclusions.admit(list, at: start.advanced(by: .seconds(60))).items == list)
+        #expect(exclusions.sentences.isEmpty && exclusions.isSuspect("/a.mp4"))
+        let isDueAgain = exclusions.expire(at: start.advanced(by: .seconds(61)), wall: wall)
+        #expect(!isDueAgain)
+        // As soon as there is something else, they are skipped again.
+        #expect(exclusions.admit(items, at: start.advanced(by: .seconds(70))).items == [items[2]])
+        #expect(exclusions.admit(list, at: start.advanced(by: .seconds(80))).items.isEmpty)
     }
 
     @Test func aFaultThatIsNotInTheItemsBringsThemBack() {

@@ -198,6 +198,141 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func anotherFilmThatIsAskedForDuringAPauseIsPausedToo() {
+        let rig = KioskRig(films: ["long1.mp4", "long2.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        let refused = Lock<String?>(nil)
+        let reply: FleetLink.Reply = { _, words in refused.withLock { $0 = words } }
+        func command(_ id: String, _ action: FleetCommand.Action) {
+            rig.mailbox.post(.fleet(FleetCommand(id: id, action: action), reply))
+        }
+        func isPaused(_ number: Int) -> Bool {
+            rig.player.state.phase == .paused && rig.health.withLock { $0.shown == .paused && $0.item?.index == number }
+        }
+        command("1", .pause)
+        #expect(rig.wait { isPaused(1) })
+        command("2", .next)
+        #expect(rig.wait { isPaused(2) })
+        command("3", .previous)
+        #expect(rig.wait { isPaused(1) })
+        #expect(refused.withLock { $0 } == nil)
+        command("4", .play)
+        #expect(rig.wait { rig.player.state.phase == .playing && rig.health.withLock { $0.shown == .playing } })
+        _ = rig.end()
+    }
+
+    @Test func aFilmThatIsOpenedDuringAPauseIsPausedAlsoAfterAPictureOfTheSlate() {
+        let rig = KioskRig(films: ["bad.mp4"], hasScreen: true)
+        rig.director.configuration.slate = rig.folder + "/closed.png"
+        _ = FileManager.default.createFile(atPath: rig.folder + "/closed.png", contents: Data("picture".utf8))
+        rig.start()
+        #expect(rig.wait { rig.opened.withLock { $0.last == "closed.png" } })
+        rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .pause), { _, _ in }))
+        rig.director.showSlate(.nothing("another reason"))
+        rig.write("long.mp4")
+        #expect(rig.wait { rig.hasSaid("playing 'long.mp4'") })
+        #expect(rig.wait { rig.player.state.phase == .paused })
+        rig.mailbox.post(.fleet(FleetCommand(id: "2", action: .play), { _, _ in }))
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        _ = rig.end()
+    }
+
+    @Test func thePictureOfTheSlateIsShownAgainAfterEachAttempt() {
+        let rig = KioskRig(films: ["bad.mp4"], hasScreen: true)
+        rig.director.configuration.slate = rig.folder + "/closed.png"
+        _ = FileManager.default.createFile(atPath: rig.folder + "/closed.png", contents: Data("picture".utf8))
+        rig.start()
+        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "bad.mp4" } >= 3 && $0.last == "closed.png" } })
+        _ = rig.end()
+    }
+
+    @Test func inQuietHoursNoOtherFilmIsChosen() {
+        let rig = KioskRig(films: ["long1.mp4", "long2.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
+        #expect(rig.wait { rig.player.state.phase == .paused })
+        let answer = Lock<(Bool, String?)?>(nil)
+        rig.mailbox.post(
+            .fleet(FleetCommand(id: "1", action: .previous), { done, words in answer.withLock { $0 = (done, words) } }))
+        #expect(rig.wait { answer.withLock { $0?.0 == false && $0?.1 == "nothing is shown at this hour" } })
+        _ = rig.end()
+    }
+
+    /// A repair that helps for a moment takes the verdict back, and the film has held the screen for too long.
+    @Test func anItemIsBlamedForAnEndThatItsRepairBrings() {
+        let rig = KioskRig(films: ["long.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        let (director, now) = (rig.director, rig.clock.now)
+        director.liveness = Liveness()
+        for second in 0...24 {
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.turns) = (true, -second)
+            beat.position = MediaTime(value: 59, timescale: 1)
+            director.liveness.note(beat, at: now.advanced(by: .seconds(second - 25)))
+        }
+        let film = rig.folder + "/films/long.mp4"
+        // The film, its outputs, the window.
+        for _ in 0..<3 {
+            _ = director.ladder.next(for: .frozen, of: RepairLadder.Item(film, hasOther: false), at: now)
+        }
+        director.watchOver(at: now)
+        #expect(director.liveness.verdict == .alive)
+        #expect(rig.join() == .needsRestart(Liveness.Cause.frozen.rawValue))
+        #expect(isSuspect(film, rig))
+    }
+
+    @Test func noItemIsBlamedForAnEndThatTheWindowBrings() {
+        let rig = KioskRig(films: ["long.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        rig.director.end(.needsRestart("there is no window any more"))
+        _ = rig.join()
+        #expect(!isSuspect(rig.folder + "/films/long.mp4", rig))
+    }
+
+    /// Whether the next process of this kiosk plays a film with no other film open.
+    private func isSuspect(_ film: String, _ rig: KioskRig) -> Bool {
+        let crashes = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
+        crashes.begin(at: WallTime(seconds: 1_700_000_100))
+        return crashes.history.isSuspect(CrashHistory.key(of: film))
+    }
+
+    @Test func aFleetIsToldNoTokenOfAnAddress() {
+        let rig = KioskRig { $0.programme.playlist = ["https://me:secret@host/long.mp4?token=hidden"] }
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing && rig.health.withLock { $0.item != nil } })
+        let message = rig.director.stateMessage
+        #expect(message.title?.hasPrefix("long.mp4") == true)
+        #expect(!message.json.contains("hidden") && !message.json.contains("secret"))
+        #expect(rig.health.withLock { $0.item?.name.contains("hidden") } == false)
+        #expect(!rig.hasSaid("hidden") && !rig.hasSaid("secret"))
+        _ = rig.end()
+    }
+
+    @Test func theRecordHasTheNameOfEachOutput() throws {
+        let record = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString).jsonl"
+        defer { try? FileManager.default.removeItem(atPath: record) }
+        let rig = KioskRig(films: ["long.mp4"], timeline: record) {
+            $0.programme.speakers = ["kitchen"]
+            $0.programme.fallbacks = ["office"]
+        }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
+        let number = try #require(rig.player.outputs?.number(of: rig.kitchen))
+        rig.mailbox.post(.output(OutputID(number), isLost: true))
+        #expect(rig.wait { rig.hasSaid("the sound goes to office instead") })
+        _ = rig.end()
+        var names: Set<String> = []
+        for line in try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n") {
+            let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            if event?["event"] as? String == "route", let name = event?["name"] as? String { names.insert(name) }
+        }
+        #expect(names.isSuperset(of: ["kitchen", "office"]))
+    }
+
     @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let places = StateFolder(path: first.folder + "/kept")

@@ -1,6 +1,8 @@
 import Foundation
 import MediaCore
 import Playback
+import SyncRendering
+import TalkieTestKit
 import Telemetry
 import Testing
 
@@ -12,92 +14,189 @@ import Testing
     private typealias Change = @Sendable (inout KioskConfiguration, String) -> Void
     private typealias Effect = @Sendable (KioskRig) -> Bool
 
-    private struct Case: Sendable {
-        var films = ["long.mp4"]
+    /// One reload: what is written, and whether it has had its effect.
+    private struct Step: Sendable {
         /// Called with the folder of the kiosk's films.
         var change: Change
         var isDone: Effect
+
+        init(_ change: @escaping Change, _ isDone: @escaping Effect) { (self.change, self.isDone) = (change, isDone) }
     }
 
-    private static func waits(_ key: String, _ change: @escaping Change) -> Case {
-        Case(change: change) { $0.hasSaid("until the next start, these keys are as they were: \(key)") }
+    /// A key that is changed, changed again, removed or set back.
+    private struct Case: Sendable {
+        var films = ["long.mp4"]
+        var steps: [Step]
     }
 
-    private static func screen(
-        _ change: @escaping Change, _ isDone: @escaping @Sendable (ScreenArrangement) -> Bool
+    private static let waiting = "until the next start, these keys are as they were: "
+
+    /// A key that waits for the next start, with its value at the start last.
+    private static func waits(
+        _ key: String, _ first: @escaping Change, _ second: @escaping Change, _ back: @escaping Change
+    )
+        -> Case
+    {
+        let isReported: Effect = { $0.hasSaid(waiting + key) }
+        return Case(steps: [
+            Step(first, isReported), Step(second, isReported), Step(back) { !$0.hasSaid(waiting) },
+        ])
+    }
+
+    /// A key whose values the kiosk's parts hold.
+    private static func applies<Value: Equatable & Sendable>(
+        _ key: any WritableKeyPath<KioskConfiguration, Value> & Sendable, _ values: [Value],
+        _ isDone: @escaping @Sendable (KioskRig, Value) -> Bool
     ) -> Case {
-        Case(change: change) { $0.screen.map { isDone($0.arrangement) } ?? false }
+        Case(steps: values.map { value in Step({ fresh, _ in fresh[keyPath: key] = value }) { isDone($0, value) } })
     }
 
-    /// The parts of the day, now.
-    private static func part(_ programme: KioskConfiguration.Programme) -> KioskConfiguration.DayPart {
+    /// The part of the day that it is now.
+    private static func part(_ name: String, _ fresh: KioskConfiguration) -> KioskConfiguration.DayPart {
         KioskConfiguration.DayPart(
-            name: "evening", span: try! DaySpan(parsing: "22:00-23:00"), days: Set(1...7), programme: programme)
+            name: name, span: try! DaySpan(parsing: "22:00-23:00"), days: Set(1...7), programme: fresh.programme)
     }
+
+    private static func time(_ hour: Int) -> KioskConfiguration.Start { .time(TimeOfDay(hour: hour, minute: 0)!) }
+
+    /// Writes a picture beside the films.
+    private static func slate(_ name: String) -> Step {
+        Step({ fresh, folder in
+            _ = FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: Data("picture".utf8))
+            fresh.slate = "\(folder)/\(name)"
+        }) { $0.opened.withLock { $0.last } == name }
+    }
+
+    private static let late = try! DaySpan(parsing: "22:00-23:00")
 
     /// By the names of `KioskConfiguration`'s and `Programme`'s properties.
     private static let cases: [String: Case] = [
-        "playlist": Case(change: { $0.programme.playlist = [$1 + "/other"] }) {
-            $0.hasSaid("there is no file") && $0.hasSaid("other")
+        "playlist": Case(steps: [
+            Step({ $0.programme.playlist = [$1 + "/other"] }) { $0.hasSaid("there is no file") && $0.hasSaid("other") },
+            Step({ $0.programme.playlist = [$1 + "/third"] }) { $0.hasSaid("third") },
+            Step({ $0.programme.playlist = [$1 + "/films"] }) { $0.hasSaid("the list has one film now") },
+        ]),
+        "order": Case(
+            films: ["long1.mp4", "long2.mp4"],
+            steps: [KioskConfiguration.Order.shuffled, .listed].map { order in
+                Step({ fresh, _ in fresh.programme.order = order }) { $0.hasSaid("the list has 2 films now") }
+            }),
+        "speakers": Case(steps: [
+            Step({ fresh, _ in fresh.programme.speakers = ["kitchen"] }) { $0.hasSaid("the sound goes to kitchen") },
+            Step({ fresh, _ in fresh.programme.speakers = ["office"] }) { $0.hasSaid("the sound goes to office") },
+            Step({ fresh, _ in fresh.programme.speakers = [] }) {
+                $0.player.audioOutputs.map(\.name) == ["card"] && $0.card.state.withLock { $0.gains.last } == .some(0)
+            },
+            Step({ fresh, _ in fresh.programme.speakers = ["local"] }) {
+                $0.hasSaid("the sound goes to card") && $0.card.state.withLock { $0.gains.last } != .some(0)
+            },
+        ]),
+        "fallbacks": applies(\.programme.fallbacks, [["office"], ["kitchen"], []]) {
+            $0.director.sound?.tiers.fallbacks == $1
         },
-        "order": Case(films: ["long1.mp4", "long2.mp4"], change: { fresh, _ in fresh.programme.order = .shuffled }) {
-            $0.hasSaid("the list has 2 films now")
+        "volume": applies(\.programme.volume, [40, 60, nil, 60]) { rig, volume in
+            let gain = rig.card.state.withLock { $0.gains.last ?? nil }
+            return rig.player.state.volume == volume ?? 100 && gain == volume.map { VolumeCurve.gain(volume: $0) }
         },
-        "speakers": Case(change: { fresh, _ in fresh.programme.speakers = ["kitchen"] }) {
-            $0.hasSaid("the sound goes to kitchen")
+        "parts": Case(steps: [
+            Step({ fresh, _ in fresh.parts = [part("evening", fresh)] }) {
+                $0.hasSaid("now the part 'evening' of the day")
+            },
+            Step({ fresh, _ in fresh.parts = [part("night", fresh)] }) {
+                $0.hasSaid("now the part 'night' of the day")
+            },
+            Step({ fresh, _ in fresh.parts = [] }) { $0.hasSaid("no part of the day any more") },
+        ]),
+        "loops": Case(
+            films: ["1.mp4"], steps: [Step({ fresh, _ in fresh.loops = false }) { $0.director.result == .done }]),
+        "screen": waits(
+            "screen", { fresh, _ in fresh.screen = .number(1) }, { fresh, _ in fresh.screen = .number(2) },
+            { fresh, _ in fresh.screen = nil }),
+        "operatorScreen": waits(
+            "operator_screen", { fresh, _ in fresh.operatorScreen = .other },
+            { fresh, _ in fresh.operatorScreen = .chosen(.number(1)) }, { fresh, _ in fresh.operatorScreen = nil }),
+        "rotation": applies(\.rotation, [90, 180, 0]) { $0.screen?.arrangement.rotation == $1 },
+        // The display states that it hides the edges.
+        "overscan": applies(\.overscan, [.insetBounds(4), ScreenArrangement.Overscan.none, nil]) {
+            $0.screen?.arrangement.overscan == $1 ?? .scale(3.5)
         },
-        "fallbacks": Case(change: { fresh, _ in fresh.programme.fallbacks = ["office"] }) {
-            $0.director.sound?.tiers.fallbacks == ["office"]
-        },
-        "volume": Case(change: { fresh, _ in fresh.programme.volume = 40 }) { $0.player.state.volume == 40 },
-        "parts": Case(change: { fresh, _ in fresh.parts = [part(fresh.programme)] }) {
-            $0.hasSaid("now the part 'evening' of the day")
-        },
-        "loops": Case(films: ["1.mp4"], change: { fresh, _ in fresh.loops = false }) { $0.director.result == .done },
-        "screen": waits("screen") { fresh, _ in fresh.screen = .number(1) },
-        "operatorScreen": waits("operator_screen") { fresh, _ in fresh.operatorScreen = .other },
-        "rotation": screen({ fresh, _ in fresh.rotation = 90 }) { $0.rotation == 90 },
-        "overscan": screen({ fresh, _ in fresh.overscan = .insetBounds(4) }) { $0.overscan == .insetBounds(4) },
-        "titleSafe": screen({ fresh, _ in fresh.titleSafe = 6 }) { $0.titleSafe == 6 },
-        "mode": Case(change: { fresh, _ in fresh.mode = .preferred }) { rig in
+        "titleSafe": applies(\.titleSafe, [6, 3, 0]) { $0.screen?.arrangement.titleSafe == $1 },
+        "mode": applies(\.mode, [.preferred, .film, .current]) { rig, mode in
             var commands: [ScreenControl.Command] = []
             rig.screen?.take(into: &commands)
-            return commands.contains { if case .mode(.preferred, _) = $0 { true } else { false } }
+            return commands.contains { if case .mode(mode, _) = $0 { true } else { false } }
         },
-        "start": waits("start_at") { fresh, _ in fresh.start = .time(TimeOfDay(hour: 23, minute: 0)!) },
-        "quietHours": Case(change: { fresh, _ in fresh.quietHours = [try! DaySpan(parsing: "22:00-23:00")] }) {
-            $0.health.withLock { $0.shown == .off("quiet hours until 23:00") }
-        },
-        "slate": Case(films: [], change: { $0.slate = $1 + "/closed.png" }) {
-            $0.opened.withLock { $0.contains("closed.png") }
-        },
-        "onBrokenItem": Case(films: ["bad.mp4"], change: { fresh, _ in fresh.onBrokenItem = .stop }) {
-            rig in
-            // Another list is tried at once.
-            rig.write("bad-2.mp4")
-            if case .broken? = rig.director.result { return true }
-            return false
-        },
-        "imageDuration": Case(change: { fresh, _ in fresh.imageDuration = .seconds(3) }) {
-            $0.imageDurations.withLock { $0 == [.seconds(3)] }
-        },
-        "speakerTimeout": Case(change: { fresh, _ in fresh.speakerTimeout = .seconds(8) }) {
-            $0.director.sound?.answerTimeout == .seconds(8)
-        },
-        "hooks": Case(
-            change: {
-                $0.hooks.screenOff = "echo off > '\($1)/off'"
-                $0.quietHours = [try! DaySpan(parsing: "22:00-23:00")]
+        "start": waits(
+            "start_at", { fresh, _ in fresh.start = time(23) }, { fresh, _ in fresh.start = time(9) },
+            { fresh, _ in fresh.start = .atOnce }),
+        "quietHours": Case(steps: [
+            Step({ fresh, _ in fresh.quietHours = [late] }) {
+                $0.health.withLock { $0.shown == .off("quiet hours until 23:00") }
             },
-            isDone: { FileManager.default.fileExists(atPath: $0.folder + "/off") }),
-        "metrics": waits("metrics") { fresh, _ in fresh.metrics = nil },
-        "timeline": waits("timeline") { fresh, _ in fresh.timeline = .init(file: "/t") },
-        "wall": waits("wall") { fresh, _ in fresh.wall = .init() },
-        "fleet": waits("fleet") { fresh, _ in fresh.fleet = .init(host: "127.0.0.1", name: "hall") },
+            Step({ fresh, _ in fresh.quietHours = [try! DaySpan(parsing: "22:00-22:30")] }) {
+                $0.health.withLock { $0.shown == .off("quiet hours until 22:30") }
+            },
+            Step({ fresh, _ in fresh.quietHours = [] }) { $0.health.withLock { $0.shown == .playing } },
+        ]),
+        "slate": Case(
+            films: [],
+            steps: [
+                slate("closed.png"), slate("renamed.png"),
+                Step({ fresh, _ in fresh.slate = nil }) { $0.player.state.items.isEmpty }, slate("closed.png"),
+            ]),
+        "onBrokenItem": Case(
+            films: ["bad.mp4"],
+            steps: [
+                Step({ fresh, _ in fresh.onBrokenItem = .stop }) { rig in
+                    // Another list is tried at once.
+                    rig.write("bad-2.mp4")
+                    if case .broken? = rig.director.result { return true }
+                    return false
+                }
+            ]),
+        "imageDuration": applies(\.imageDuration, [.seconds(3), .seconds(5), .seconds(10)]) {
+            $0.imageDurations.withLock { $0.last } == $1
+        },
+        "speakerTimeout": applies(\.speakerTimeout, [.seconds(8), .seconds(12), nil]) {
+            $0.director.sound?.answerTimeout == $1
+        },
+        "hooks": Case(steps: [
+            Step({
+                $0.hooks.screenOff = "echo off > '\($1)/off'"
+                $0.quietHours = [late]
+            }) { FileManager.default.fileExists(atPath: $0.folder + "/off") },
+            Step({
+                $0.hooks.screenOn = "echo on > '\($1)/on'"
+                $0.quietHours = []
+            }) { FileManager.default.fileExists(atPath: $0.folder + "/on") },
+        ]),
+        "metrics": waits(
+            "metrics", { fresh, _ in fresh.metrics = nil },
+            { fresh, _ in fresh.metrics = try! MetricsAddress(parsing: "127.0.0.1:9") },
+            { fresh, _ in fresh.metrics = .standard }),
+        "timeline": waits(
+            "timeline", { fresh, _ in fresh.timeline = .init(file: "/t") },
+            { fresh, _ in fresh.timeline = .init(file: "/u") }, { fresh, _ in fresh.timeline = nil }),
+        "wall": waits(
+            "wall", { fresh, _ in fresh.wall = .init() }, { fresh, _ in fresh.wall?.chronyPort = 324 },
+            { fresh, _ in fresh.wall = nil }),
+        "fleet": waits(
+            "fleet", { fresh, _ in fresh.fleet = .init(host: "127.0.0.1", name: "hall") },
+            { fresh, _ in fresh.fleet?.name = "foyer" }, { fresh, _ in fresh.fleet = nil }),
     ]
 
     /// Not keys of their own.
     private static let others: Set<String> = ["programme", "remarks", "lines"]
+
+    /// Reads a configuration that differs from the one before, and waits until that is said; what was said before is forgotten.
+    private static func reload(_ rig: KioskRig, _ change: (inout KioskConfiguration) -> Void) {
+        var fresh = rig.director.configuration
+        change(&fresh)
+        rig.next.withLock { [fresh] in $0 = .success(fresh) }
+        rig.said.withLock { $0 = [] }
+        rig.mailbox.post(.request(.reload))
+        #expect(rig.wait { rig.hasSaid("the configuration was read again") })
+    }
 
     @Test func everyKeyIsInTheTable() {
         let configuration = KioskConfiguration()
@@ -117,12 +216,34 @@ import Testing
         if tried.films == ["long.mp4"] { #expect(rig.wait { rig.player.state.phase == .playing }) }
         // Films are announced ahead; some of the list as it was are among them.
         if tried.films == ["1.mp4"] { #expect(rig.wait { rig.opened.withLock { $0.count } >= 4 }) }
-        var fresh = rig.director.configuration
-        tried.change(&fresh, rig.folder)
-        rig.next.withLock { [fresh] in $0 = .success(fresh) }
-        rig.mailbox.post(.request(.reload))
-        #expect(rig.wait { rig.hasSaid("the configuration was read again") })
-        #expect(rig.wait { tried.isDone(rig) }, "\(rig.said.withLock { $0 })")
+        for (number, step) in tried.steps.enumerated() {
+            Self.reload(rig) { step.change(&$0, rig.folder) }
+            #expect(rig.wait { step.isDone(rig) }, "reload \(number + 1): \(rig.said.withLock { $0 })")
+        }
+        _ = rig.end()
+    }
+
+    @Test func whatWaitsForTheNextStartIsReportedAtEveryReload() {
+        let rig = KioskRig(films: ["long.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        Self.reload(rig) { $0.screen = .number(1) }
+        #expect(rig.hasSaid(Self.waiting + "screen"))
+        Self.reload(rig) { $0.programme.volume = 30 }
+        #expect(rig.hasSaid(Self.waiting + "screen"))
+        Self.reload(rig) { _ in }
+        #expect(rig.hasSaid(Self.waiting + "screen"))
+        _ = rig.end()
+    }
+
+    @Test func aStartThatIsMovedBeforeItHasComeDoesNotWait() {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.start = Self.time(23) }
+        rig.start()
+        #expect(rig.wait { rig.director.beginsAt != nil })
+        Self.reload(rig) { $0.start = .atOnce }
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        Self.reload(rig) { $0.programme.volume = 30 }
+        #expect(!rig.hasSaid(Self.waiting))
         _ = rig.end()
     }
 

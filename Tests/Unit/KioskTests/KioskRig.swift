@@ -47,10 +47,13 @@ final class KioskRig: @unchecked Sendable {
     private var feeder: AudioFeeder?
     private let distributor: EventDistributor
 
-    /// Films called "ill…" end the program with SIGILL when they are opened, "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
+    /// Films called "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened, "long…"
+    /// last a minute, others a fifth of a second.
+    ///
+    /// - Parameter timeline: a file for the flight recorder.
     init(
         films: [String] = [], places: StateFolder? = nil, present: [String] = ["local", "kitchen", "office"],
-        manager: [String: String] = [:], hasScreen: Bool = false,
+        manager: [String: String] = [:], hasScreen: Bool = false, timeline: String? = nil,
         _ change: (inout KioskConfiguration) -> Void = { _ in }
     ) {
         try! FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
@@ -65,7 +68,8 @@ final class KioskRig: @unchecked Sendable {
         toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present, findsAbsent: false)
         let events = EventLog(clock: clock)
         distributor = EventDistributor(log: events)
-        try! distributor.start(outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
+        let file = timeline.map { try! TimelineFile(creating: $0, rotation: nil) }
+        try! distributor.start(recordingTo: file, outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
         (options.playsVideo, options.expectsMore) = (false, true)
         let group = OutputGroup(members: [card], codecs: SyntheticCodecs())
@@ -80,7 +84,7 @@ final class KioskRig: @unchecked Sendable {
                     news.raise()
                     if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
-                    guard FileManager.default.fileExists(atPath: address) else {
+                    guard address.contains("://") || FileManager.default.fileExists(atPath: address) else {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
                     }
                     let length = name.hasPrefix("long") ? 60_000 : 200
@@ -125,8 +129,9 @@ final class KioskRig: @unchecked Sendable {
                     news.raise()
                 }, manager: ServiceManager(environment: manager, process: 1),
                 health: health,
-                measure: { (_) throws(MediaError) in
-                    FilmExtent(end: MediaTime(value: 60, timescale: 1))
+                measure: { (address) throws(MediaError) in
+                    if address.contains("/ill") { Glibc.raise(SIGILL) }
+                    return FilmExtent(end: MediaTime(value: 60, timescale: 1))
                 },
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
                 isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,

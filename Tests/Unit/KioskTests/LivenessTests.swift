@@ -71,6 +71,16 @@ import Testing
         #expect(verdict(after: 15) { beat, _ in beat.isWaiting = true } == .stalled(.waiting, since: start))
     }
 
+    @Test func sinceWhenItWaitsIsKnownWhileItWaits() {
+        var liveness = Liveness()
+        for second in 0..<6 {
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.turns, beat.isWaiting) = (true, second, (2...4).contains(second))
+            liveness.note(beat, at: start.advanced(by: .seconds(second)))
+            #expect(liveness.waitingSince == (beat.isWaiting ? start.advanced(by: .seconds(2)) : nil))
+        }
+    }
+
     @Test func aPositionThatDoesNotAdvanceIsNoLifeAlthoughPicturesComeAndSoundIsAccepted() {
         let verdict = verdict(after: 9) { beat, second in
             if second > 3 { beat.position = MediaTime(value: 3, timescale: 1) }

@@ -98,6 +98,9 @@ func fullHealth() -> KioskHealth {
         }
         let states: [(status: Int, text: String, shown: String, change: (inout KioskHealth) -> Void)] = [
             (200, "ok playing 'a.mp4'\n", "playing", { _ in }),
+            (
+                200, "ok waiting for the network: 'a.mp4'\n", "waiting", { $0.shown = .waiting("the network: 'a.mp4'") }
+            ),
             (200, "ok paused by command\n", "paused", { $0.shown = .paused }),
             (200, "ok slate by command\n", "slate", { $0.shown = .slate }),
             (200, "ok off on purpose: quiet hours\n", "off", { $0.shown = .off("quiet hours") }),
@@ -106,6 +109,12 @@ func fullHealth() -> KioskHealth {
                 503, "no display: there is no visible window since 4 s\n", "playing",
                 {
                     $0.fault = "no display: there is no visible window since 4 s"
+                }
+            ),
+            (
+                503, "the film does not arrive since 15 s\n", "waiting",
+                {
+                    ($0.shown, $0.fault) = (.waiting("the network: 'a.mp4'"), "the film does not arrive since 15 s")
                 }
             ),
             (

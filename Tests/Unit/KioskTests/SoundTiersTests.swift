@@ -48,5 +48,10 @@ import Testing
         #expect(tiers(["local"], ["local"]).fallbacks.isEmpty)
     }
 
+    @Test func withoutSpeakersThisComputerIsAMemberThatIsNotHeard() {
+        let choice = tiers([], ["Office"], present: ["Office", "local"]).choice
+        #expect(choice == SoundTiers.Choice(members: ["local"], heard: [], isFallback: false))
+    }
+
     @Test func withoutAnybodyNothingIsChosen() { #expect(tiers().choice == nil) }
 }

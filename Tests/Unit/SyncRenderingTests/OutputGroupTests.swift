@@ -233,6 +233,22 @@ import Testing
         #expect(eventually { members[0].state.withLock { $0.gain } == VolumeCurve.gain(volume: 50) })
     }
 
+    @Test func volumesThatWereSetCanBeTakenBack() throws {
+        let members = [RecordingOutput(), RecordingOutput()]
+        members[1].state.withLock { $0.ownVolume = 30 }
+        let group = group(members)
+        renderer.setOutput(group)
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
+        group.setVolume(50)
+        group.setVolume(40, of: members[0])
+        group.restoreVolumes()
+        #expect(eventually { members.allSatisfy { $0.state.withLock { $0.gains.last == .some(nil) } } })
+        #expect(members.map { group.volume(of: $0) } == [100, 30] && group.volume == 100)
+    }
+
     @Test func aStepOfTheMasterMovesAllMembersByTheSameDecibelsFromTheirOwnLevels() throws {
         let members = [RecordingOutput(), RecordingOutput()]
         members[1].state.withLock { $0.ownVolume = 30 }

@@ -1,0 +1,25 @@
+import Foundation
+import TalkieTestKit
+import Testing
+
+/// A web server on this machine that sends slowly (`Tools/lab/slow-server`), until this object goes.
+final class SlowServer {
+    let port: Int
+    private let process: ChildProcess
+
+    /// - Parameter bytesPerSecond: of all connections together.
+    init(_ folder: String, bytesPerSecond: Int) throws {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        process = try ChildProcess(
+            "/usr/bin/python3",
+            [root.appendingPathComponent("Tools/lab/slow-server").path, folder, String(max(1, bytesPerSecond))],
+            keepsOutput: true)
+        // Its first line is the port.
+        var (line, byte) = ("", UInt8(0))
+        while read(process.output, &byte, 1) == 1, byte != 10 { line.append(Character(Unicode.Scalar(byte))) }
+        port = try #require(Int(line), "no server")
+    }
+
+    deinit { process.end() }
+}
