@@ -18,6 +18,8 @@ package final class RecordingOutput: AudioOutput {
         package var gains: [Float?] = []
         /// What the owner left, 0…100.
         package var ownVolume: Double?
+        /// False until it has reported that, which it does when it is prepared.
+        package var isOwnVolumeKnown = true
         package var refusal: OutputError?
         /// Why it has fallen silent by itself.
         package var failure: OutputError?
@@ -25,6 +27,8 @@ package final class RecordingOutput: AudioOutput {
         package var openings = 0
         /// What it was lent last.
         package var context: AudioOutputContext?
+        /// The timeline of which it was told last.
+        package var timeline: TimebaseSnapshot?
     }
 
     package let name: String
@@ -63,6 +67,7 @@ package final class RecordingOutput: AudioOutput {
             guard state.refusal == nil else { return state.refusal }
             state.deliveries.append(delivery)
             state.context = context
+            state.isOwnVolumeKnown = true
             return nil
         }
         if let refusal { throw refusal }
@@ -101,7 +106,7 @@ package final class RecordingOutput: AudioOutput {
             $0.isFinished = false
         }
     }
-    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { state.withLock { $0.timeline = snapshot } }
     package func setGain(_ gain: Float) {
         state.withLock {
             $0.gain = gain
@@ -109,6 +114,7 @@ package final class RecordingOutput: AudioOutput {
         }
     }
     package func restoreGain() { state.withLock { $0.gains.append(nil) } }
-    package var ownVolume: Double? { state.withLock { $0.ownVolume } }
+    package var ownVolume: Double? { state.withLock { $0.isOwnVolumeKnown ? $0.ownVolume : nil } }
+    package var isOwnVolumeKnown: Bool { state.withLock { $0.isOwnVolumeKnown } }
     package func close() { state.withLock { $0.isClosed = true } }
 }
