@@ -145,8 +145,13 @@ public final class AirPlaySpeaker: AudioOutput {
         setVolume(loudness.owner ?? SpeakerLoudness.modest)
     }
 
-    /// While the speaker has not said how loud it is, a modest volume.
-    public var ownVolume: Double? { VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) }
+    /// A modest volume for a speaker that does not report its own.
+    public var ownVolume: Double? {
+        isOwnVolumeKnown ? VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) : nil
+    }
+
+    /// True from the first session on, whether the speaker reported its volume or not.
+    public var isOwnVolumeKnown: Bool { loudness.hasAsked }
 
     private func setVolume(_ decibels: Double) {
         let session = state.withLock { state in

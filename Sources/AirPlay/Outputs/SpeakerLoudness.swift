@@ -11,6 +11,9 @@ final class SpeakerLoudness: Sendable {
     /// In dB; −144 is mute. Nil when the speaker has not said.
     var owner: Double? { state.withLock { $0.owner } }
 
+    /// A session has begun, with which a speaker says how loud it is.
+    var hasAsked: Bool { state.withLock { $0.hasAsked } }
+
     /// Takes what a speaker says when a session begins. Only the first time: later it says what we made of it.
     func note(_ info: ReceiverInfo) {
         state.withLock { state in

@@ -193,9 +193,9 @@ package final class RouteController {
 
     // MARK: Volumes
 
-    /// That of the loudest of its outputs; nil before they are made.
+    /// That of the loudest of its outputs; nil before they are made, and while none is known.
     private func volume(of route: OutputPlace) -> Double? {
-        outputs.withLock { $0[route.id] }?.map { group.volume(of: $0) }.max()
+        outputs.withLock { $0[route.id] }?.compactMap { group.knownVolume(of: $0) }.max()
     }
 
     private func setVolume(_ volume: Double, of id: String) {

@@ -32,6 +32,8 @@ final class MemberFeed: Sendable {
     private let closing = Signal()
     private let isClosing = Atomic<Bool>(false)
     private let opener = Lock<WorkerThread?>(nil)
+    /// Called each time that the member has opened, on the thread that opened it.
+    private let opened: @Sendable (MemberFeed) -> Void
 
     /// Pauses between attempts to open a member that is not there; the last one is repeated.
     private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
@@ -39,8 +41,10 @@ final class MemberFeed: Sendable {
     /// - Parameter delay: how much later than the group this member is to be heard.
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
-        work: GroupWork, scope: GroupScope, changes: MemberChanges, delay: Duration = .zero
+        work: GroupWork, scope: GroupScope, changes: MemberChanges, delay: Duration = .zero,
+        opened: @escaping @Sendable (MemberFeed) -> Void
     ) {
+        self.opened = opened
         self.member = member
         self.id = id
         self.context = context
@@ -202,6 +206,7 @@ final class MemberFeed: Sendable {
             if case .failed = condition { return true }
             return false
         }
+        opened(self)
         renderer.setOutput(member, id: id)
         if wasLost { context.events.note(.outputRestored(output: id)) }
         answer.raise()

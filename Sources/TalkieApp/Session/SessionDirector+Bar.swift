@@ -15,7 +15,7 @@ extension SessionDirector {
             state, hasPrevious: queue.number > 1, hasNext: queue.number < queue.count || offered != nil)
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
-                percent: Int(stage.player.volume.rounded()), isMuted: settings.isMuted)
+                percent: stage.player.knownVolume.map { Int($0.rounded()) }, isMuted: settings.isMuted)
             if let desk { shown.buttons[.rooms] = ["♪ \(PrintableText.of(desk.name))"] }
         }
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }

@@ -50,7 +50,7 @@ struct StatisticsPage {
             add(
                 "Output",
                 [
-                    PrintableText.of(output.name), "\(Decimals.text(outputs?.volume(of: output) ?? 100, 0))%",
+                    PrintableText.of(output.name), outputs?.knownVolume(of: output).map { "\(Decimals.text($0, 0))%" },
                     "latency \(Decimals.text(output.latency.delay.inMilliseconds, 1)) ms",
                 ])
         }

@@ -123,12 +123,15 @@ import Testing
         #expect(first.rect.width == 640 && first.rect.y + first.rect.height == 360)
         #expect(try image(later).pixels != first.pixels)
         #expect(try image(paused).pixels != first.pixels)
+        var unknown = full
+        unknown.volume?.percent = nil
         #expect(try image(waiting).pixels != first.pixels)
         #expect(try image(quiet).pixels != first.pixels)
         #expect(try image(aimed).rect.height > first.rect.height)
         #expect(try image(full).pixels == first.pixels)
     }
 
+        #expect(try image(unknown).pixels != first.pixels)
     @Test func wordsKeepAboveTheBarWhereTheyWouldLieUnderIt() {
         let area = PixelSize(width: 640, height: 360)
         func words(_ y: Int) -> OverlayImage {

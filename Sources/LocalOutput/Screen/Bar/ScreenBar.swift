@@ -36,11 +36,11 @@ public struct ScreenBar: Sendable, Hashable {
 
     /// How loud it is.
     public struct Volume: Sendable, Hashable {
-        /// 0…100, and up to 130 where sound is lifted.
-        public var percent: Int
+        /// 0…100, and up to 130 where sound is lifted; nil while it is not known.
+        public var percent: Int?
         public var isMuted: Bool
 
-        public init(percent: Int, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
+        public init(percent: Int?, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
     }
 
     public var isPlaying: Bool
