@@ -40,7 +40,7 @@ extension SessionDirector {
         case .button(.speed): toggleChoice(.speed)
         case .button(.rooms): perform(.chooseRoute)
         case .button(.fullScreen): perform(.toggleFullScreen)
-        case .nothing: break
+        case .volumeNumber, .nothing: break
         }
     }
 }

@@ -34,7 +34,7 @@ extension SessionDirector {
     /// The wheel beside the rows of a list moves in the list; over the volume of the bar it changes the volume.
     func turnWheel(over part: ScreenBar.Part?, _ turned: Int) {
         switch part {
-        case .volume, .mute: perform(.addVolume(Double(2 * turned)))
+        case .volume, .volumeNumber, .mute: perform(.addVolume(Double(2 * turned)))
         default: if !pressInPanel(turned > 0 ? "UP" : "DOWN") { press(turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
         }
     }

@@ -9,13 +9,15 @@ public struct ScreenBar: Sendable, Hashable {
         case mute
         /// A place on the line of the loudness, 0…1.
         case volume(Double)
+        /// The number beside that line, which only the wheel changes.
+        case volumeNumber
         case button(Button)
         /// The bar's ground.
         case nothing
 
         var isVolume: Bool {
             switch self {
-            case .mute, .volume: true
+            case .mute, .volume, .volumeNumber: true
             default: false
             }
         }

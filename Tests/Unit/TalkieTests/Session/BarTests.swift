@@ -120,11 +120,13 @@ import Testing
         let rig = SessionRig("long")
         rig.mailbox.post(.screen(.wheel(over: .volume(0.5), turned: -1)))
         rig.mailbox.post(.screen(.wheel(over: .mute, turned: -1)))
+        rig.mailbox.post(.screen(.wheel(over: .volumeNumber, turned: -1)))
+        rig.mailbox.post(.screen(.bar(.volumeNumber, isDragged: false)))
         rig.mailbox.post(.screen(.bar(.button(.speed), isDragged: false)))
         rig.mailbox.post(.screen(.wheel(over: nil, turned: -1)))
         rig.mailbox.post(.terminalKey("ENTER"))
         #expect(rig.run(.screen(.close)) == 0)
-        #expect(rig.player.volume == 96)
+        #expect(rig.player.volume == 94)
         #expect(rig.director.settings.speed == 1.25, "the row below ×1")
     }
 
