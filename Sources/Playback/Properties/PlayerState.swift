@@ -67,7 +67,8 @@ public struct PlayerState: Sendable, Equatable {
     public var routeChange: String?
     /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
     public var offset: Duration?
-    /// How far sound has been read, on the player's timeline; in a film without sound, the picture.
+    /// Position on the player's timeline up to which every selected track has been read that is not at its end; nil while
+    /// one of them has nothing.
     public var loadedUntil: MediaTime?
     /// How far the output holds it; of several the one that holds least.
     public var handedUntil: MediaTime?
@@ -75,6 +76,8 @@ public struct PlayerState: Sendable, Equatable {
     package internal(set) var turns = 0
     /// The track has been read to its end, or waits for the next film: nothing more of it is due.
     package internal(set) var soundIsRead = true
+    /// Position on the player's timeline up to which sound has been read; nil before the first.
+    package internal(set) var soundReadUntil: MediaTime?
     package internal(set) var picturesAreRead = true
     public var droppedFrames = 0
     public var underruns = 0

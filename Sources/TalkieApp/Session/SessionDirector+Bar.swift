@@ -73,10 +73,12 @@ extension ScreenBar {
         }
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
         func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
+        let isWaiting = state.bufferingProgress != nil
+        let (loaded, handed) = (reach(state.loadedUntil), reach(state.handedUntil))
         self.init(
             isPlaying: state.phase == .playing || state.phase == .buffering,
-            isWaiting: state.bufferingProgress != nil, place: share(state.position),
-            loaded: reach(state.loadedUntil), handed: reach(state.handedUntil),
+            isWaiting: isWaiting, place: share(state.position), loaded: loaded,
+            handed: isWaiting ? handed.map { min($0, loaded ?? 0) } : handed,
             chapters: state.chapters.compactMap { share($0.start) }, time: time, buttons: buttons,
             hasPrevious: hasPrevious, hasNext: hasNext)
     }

@@ -63,7 +63,7 @@ struct StatisticsPage {
     }
 
     private func ahead(of until: MediaTime?, _ words: String) -> String? {
-        guard state.hasAudio, let until else { return nil }
+        guard let until else { return nil }
         return Decimals.text(max(0, (until - state.lineOffset - state.position).seconds), 1) + " s " + words
     }
 }

@@ -160,6 +160,26 @@ import Testing
         #expect(words("A-V") == "-2.0 ms")
     }
 
+    @Test func statisticsSayHowFarAFilmWithoutSoundHasBeenRead() {
+        var state = PlayerState()
+        (state.phase, state.hasVideo, state.position) = (.playing, true, MediaTime(value: 31, timescale: 1))
+        state.loadedUntil = MediaTime(value: 34, timescale: 1)
+        let rows = StatisticsPage(state: state, address: "film.mkv").page.rows
+        #expect(rows.first { $0.name == "Cache" }?.words == "3.0 s read")
+    }
+
+    /// A speaker may hold minutes of sound for which pictures are still to come.
+    @Test func whileAFilmWaitsTheBarShowsNothingBeyondWhatHasBeenRead() {
+        var state = PlayerState()
+        (state.phase, state.duration) = (.playing, MediaTime(value: 100, timescale: 1))
+        state.loadedUntil = MediaTime(value: 20, timescale: 1)
+        state.handedUntil = MediaTime(value: 80, timescale: 1)
+        #expect(ScreenBar(state, hasPrevious: false, hasNext: false).handed == 0.8)
+        (state.phase, state.bufferingProgress) = (.buffering, 0.3)
+        let waiting = ScreenBar(state, hasPrevious: false, hasNext: false)
+        #expect(waiting.loaded == 0.2 && waiting.handed == 0.2)
+    }
+
     @Test func languagesAreNamedInEnglish() {
         #expect(track(1, "eng").name == "English" && track(1, "ger").name == "German")
         #expect(track(1, "pt-BR").name == "Portuguese (BR)")
