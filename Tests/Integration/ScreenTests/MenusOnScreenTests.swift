@@ -34,16 +34,21 @@ struct MenusOnScreenTests {
         private let log: String
         var display: VirtualDisplay { played.display }
 
+        /// - Parameters:
+        ///   - sound: where it goes.
+        ///   - environment: further variables.
         init(
             _ film: String? = nil, on display: VirtualDisplay? = nil, isFullScreen: Bool = true,
-            home: String? = nil, options: [String] = []
+            home: String? = nil, options: [String] = [], sound: [String] = ["--audio-device", "null"],
+            environment: [String: String] = [:]
         ) throws {
             let home = try home ?? folder { $0 }
             self.home = home
             log = home + "/log-\(UUID().uuidString)"
             played = try PlayedFilm(
-                film ?? MenusOnScreenTests.film.get(), ["--audio-device", "null", "--log-file", log] + options,
-                on: display ?? VirtualDisplay("640x400"), home: home, isFullScreen: isFullScreen)
+                film ?? MenusOnScreenTests.film.get(), sound + ["--log-file", log] + options,
+                on: display ?? VirtualDisplay("640x400"), home: home, isFullScreen: isFullScreen,
+                environment: environment)
         }
 
         /// Waits until the film is seen.
