@@ -19,6 +19,8 @@ package final class RecordingOutput: AudioOutput {
         package var gains: [Float?] = []
         /// The volume of the device's owner, 0…100.
         package var ownVolume: Double?
+        /// False until it has reported that, which it does when it is prepared.
+        package var isOwnVolumeKnown = true
         /// Thrown by `prepare`.
         package var refusal: OutputError?
         /// The output's own failure.
@@ -27,6 +29,8 @@ package final class RecordingOutput: AudioOutput {
         package var openings = 0
         /// The context of the last `prepare`.
         package var context: AudioOutputContext?
+        /// The timeline of which it was told last.
+        package var timeline: TimebaseSnapshot?
     }
 
     package let name: String
@@ -69,6 +73,7 @@ package final class RecordingOutput: AudioOutput {
             guard state.refusal == nil else { return state.refusal }
             state.deliveries.append(delivery)
             state.context = context
+            state.isOwnVolumeKnown = true
             return nil
         }
         if let refusal { throw refusal }
@@ -107,7 +112,7 @@ package final class RecordingOutput: AudioOutput {
             $0.isFinished = false
         }
     }
-    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { state.withLock { $0.timeline = snapshot } }
     package func setGain(_ gain: Float) {
         state.withLock {
             $0.gain = gain
@@ -115,6 +120,7 @@ package final class RecordingOutput: AudioOutput {
         }
     }
     package func restoreGain() { state.withLock { $0.gains.append(nil) } }
-    package var ownVolume: Double? { state.withLock { $0.ownVolume } }
+    package var ownVolume: Double? { state.withLock { $0.isOwnVolumeKnown ? $0.ownVolume : nil } }
+    package var isOwnVolumeKnown: Bool { state.withLock { $0.isOwnVolumeKnown } }
     package func close() { state.withLock { $0.isClosed = true } }
 }

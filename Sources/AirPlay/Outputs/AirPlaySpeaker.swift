@@ -162,8 +162,14 @@ public final class AirPlaySpeaker: AudioOutput {
         setVolume(loudness.owner ?? SpeakerLoudness.modest)
     }
 
-    /// The owner's volume, 0…100; `SpeakerLoudness.modest` until the speaker has reported it. Any thread.
-    public var ownVolume: Double? { VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) }
+    /// The owner's volume, 0…100; `SpeakerLoudness.modest` for a speaker that does not report its own. Nil before the
+    /// first session. Any thread.
+    public var ownVolume: Double? {
+        isOwnVolumeKnown ? VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) : nil
+    }
+
+    /// True after the start of the first session, whether the speaker reported its volume or not.
+    public var isOwnVolumeKnown: Bool { loudness.hasAsked }
 
     private func setVolume(_ decibels: Double) {
         let session = state.withLock { state in

@@ -12,6 +12,9 @@ final class SpeakerLoudness: Sendable {
     /// In dB; −144 is mute. Nil if not reported.
     var owner: Double? { state.withLock { $0.owner } }
 
+    /// A session has begun, with which a speaker says how loud it is.
+    var hasAsked: Bool { state.withLock { $0.hasAsked } }
+
     /// Records the volume of the first session only: later the speaker reports what was set here.
     func note(_ info: ReceiverInfo) {
         state.withLock { state in

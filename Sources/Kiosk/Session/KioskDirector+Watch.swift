@@ -74,8 +74,8 @@ extension KioskDirector {
         } else {
             beat.soundAhead = soundAhead
         }
-        beat.readUntil = state.loadedUntil
-        beat.soundRead = beat.hasSound ? state.loadedUntil : nil
+        beat.readUntil = state.soundReadUntil ?? state.loadedUntil
+        beat.soundRead = beat.hasSound ? beat.readUntil : nil
         return beat
     }
 

@@ -105,7 +105,22 @@ extension Screen {
         SDL_GetWindowSize(window, &width, &height)
         guard Int(width) != size.width || Int(height) != size.height else { return }
         SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
+        keepOnDisplay(window, display, size)
         geometryChanged()
+    }
+
+    /// Moves a window that has become larger as far as is needed for it to be on its display, with its frame.
+    private func keepOnDisplay(_ window: OpaquePointer, _ display: Int, _ size: PixelSize) {
+        var (bounds, x, y) = (SDL_Rect(), Int32(0), Int32(0))
+        guard SDL_GetDisplayUsableBounds(Int32(display), &bounds) == 0 else { return }
+        SDL_GetWindowPosition(window, &x, &y)
+        let (left, top) = (bounds.x + (frame?.left ?? 0), bounds.y + (frame?.top ?? 0))
+        let room = PixelSize(width: Int(bounds.w) - (frame?.wide ?? 0), height: Int(bounds.h) - (frame?.high ?? 0))
+        let place = (
+            x: max(left, min(x, left + Int32(room.width - size.width))),
+            y: max(top, min(y, top + Int32(room.height - size.height)))
+        )
+        if place != (x, y) { SDL_SetWindowPosition(window, place.x, place.y) }
     }
 
     /// The window manager's frame, in window-system units; nil without a frame, or while unknown.

@@ -55,6 +55,25 @@ extension PlaybackEngine {
             delay: renderer.delay)
     }
 
+    /// Position on the timeline up to which every track has been read of which more is due, or, where none is, the end of
+    /// the last one; nil while one of them has nothing.
+    var readUntil: MediaTime? {
+        var (least, last) = (MediaTime?.none, MediaTime?.none)
+        var isKnown = true
+        func add(_ pipeline: TrackPipeline?, _ walker: SharedPlaybackList.Walker, _ position: MediaTime?) {
+            guard let pipeline else { return }
+            if let position { last = max(last ?? position, position) }
+            guard report(of: pipeline, walker) != nil else { return }
+            if let position { least = min(least ?? position, position) } else { isKnown = false }
+        }
+        if !soundIsLost { add(audio, .sound, renderer?.progress.enqueuedUntil) }
+        for sound in addedSounds where !sound.isLost {
+            add(sound.pipeline, sound.walker, sound.renderer.progress.enqueuedUntil)
+        }
+        add(video, .picture, video?.intake?.report.readUntil)
+        return isKnown ? least ?? last : nil
+    }
+
     /// Returns the reading state of a track; nil if no more of it is due.
     private func report(of pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker) -> TrackIntake.Report? {
         guard let report = pipeline.intake?.report, !report.isExcused, !pipeline.status.hasEnded,

@@ -163,7 +163,7 @@ package final class PlaybackEngine {
         advance()
         let sound = renderer?.progress
         board.note(
-            loadedUntil: sound?.enqueuedUntil ?? video?.intake?.report.readUntil, handedUntil: sound?.acceptedUntil,
+            loadedUntil: readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
             soundIsRead: audio?.status.hasEnded ?? true || shared.isWaiting(.sound),
             picturesAreRead: video?.status.hasEnded ?? true || shared.isWaiting(.picture))
         if state.phase == .playing { board.tick() }

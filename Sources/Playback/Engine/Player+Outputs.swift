@@ -41,8 +41,15 @@ extension Player {
 
     // MARK: Volumes
 
-    /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without audio. Any thread.
+    /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without audio, and while no output's
+    /// volume is known. Any thread.
     public var volume: Double { outputs?.volume ?? 100 }
+
+    /// The master volume; nil while no output's volume is known: speakers report their owner's when a session begins.
+    package var knownVolume: Double? {
+        guard let outputs else { return 100 }
+        return outputs.knownVolume
+    }
 
     /// Sets the volume of every output, including later ones, to 0…130. Any thread.
     public func setVolume(_ volume: Double) { changeVolumes { $0.setVolume(volume) } }
@@ -76,7 +83,8 @@ extension Player {
     private func changeVolumes(_ change: (OutputGroup) -> Void) {
         guard let outputs else { return }
         change(outputs)
-        mailbox.post { [volume = outputs.volume] in $0.setVolume(volume) }
+        guard let volume = outputs.knownVolume else { return }
+        mailbox.post { $0.setVolume(volume) }
     }
 }
 

@@ -18,11 +18,13 @@ final class PlayerBoard: Sendable {
     /// The state with the current position and the state of the outputs.
     var state: PlayerState { present(posted.withLock { $0 }) }
 
-    /// Stores the read and delivered positions, and counts an iteration of the engine.
-    func note(loadedUntil: MediaTime?, handedUntil: MediaTime?, soundIsRead: Bool = true, picturesAreRead: Bool = true)
-    {
+    /// How far the tracks have been read, sound alone too, and how far the output holds it.
+    func note(
+        loadedUntil: MediaTime?, handedUntil: MediaTime?, soundReadUntil: MediaTime? = nil, soundIsRead: Bool = true,
+        picturesAreRead: Bool = true
+    ) {
         posted.withLock { posted in
-            (posted.loadedUntil, posted.handedUntil) = (loadedUntil, handedUntil)
+            (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = (loadedUntil, handedUntil, soundReadUntil)
             (posted.soundIsRead, posted.picturesAreRead) = (soundIsRead, picturesAreRead)
             posted.turns &+= 1
         }
@@ -43,10 +45,10 @@ final class PlayerBoard: Sendable {
     /// Stores a state, preserving the positions of `note`, and notifies subscribers.
     func post(_ state: PlayerState) {
         posted.withLock { posted in
-            let reach = (posted.loadedUntil, posted.handedUntil)
+            let reach = (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil)
             let (turns, soundIsRead, picturesAreRead) = (posted.turns, posted.soundIsRead, posted.picturesAreRead)
             posted = state
-            (posted.loadedUntil, posted.handedUntil) = reach
+            (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil) = reach
             (posted.turns, posted.soundIsRead, posted.picturesAreRead) = (turns, soundIsRead, picturesAreRead)
         }
         tick()

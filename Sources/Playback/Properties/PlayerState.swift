@@ -78,7 +78,8 @@ public struct PlayerState: Sendable, Equatable {
     public var routeChange: String?
     /// The offset of audio from video as reported by the outputs (positive: audio late); nil if unknown.
     public var offset: Duration?
-    /// The timeline up to which audio has been read; video if the item has no audio.
+    /// Position on the player's timeline up to which every selected track has been read that is not at its end; nil while
+    /// one of them has nothing.
     public var loadedUntil: MediaTime?
     /// The timeline up to which the output has accepted audio; with several outputs the minimum.
     public var handedUntil: MediaTime?
@@ -86,6 +87,8 @@ public struct PlayerState: Sendable, Equatable {
     package internal(set) var turns = 0
     /// Whether the audio track was read to its end or waits for the next item.
     package internal(set) var soundIsRead = true
+    /// Position on the player's timeline up to which sound has been read; nil before the first.
+    package internal(set) var soundReadUntil: MediaTime?
     /// Whether the video track was read to its end or waits for the next item.
     package internal(set) var picturesAreRead = true
     /// The number of video frames dropped.

@@ -198,11 +198,11 @@ package final class RouteController {
     /// Switches to this computer after the current outputs were lost.
     package func fallBack() { choose([home.id]) }
 
-    // MARK: Volume
+    // MARK: Volumes
 
-    /// The volume of the loudest output of a place; nil before its outputs exist.
+    /// That of the loudest of its outputs; nil before they are made, and while none is known.
     private func volume(of route: OutputPlace) -> Double? {
-        outputs.withLock { $0[route.id] }?.map { group.volume(of: $0) }.max()
+        outputs.withLock { $0[route.id] }?.compactMap { group.knownVolume(of: $0) }.max()
     }
 
     private func setVolume(_ volume: Double, of id: String) {

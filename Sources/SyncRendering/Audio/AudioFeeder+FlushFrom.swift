@@ -73,9 +73,9 @@ extension AudioFeeder {
         }
         let lead = flushing.partialFlushLead
         let snapshot = renderer.timebase.snapshot
-        let segment = snapshot.segment(at: renderer.timebase.clock.now)
-        let film = (time - renderer.timebase.currentTime).seconds
-        if film < 0 || (segment.rate > 0 && film / segment.rate < lead.inSeconds) {
+        let now = renderer.timebase.clock.now
+        let due = snapshot.hostInstant(of: time, at: now)
+        if time < snapshot.mediaTime(at: now) || due.map({ $0 - now < lead }) ?? false {
             return answer(request, .refused(leadNeeded: lead))
         }
         flushing.beginPartialFlush(from: time)

@@ -39,6 +39,10 @@ final class MemberChange: @unchecked Sendable {
     private var phase = Phase.beginning
     private var joining: [MemberFeed] = []
     private var leaving: [MemberFeed] = []
+    /// The group's members before `changeOver`.
+    private var replaced: [any AudioOutput] = []
+    /// The leaving outputs cannot see their stop before a scheduled segment has begun.
+    private var isStopHidden = false
     private var refusals: [RouteChange.Refusal] = []
     private var allowance = MemberChange.firstAllowance
     /// The state of the change for the user; confined to the thread that calls `step`.
@@ -247,8 +251,16 @@ final class MemberChange: @unchecked Sendable {
         for feed in joining { feed.take(.playing, gate: OutputGate(opens: moment)) }
         for feed in leaving { feed.take(.leaving, gate: OutputGate(closes: moment)) }
         group.state.withLock { state in
+            replaced = state.members
             state.members = wish.members.filter { member in state.feeds.contains { $0.member === member } }
         }
+    }
+
+    /// Undoes `changeOver`: the old outputs play, the new ones are silent.
+    private func changeBack() {
+        for feed in joining { feed.take(.joining, gate: OutputGate(isShut: true)) }
+        for feed in leaving { feed.take(.playing, gate: OutputGate()) }
+        group.state.withLock { $0.members = replaced }
     }
 
     /// Logs the members that join and leave.
@@ -261,12 +273,26 @@ final class MemberChange: @unchecked Sendable {
     private func conclude(
         _ moment: MediaTime, _ flushes: Int, _ context: AudioOutputContext, _ now: HostInstant
     ) -> Duration? {
-        let segment = context.timebase.snapshot.segment(at: now)
-        // After a seek or during a pause all outputs are silent, so the switch occurs now.
-        let isOvertaken = flushes != group.state.withLock { $0.flushes } || segment.rate == 0
-        if !isOvertaken, let host = segment.hostInstant(of: moment) {
-            let end = host.advanced(by: Self.tail)
-            if now < end { return end - now }
+        // After a jump all outputs are silent: the moment is now.
+        guard flushes == group.state.withLock({ $0.flushes }) else { return finish(at: moment, host: nil, context) }
+        let snapshot = context.timebase.snapshot
+        // Nil where a stop comes before the moment.
+        let host = snapshot.hostInstant(of: moment, at: now)
+        if let next = snapshot.scheduled?.hostAnchor, next > now, let host, host >= next {
+            isStopHidden = true
+            return next - now
+        }
+        if isStopHidden {
+            // `TimebaseSnapshot.gated` has room for two segments; the stop was the third.
+            isStopHidden = false
+            for feed in leaving { feed.take(.leaving, gate: OutputGate(closes: moment)) }
+        }
+        let end = (host ?? snapshot.upcoming.hostAnchor).advanced(by: Self.tail)
+        if now < end { return end - now }
+        if snapshot.upcoming.rate == 0, snapshot.upcoming.mediaAnchor < moment {
+            // The new outputs have no sound for the time from here to the moment.
+            changeBack()
+            return beginFilling(context, now)
         }
         return finish(at: moment, host: nil, context)
     }

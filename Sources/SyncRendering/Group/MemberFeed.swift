@@ -40,6 +40,8 @@ final class MemberFeed: Sendable {
     private let isClosing = Atomic<Bool>(false)
     /// The thread that opens the member, guarded by its own lock.
     private let opener = Lock<WorkerThread?>(nil)
+    /// Called each time that the member has opened, on the thread that opened it.
+    private let opened: @Sendable (MemberFeed) -> Void
 
     /// The pauses between attempts to open an unavailable member; the last one is repeated.
     private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
@@ -49,8 +51,10 @@ final class MemberFeed: Sendable {
     /// - Parameter delay: The delay of this member against the group.
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
-        work: GroupWork, scope: GroupScope, changes: MemberChanges, delay: Duration = .zero
+        work: GroupWork, scope: GroupScope, changes: MemberChanges, delay: Duration = .zero,
+        opened: @escaping @Sendable (MemberFeed) -> Void
     ) {
+        self.opened = opened
         self.member = member
         self.id = id
         self.context = context
@@ -219,6 +223,7 @@ final class MemberFeed: Sendable {
             if case .failed = condition { return true }
             return false
         }
+        opened(self)
         renderer.setOutput(member, id: id)
         if wasLost { context.events.note(.outputRestored(output: id)) }
         answer.raise()

@@ -75,7 +75,16 @@ public final class OutputGroup: AudioOutput {
         /// Returns an output in the form required by `volumes`. The owner's level is read while the lock is held;
         /// outputs store it in a field.
         func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
-            OutputVolumes.Member(number: known.firstIndex { $0 === output } ?? -1, own: output.ownVolume)
+            OutputVolumes.Member(
+                number: known.firstIndex { $0 === output }, own: output.ownVolume, isOwnKnown: output.isOwnVolumeKnown)
+        }
+
+        /// The members as `volumes` changes them: those that are new get their numbers.
+        mutating func numberedMembers() -> [OutputVolumes.Member] {
+            members.map { member in
+                _ = number(of: member)
+                return volumeMember(member)
+            }
         }
 
         /// Returns the linear gain of an output; nil keeps its owner's level.
@@ -193,7 +202,8 @@ public final class OutputGroup: AudioOutput {
         let number = state.number(of: member)
         let feed = MemberFeed(
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
-            work: work, scope: scope, changes: changes, delay: state.delays[number])
+            work: work, scope: scope, changes: changes, delay: state.delays[number]
+        ) { [weak self] feed in self?.applyGain(of: feed) }
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         feed.renderer.treatment = state.treatment
         if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
@@ -276,8 +286,12 @@ public final class OutputGroup: AudioOutput {
         applyGains()
     }
 
-    /// The master volume: that of the loudest member, 0…130 (`VolumeCurve`). Any thread.
-    public var volume: Double {
+    /// The volume of the loudest member, 0…130 (`VolumeCurve`): the master; 100 while no member's is known. Any
+    /// thread.
+    public var volume: Double { knownVolume ?? 100 }
+
+    /// The volume of the loudest member whose volume is known, 0…130; nil while none is. Any thread.
+    package var knownVolume: Double? {
         state.withLock { state in state.volumes.master(of: state.members.map { state.volumeMember($0) }) }
     }
 
@@ -296,25 +310,23 @@ public final class OutputGroup: AudioOutput {
     /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
-        state.withLock { state in
-            state.volumes.setMaster(volume, of: state.members.map { state.volumeMember($0) })
-        }
+        state.withLock { state in state.volumes.setMaster(volume, of: state.numberedMembers()) }
         applyGains()
     }
 
-    /// Changes the volume of all members by the number of decibels that these steps of the master amount to. Any
-    /// thread.
+    /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member whose level is
+    /// not known yet is moved from its owner's level once it reports that. Any thread.
     public func changeVolume(by steps: Double) {
-        state.withLock { state in
-            let members = state.members.map { state.volumeMember($0) }
-            state.volumes.setMaster(state.volumes.master(of: members) + steps, of: members)
-        }
+        state.withLock { state in state.volumes.changeMaster(by: steps, of: state.numberedMembers()) }
         applyGains()
     }
 
     /// Returns the volume of a present or future member, 0…130: the set volume, otherwise its owner's level, otherwise
     /// 100. Any thread.
-    public func volume(of output: any AudioOutput) -> Double {
+    public func volume(of output: any AudioOutput) -> Double { knownVolume(of: output) ?? 100 }
+
+    /// The volume of an output; nil while the owner's level counts and is not known. Any thread.
+    package func knownVolume(of output: any AudioOutput) -> Double? {
         state.withLock { $0.volumes.volume(of: $0.volumeMember(output)) }
     }
 
@@ -356,8 +368,15 @@ public final class OutputGroup: AudioOutput {
         }
     }
 
-    /// Silences and closes all members in parallel, so that an unresponsive one does not delay the others. A running
-    /// change of members is abandoned. Blocks until all are closed.
+    /// Sets the gain of a member that has opened and may have reported its owner's level by now.
+    private func applyGain(of feed: MemberFeed) {
+        gaining.withLock { _ in
+            if let gain = state.withLock({ $0.gain(of: feed.member) }) { feed.renderer.setGain(gain) }
+        }
+    }
+
+    /// Silences and closes all members in parallel, so that an unresponsive one does not delay the others. A
+    /// running change of members is abandoned. Blocks until all are closed.
     public func close() {
         let (feeds, unused) = state.withLock { state in
             defer {

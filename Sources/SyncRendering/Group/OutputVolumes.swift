@@ -5,43 +5,78 @@ internal import Glibc
 /// A level is a volume of `VolumeCurve`, 0…130. Below 0 the scale continues inaudibly at 0.3 dB a step, so that outputs
 /// silenced by the master keep their distance. See docs/internals/volumes.md.
 struct OutputVolumes {
-    /// An output by its number in the group, -1 if it has none yet, and its owner's level, nil if there is none.
+    /// The properties of an output that its volume depends on.
     struct Member {
-        var number: Int
+        /// Its number in the group; nil for an output that has none yet.
+        var number: Int?
+        /// The level that its owner left; nil where it has none.
         var own: Double?
+        /// False while the output has not reported its owner's level.
+        var isOwnKnown = true
     }
 
     /// The levels by number. An output without an entry has the level `common`, otherwise its owner's level.
     private var levels: [Int: Double] = [:]
-    /// The level set for all outputs, including later members.
+    /// Decibels by number, by which the master has moved an output away from its owner's level before that was known.
+    private var moves: [Int: Double] = [:]
+    /// The level that was set for all outputs, also for those that join later.
     private var common: Double?
     /// The numbers of the muted outputs.
     private var muted: Set<Int> = []
 
-    /// Returns the volume of an output, 0…130; 100 if it has no level.
-    func volume(of member: Member) -> Double { max(0, level(of: member)) }
+    /// Returns the volume of an output, 0…130; 100 for one that has no level of its own and was never set; nil while its owner's
+    /// level counts and is not known.
+    func volume(of member: Member) -> Double? { level(of: member).map { max(0, $0) } }
 
-    /// Returns the volume of the loudest of these outputs, 0…130; 100 if there are none.
-    func master(of members: [Member]) -> Double { max(0, loudest(of: members)) }
+    /// Returns the volume of the loudest of these outputs, 0…130; nil while no level is known.
+    func master(of members: [Member]) -> Double? { loudest(of: members).map { max(0, $0) } }
 
-    /// Sets the volume of an output.
-    mutating func set(_ volume: Double, of number: Int) { levels[number] = Self.bounded(volume) }
+    mutating func set(_ volume: Double, of number: Int) { setLevel(Self.bounded(volume), of: number) }
 
     /// Sets the volume of every output, including later members.
     mutating func setAll(_ volume: Double) {
-        levels = [:]
+        (levels, moves) = ([:], [:])
         common = Self.bounded(volume)
     }
 
     /// Gives every output its owner's level again.
-    mutating func restoreAll() { (levels, common) = ([:], nil) }
+    mutating func restoreAll() { (levels, moves, common) = ([:], [:], nil) }
 
-    /// Changes the volumes of these outputs by the same number of decibels, so that the loudest one has this volume.
+    /// Changes the volumes of these outputs by the same number of decibels, so that the loudest of them has this volume. While no level is
+    /// known, all of them are set to it.
+    ///
+    /// - Parameter members: each with a number.
     mutating func setMaster(_ volume: Double, of members: [Member]) {
-        let step = Self.decibels(Self.bounded(volume)) - Self.decibels(loudest(of: members))
-        for member in members {
-            levels[member.number] = Self.level(decibels: Self.decibels(level(of: member)) + step)
+        guard let loudest = loudest(of: members) else {
+            for member in members { if let number = member.number { set(volume, of: number) } }
+            return
         }
+        move(members, by: Self.decibels(Self.bounded(volume)) - Self.decibels(loudest))
+    }
+
+    /// Moves these outputs by the same number of decibels: those of so many steps of the loudest of them, or, while no
+    /// level is known, of so many steps below 100.
+    ///
+    /// - Parameter members: each with a number.
+    mutating func changeMaster(by steps: Double, of members: [Member]) {
+        guard let master = master(of: members) else { return move(members, by: -VolumeCurve.floor / 100 * steps) }
+        setMaster(master + steps, of: members)
+    }
+
+    private mutating func move(_ members: [Member], by step: Double) {
+        for member in members {
+            guard let number = member.number else { continue }
+            if let level = level(of: member) {
+                setLevel(Self.level(decibels: Self.decibels(level) + step), of: number)
+            } else {
+                moves[number, default: 0] += step
+            }
+        }
+    }
+
+    private mutating func setLevel(_ level: Double, of number: Int) {
+        levels[number] = level
+        moves[number] = nil
     }
 
     /// Mutes or unmutes an output.
@@ -55,20 +90,30 @@ struct OutputVolumes {
     ///   - gain: The gain of the loudest output; the others keep their distance to it. Nil uses the levels.
     ///   - members: The outputs that play together.
     func gain(of member: Member, loudest gain: Float?, among members: [Member]) -> Float? {
-        if muted.contains(member.number) { return 0 }
-        guard let gain else {
-            guard common != nil || levels[member.number] != nil else { return nil }
-            return VolumeCurve.gain(volume: level(of: member))
-        }
-        let (level, loudest) = (level(of: member), loudest(of: members + [member]))
+        if member.number.map(muted.contains) ?? false || gain == 0 { return 0 }
+        guard let level = level(of: member) else { return nil }
+        guard let gain else { return isSet(member) ? VolumeCurve.gain(volume: level) : nil }
+        let loudest = loudest(of: members + [member]) ?? level
         if level <= 0, loudest > 0 { return 0 }
         return gain * Float(pow(10, (Self.decibels(level) - Self.decibels(loudest)) / 20))
     }
 
-    /// Returns the level of an output, which may be below 0.
-    private func level(of member: Member) -> Double { levels[member.number] ?? common ?? member.own ?? 100 }
+    /// Returns true if a volume was set or moved, so that the owner's level is not in force.
+    private func isSet(_ member: Member) -> Bool {
+        common != nil || member.number.map { levels[$0] != nil || moves[$0] != nil } ?? false
+    }
 
-    private func loudest(of members: [Member]) -> Double { members.map(level).max() ?? common ?? 100 }
+    private func level(of member: Member) -> Double? {
+        if let level = member.number.flatMap({ levels[$0] }) ?? common { return level }
+        guard member.isOwnKnown else { return nil }
+        let own = member.own ?? 100
+        guard let move = member.number.flatMap({ moves[$0] }) else { return own }
+        return Self.level(decibels: Self.decibels(own) + move)
+    }
+
+    private func loudest(of members: [Member]) -> Double? {
+        members.isEmpty ? common ?? 100 : members.compactMap(level).max()
+    }
 
     /// Returns a volume clamped to the valid range; 100 if it is not finite.
     private static func bounded(_ volume: Double) -> Double {

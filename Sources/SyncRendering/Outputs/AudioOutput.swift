@@ -153,6 +153,10 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// a field.
     var ownVolume: Double? { get }
 
+    /// False while the output has a loudness of its own that it has not reported yet; true once it is prepared. Any
+    /// thread; reads a field.
+    var isOwnVolumeKnown: Bool { get }
+
     /// Silences the output and releases the device or speaker. May block briefly. The output may be prepared again.
     func close()
 }
@@ -195,6 +199,7 @@ extension AudioOutput {
     public var preroll: Duration { .milliseconds(60) }
     public func restoreGain() { setGain(1) }
     public var ownVolume: Double? { nil }
+    public var isOwnVolumeKnown: Bool { true }
     public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
     public func open() {}

@@ -110,7 +110,9 @@ extension SessionDirector {
         }
     }
 
-    private var volumeText: String { "Volume: \(Decimals.text(stage.player.volume, 0))%" }
+    private var volumeText: String {
+        "Volume: " + (stage.player.knownVolume.map { "\(Decimals.text($0, 0))%" } ?? "not known yet")
+    }
 
     private func setPaused(_ isPaused: Bool) {
         if isPaused {

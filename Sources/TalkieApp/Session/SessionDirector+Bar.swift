@@ -15,7 +15,7 @@ extension SessionDirector {
             state, hasPrevious: queue.number > 1, hasNext: queue.number < queue.count || offered != nil)
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
-                percent: Int(stage.player.volume.rounded()), isMuted: settings.isMuted)
+                percent: stage.player.knownVolume.map { Int($0.rounded()) }, isMuted: settings.isMuted)
             if let desk { shown.buttons[.rooms] = ["♪ \(PrintableText.of(desk.name))"] }
         }
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
@@ -40,7 +40,7 @@ extension SessionDirector {
         case .button(.speed): toggleChoice(.speed)
         case .button(.rooms): perform(.chooseRoute)
         case .button(.fullScreen): perform(.toggleFullScreen)
-        case .nothing: break
+        case .volumeNumber, .nothing: break
         }
     }
 }
@@ -73,10 +73,12 @@ extension ScreenBar {
         }
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
         func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
+        let isWaiting = state.bufferingProgress != nil
+        let (loaded, handed) = (reach(state.loadedUntil), reach(state.handedUntil))
         self.init(
             isPlaying: state.phase == .playing || state.phase == .buffering,
-            isWaiting: state.bufferingProgress != nil, place: share(state.position),
-            loaded: reach(state.loadedUntil), handed: reach(state.handedUntil),
+            isWaiting: isWaiting, place: share(state.position), loaded: loaded,
+            handed: isWaiting ? handed.map { min($0, loaded ?? 0) } : handed,
             chapters: state.chapters.compactMap { share($0.start) }, time: time, buttons: buttons,
             hasPrevious: hasPrevious, hasNext: hasNext)
     }

@@ -34,7 +34,7 @@ extension SessionDirector {
     /// Handles the wheel outside the list rows: it moves in an open list; over the bar's volume it changes the volume.
     func turnWheel(over part: ScreenBar.Part?, _ turned: Int) {
         switch part {
-        case .volume, .mute: perform(.addVolume(Double(2 * turned)))
+        case .volume, .volumeNumber, .mute: perform(.addVolume(Double(2 * turned)))
         default: if !pressInPanel(turned > 0 ? "UP" : "DOWN") { press(turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
         }
     }

@@ -50,7 +50,7 @@ struct StatisticsPage {
             add(
                 "Output",
                 [
-                    PrintableText.of(output.name), "\(Decimals.text(outputs?.volume(of: output) ?? 100, 0))%",
+                    PrintableText.of(output.name), outputs?.knownVolume(of: output).map { "\(Decimals.text($0, 0))%" },
                     "latency \(Decimals.text(output.latency.delay.inMilliseconds, 1)) ms",
                 ])
         }
@@ -63,7 +63,7 @@ struct StatisticsPage {
     }
 
     private func ahead(of until: MediaTime?, _ words: String) -> String? {
-        guard state.hasAudio, let until else { return nil }
+        guard let until else { return nil }
         return Decimals.text(max(0, (until - state.lineOffset - state.position).seconds), 1) + " s " + words
     }
 }

@@ -65,5 +65,23 @@ extension LoopTests {
             #expect(card.state.withLock { $0.gain } == VolumeCurve.gain(volume: 98))
             #expect(volumes() == [98, 28])
         }
+
+        @Test func aStepBeforeTheSessionBeginsCountsFromTheOwnersLevel() throws {
+            let speakers = try SoftwareSpeakers([.buffered], ports: ClockPorts.pair(6), volume: -21)
+            defer { speakers.stop() }
+            let (speaker, receiver) = (speakers.outputs[0], speakers.receivers[0])
+            let group = OutputGroup(members: [speaker], codecs: FilmAudioCodecs())
+            group.changeVolume(by: -2)
+            let sound = PlayedSound(group)
+            defer { sound.end() }
+            for second in 0..<Int64(6) { sound.renderer.enqueue(PulsedTone.buffer(second: second)) }
+            try sound.startWhenReady()
+            func told() -> [Double] {
+                receiver.record.events.compactMap { if case .volume(let decibels) = $0 { decibels } else { nil } }
+            }
+            #expect(receiver.record.wait(until: .now.advanced(by: .seconds(4))) { _ in !told().isEmpty })
+            #expect(told().allSatisfy { abs($0 + 21.6) < 0.01 }, "\(told())")
+            #expect(abs(group.volume - 28) < 0.01)
+        }
     }
 }

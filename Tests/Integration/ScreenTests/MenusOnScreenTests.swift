@@ -34,16 +34,21 @@ struct MenusOnScreenTests {
         private let log: String
         var display: VirtualDisplay { played.display }
 
+        /// - Parameters:
+        ///   - sound: where it goes.
+        ///   - environment: further variables.
         init(
             _ film: String? = nil, on display: VirtualDisplay? = nil, isFullScreen: Bool = true,
-            home: String? = nil, options: [String] = []
+            home: String? = nil, options: [String] = [], sound: [String] = ["--audio-device", "null"],
+            environment: [String: String] = [:]
         ) throws {
             let home = try home ?? folder { $0 }
             self.home = home
             log = home + "/log-\(UUID().uuidString)"
             played = try PlayedFilm(
-                film ?? MenusOnScreenTests.film.get(), ["--audio-device", "null", "--log-file", log] + options,
-                on: display ?? VirtualDisplay("640x400"), home: home, isFullScreen: isFullScreen)
+                film ?? MenusOnScreenTests.film.get(), sound + ["--log-file", log] + options,
+                on: display ?? VirtualDisplay("640x400"), home: home, isFullScreen: isFullScreen,
+                environment: environment)
         }
 
         /// Waits until the film is seen.
@@ -244,37 +249,14 @@ struct MenusOnScreenTests {
     @Test(.enabled(if: VirtualDisplay.find("openbox") != nil, "no openbox here"))
     func aFilmOfTheDisplaysHeightFitsIntoItWithItsFrame() throws {
         let display = try VirtualDisplay("640x400")
-        let manager = Process()
-        manager.executableURL = URL(fileURLWithPath: "/usr/bin/openbox")
-        manager.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": try Self.folder { $0 }]
-        manager.standardError = FileHandle.nullDevice
-        try manager.run()
-        defer {
-            kill(manager.processIdentifier, SIGKILL)
-            manager.waitUntilExit()
-        }
-        try eventually("windows are managed") {
-            try display.run("xprop", "-root", "_NET_SUPPORTING_WM_CHECK").contains("window id")
-        }
+        let manager = try WindowManager(on: display)
+        defer { manager.stop() }
         let evening = try Evening(on: display, isFullScreen: false)
-        func id() throws -> String? {
-            // xdotool fails where there is none yet.
-            let ids = try display.run("xprop", "-root", "_NET_CLIENT_LIST").split(separator: "#").last ?? ""
-            return ids.contains("0x") ? ids.trimmingCharacters(in: .whitespacesAndNewlines) : nil
-        }
-        func number(_ text: String, _ name: String) -> Int? {
-            text.split(separator: "\n").first { $0.contains(name) }.flatMap { $0.split(separator: " ").last }
-                .flatMap { Int($0) }
-        }
         try eventually("the whole window is on the display") {
-            guard let window = try id() else { return false }
-            let text = try display.run("xwininfo", "-id", window)
-            guard let y = number(text, "Absolute upper-left Y"), let height = number(text, "Height:"),
-                let x = number(text, "Absolute upper-left X"), let width = number(text, "Width:")
-            else { return false }
-            return y > 5 && y + height <= 400 && x >= 0 && x + width <= 640
+            guard let place = try manager.place else { return false }
+            return place.frame.top > 5 && place.isWithin(640, 400)
         }
-        let window = try #require(try id())
+        let window = try #require(try manager.window)
         #expect(try display.run("xprop", "-id", window, "_NET_WM_ICON").contains("64 x 64"), "its icon")
         _ = evening
     }
@@ -283,7 +265,12 @@ struct MenusOnScreenTests {
     @Test func aScreenshotHasNoneOfTheWordsOverTheFilm() throws {
         let evening = try Evening()
         try evening.begin()
-        try evening.press("S", "S")
+        try evening.press("S")
+        try eventually("the file is named on the picture") {
+            let words = try evening.display.picture().bright.filter { $0.y < 40 }.map(\.x)
+            return try evening.said("talkie-shot0001.png") && (words.max() ?? 0) - (words.min() ?? 0) > 250
+        }
+        try evening.press("S")
         try eventually("two are written") { try evening.said("talkie-shot0002.png") }
         for number in 1...2 {
             let raw = evening.home + "/raw\(number)"

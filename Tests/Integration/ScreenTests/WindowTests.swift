@@ -36,6 +36,32 @@ struct WindowTests {
         #expect(try direct.tell("picture 320x180")["area"] == "800x600")
     }
 
+    @Test(.enabled(if: WindowManager.isInstalled, "no openbox here"))
+    func aLargerFilmThatFollowsKeepsTheWindowWithItsFrameOnTheDisplay() throws {
+        let display = try VirtualDisplay("1000x700")
+        let manager = try WindowManager(on: display)
+        defer { manager.stop() }
+        let probe = try Probe(on: display.name)
+        try probe.tell("picture 320x200")
+        try eventually("it has a frame") { (try manager.place?.frame.top ?? 0) > 5 }
+        let window = try #require(try manager.window)
+        try display.run("xdotool", "windowmove", "--sync", window, "650", "450")
+        try eventually("it is near the corner") { (try manager.place?.x ?? 0) > 600 }
+        try probe.tell("open 640x400")
+        try eventually("it is as large as the film, and on the display") {
+            guard let place = try manager.place else { return false }
+            return (place.width, place.height) == (640, 400) && place.isWithin(1000, 700)
+        }
+        let place = try #require(try manager.place)
+        #expect(place.x > 330 && place.y > 250, "it moves no further than it must: \(place)")
+        // A film as high as the display.
+        try probe.tell("open 1000x700")
+        try eventually("it fits with its frame") {
+            guard let place = try manager.place else { return false }
+            return place.width > 900 && place.isWithin(1000, 700)
+        }
+    }
+
     @Test func wordsAppearOverAStandingPictureAndLeaveAgain() throws {
         let display = try VirtualDisplay("640x480")
         let probe = try Probe(on: display.name, "size=640x480")

@@ -84,8 +84,12 @@ import Testing
             let rect = place.rect
             #expect(layout.hit(x: rect.x + rect.width / 2, y: rect.y + rect.height / 2) == place.part)
         }
-        let volume = try #require(layout.volume?.line)
-        #expect(layout.hit(x: volume.x, y: volume.y + 3) == .volume(0))
+        let volume = try #require(layout.volume)
+        #expect(layout.hit(x: volume.line.x, y: volume.line.y + 3) == .volume(0))
+        for x in [volume.line.x + volume.line.width, volume.number.x, volume.number.x + volume.number.width - 1] {
+            #expect(layout.hit(x: x, y: volume.number.y + 3) == .volumeNumber, "the wheel changes the volume here")
+        }
+        #expect(ScreenBar.Part.volumeNumber.isVolume)
         let line = try #require(layout.line)
         #expect(layout.hit(x: line.x, y: line.y + 2) == .place(0))
         #expect(layout.hit(x: line.x + line.width - 1, y: line.y + 2) == .place(1))
@@ -119,12 +123,15 @@ import Testing
         aimed.aim = ScreenBar.Aim(place: 0.999, words: "01:00:00  The end of the long journey home")
         var quiet = full
         quiet.volume?.percent = 20
+        var unknown = full
+        unknown.volume?.percent = nil
         let first = try image(full)
         #expect(first.rect.width == 640 && first.rect.y + first.rect.height == 360)
         #expect(try image(later).pixels != first.pixels)
         #expect(try image(paused).pixels != first.pixels)
         #expect(try image(waiting).pixels != first.pixels)
         #expect(try image(quiet).pixels != first.pixels)
+        #expect(try image(unknown).pixels != first.pixels)
         #expect(try image(aimed).rect.height > first.rect.height)
         #expect(try image(full).pixels == first.pixels)
     }

@@ -132,6 +132,28 @@ import Testing
         #expect(second.acceptedUntil == rig.renderer.progress.acceptedUntil)
     }
 
+    /// Outputs that act on what they are told, such as network speakers, do not look at the timeline by themselves.
+    @Test func anOutputThatLeavesIsToldItsStopOnceTheStartBeforeItIsPerceived() throws {
+        let (first, second) = (RecordingOutput(capacity: 50_000), RecordingOutput(capacity: 50_000))
+        let rig = Rig(first)
+        try rig.fill()
+        rig.settle()
+        rig.synchronizer.setRate(1, atHostTime: rig.clock.now.advanced(by: .milliseconds(100)))
+        rig.change(to: second)
+        rig.settle()
+        guard case .changing? = rig.group.changeProgress else {
+            Issue.record("the change is not decided")
+            return
+        }
+        try rig.run([first], for: 6)
+        let told = try #require(first.state.withLock { $0.timeline })
+        #expect(told.upcoming.rate == 0 && told.upcoming.mediaAnchor > .zero)
+        #expect(told.upcoming.hostAnchor > rig.clock.now, "\(told)")
+        #expect(rig.outcomes.withLock { $0.isEmpty })
+        try rig.run([first, second], for: 20)
+        #expect(rig.outcomes.withLock { $0.count } == 1)
+    }
+
     /// On a busy machine the renderer's feeder may be late by as much as a change of outputs takes.
     @Test func whoJoinsBeginsWithSoundThatTheFeederHasNotTakenYet() throws {
         let (first, second) = (RecordingOutput(capacity: 5_000), RecordingOutput(capacity: 50_000))

@@ -272,6 +272,38 @@ import Testing
         #expect(group.volume(of: members[0]) == 98)
     }
 
+    /// As when a room is chosen before the first film is open.
+    @Test func aStepOfTheMasterBeforeAnythingPlaysIsKeptByAnOutputThatBecameAMemberThen() throws {
+        let (first, second) = (RecordingOutput(), RecordingOutput())
+        second.state.withLock { $0.ownVolume = 30 }
+        let group = group([first])
+        group.change(to: [second]) { _ in }
+        #expect(eventually { group.members.contains { $0 === second } })
+        group.changeVolume(by: -2)
+        #expect(group.volume(of: RecordingOutput()) == 100, "it is no other output's")
+        renderer.setOutput(group)
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { second.state.withLock { $0.gain } == VolumeCurve.gain(volume: 28) })
+        #expect(group.volume(of: second) == 28 && group.volume(of: first) == 100)
+    }
+
+    @Test func aStepOfTheMasterBeforeASpeakerReportsItsLevelCountsFromThatLevel() throws {
+        let speaker = RecordingOutput()
+        speaker.state.withLock { ($0.ownVolume, $0.isOwnVolumeKnown) = (30, false) }
+        let group = group([speaker])
+        #expect(group.knownVolume == nil && group.knownVolume(of: speaker) == nil)
+        group.changeVolume(by: -2)
+        #expect(group.knownVolume == nil)
+        renderer.setOutput(group)
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { speaker.state.withLock { $0.gain } == VolumeCurve.gain(volume: 28) })
+        #expect(group.knownVolume == 28 && group.volume(of: speaker) == 28)
+    }
+
     /// What speakers of one network have in common.
     private final class Club: Sendable {}
 

@@ -346,4 +346,17 @@ private final class PacketOutput: PartialFlushing {
         rig.feeder.settle()
         #expect(rig.result == .flushed(from: rig.time(96_100)))
     }
+    @Test func beforeAnAnnouncedStartTheLeadIsCountedToWhereTheTimeIsHeard() throws {
+        let output = PacketOutput(capacity: 1000)
+        let rig = FlushRig { _ in output }
+        rig.enqueue(1, 0..<192_000)
+        rig.feeder.settle()
+        rig.synchronizer.setRate(1, time: .zero, atHostTime: rig.clock.now.advanced(by: .milliseconds(500)))
+        rig.flush(from: 23_900)
+        rig.feeder.settle()
+        #expect(rig.result == .refused(leadNeeded: .seconds(1)))
+        rig.flush(from: 24_100)
+        rig.feeder.settle()
+        #expect(rig.result == .flushed(from: rig.time(24_100)))
+    }
 }

@@ -36,11 +36,13 @@ struct BarDrawing {
         }
         if let place = layout.volume, let volume = bar.volume {
             let middle = place.line.y + place.line.height / 2
-            let share = volume.isMuted ? 0 : min(1, Double(volume.percent) / 100)
             sheet.fill(share: 0...1, of: place.line, at: middle, half: 1.2, Paint.track)
-            sheet.fill(share: 0...share, of: place.line, at: middle, half: 1.2, Paint.level)
-            sheet.knob(share, of: place.line, at: middle, 2.8, Paint.words)
-            sheet.write(volume.isMuted ? "–" : "\(volume.percent)%", in: place.number)
+            if let percent = volume.isMuted ? 0 : volume.percent {
+                let share = min(1, Double(percent) / 100)
+                sheet.fill(share: 0...share, of: place.line, at: middle, half: 1.2, Paint.level)
+                sheet.knob(share, of: place.line, at: middle, 2.8, Paint.words)
+            }
+            sheet.write(volume.isMuted ? "–" : volume.percent.map { "\($0)%" } ?? "?", in: place.number)
         }
         if let aim = bar.aim, let line = layout.line { write(aim, over: line, layout, of: area, on: &sheet) }
         return painter.draw(sheet.script, in: area)

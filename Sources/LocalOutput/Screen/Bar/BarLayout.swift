@@ -18,6 +18,12 @@ struct BarLayout: Hashable {
 
     struct Volume: Hashable {
         let line, number: PixelRect
+
+        /// From the end of the line to that of the number.
+        fileprivate var beside: PixelRect {
+            let left = line.x + line.width
+            return PixelRect(x: left, y: line.y, width: number.x + number.width - left, height: line.height)
+        }
     }
 
     struct Place: Hashable {
@@ -238,7 +244,10 @@ struct BarLayout: Hashable {
         if let line, y >= line.y, y < line.y + line.height { return .place(share(of: x)) }
         let row = parts.first?.rect ?? rect
         let y = min(y, row.y + row.height - 1)
-        if let volume, volume.line.holds(x, y) { return .volume(loudness(at: x)) }
+        if let volume {
+            if volume.line.holds(x, y) { return .volume(loudness(at: x)) }
+            if volume.beside.holds(x, y) { return .volumeNumber }
+        }
         // Half of each gap belongs to the adjacent part, for touch input.
         let reach = Int(Measure.gap * scale / 2)
         let ends = (parts.map(\.rect.x).min() ?? 0, parts.map { $0.rect.x + $0.rect.width }.max() ?? 0)

@@ -33,7 +33,7 @@ struct BarSign {
                 block(left, top == 0 ? 0 : 0.87, 0.35, 0.13)
                 block(left == 0 ? 0 : 0.87, top, 0.13, 0.35)
             }
-        case .button, .place, .volume, .nothing: break
+        case .button, .place, .volume, .volumeNumber, .nothing: break
         }
     }
 

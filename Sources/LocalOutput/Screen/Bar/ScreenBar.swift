@@ -10,6 +10,8 @@ public struct ScreenBar: Sendable, Hashable {
         case mute
         /// A position on the volume slider, 0…1.
         case volume(Double)
+        /// The number beside that line, which only the wheel changes.
+        case volumeNumber
         /// One of the text buttons, or full screen.
         case button(Button)
         /// The background.
@@ -17,7 +19,7 @@ public struct ScreenBar: Sendable, Hashable {
 
         var isVolume: Bool {
             switch self {
-            case .mute, .volume: true
+            case .mute, .volume, .volumeNumber: true
             default: false
             }
         }
@@ -39,13 +41,13 @@ public struct ScreenBar: Sendable, Hashable {
 
     /// The volume.
     public struct Volume: Sendable, Hashable {
-        /// The volume in per cent: 0…100, and up to 130 with amplification.
-        public var percent: Int
+        /// 0…100, and up to 130 where sound is lifted; nil while it is not known.
+        public var percent: Int?
         /// Whether the audio is muted.
         public var isMuted: Bool
 
         /// Creates a volume.
-        public init(percent: Int, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
+        public init(percent: Int?, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
     }
 
     /// Whether the film plays; selects the play or pause icon.

@@ -7,7 +7,7 @@ import Testing
     private let computer = Member(number: 0, own: nil)
     private let speaker = Member(number: 1, own: 30)
 
-    private func volumes(_ volumes: OutputVolumes) -> [Double] { [computer, speaker].map(volumes.volume) }
+    private func volumes(_ volumes: OutputVolumes) -> [Double?] { [computer, speaker].map(volumes.volume) }
 
     @Test func untouchedOutputsHaveTheirOwnersLevelAndTheMasterIsTheLoudest() {
         let untouched = OutputVolumes()
@@ -22,7 +22,9 @@ import Testing
         levels.setMaster(98, of: [computer, speaker])
         #expect(volumes(levels) == [98, 28])
         levels.setMaster(110, of: [computer, speaker])
-        let louder = try [computer, speaker].map { try #require(VolumeCurve.decibels(volume: levels.volume(of: $0))) }
+        let louder = try [computer, speaker].map {
+            try #require(levels.volume(of: $0).flatMap { VolumeCurve.decibels(volume: $0) })
+        }
         #expect(abs(louder[0] - louder[1] - 21) < 1e-4, "as far apart as 100 and 30")
         #expect(levels.volume(of: computer) == 110)
     }
@@ -44,6 +46,27 @@ import Testing
         levels.setAll(40)
         #expect(volumes(levels) == [40, 40])
         #expect(levels.volume(of: Member(number: 7, own: 90)) == 40)
+    }
+
+    @Test func anOutputWhoseLevelIsNotKnownIsMovedFromItOnceItIs() throws {
+        var levels = OutputVolumes()
+        let unknown = Member(number: 1, own: nil, isOwnKnown: false)
+        #expect(levels.volume(of: unknown) == nil && levels.master(of: [unknown]) == nil)
+        #expect(levels.master(of: [computer, unknown]) == 100)
+        levels.changeMaster(by: -2, of: [unknown])
+        levels.changeMaster(by: -2, of: [computer, unknown])
+        #expect(levels.volume(of: unknown) == nil)
+        #expect(levels.gain(of: unknown, loudest: nil, among: []) == nil, "left as its owner left it")
+        #expect(levels.gain(of: unknown, loudest: 0, among: []) == 0, "silence needs no level")
+        #expect(volumes(levels) == [98, 26])
+        #expect(levels.gain(of: speaker, loudest: nil, among: []) == VolumeCurve.gain(volume: 26))
+        levels.changeMaster(by: -2, of: [computer, speaker])
+        #expect(volumes(levels) == [96, 24])
+        levels.set(50, of: 1)
+        #expect(levels.volume(of: unknown) == 50, "what was set counts, and no move")
+        var alone = OutputVolumes()
+        alone.setMaster(40, of: [unknown])
+        #expect(alone.volume(of: unknown) == 40)
     }
 
     @Test func aMutedOutputKeepsItsVolume() {

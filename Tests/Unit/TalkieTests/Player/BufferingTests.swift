@@ -238,6 +238,27 @@ import Testing
         #expect(programme.dropped == 0)
         #expect(programme.news.contains { if case .phase(.buffering) = $0 { true } else { false } })
     }
+
+    @Test func whileItWaitsForThePictureNoMoreCountsAsReadThanThePicture() throws {
+        let clock = ManualClock()
+        let network = SlowNetwork(clock, rate: 0.5)
+        let film = SlowFilm(CountedFilm(1, pictures: 150, soundFrames: 288_000), network, [.video])
+        let programme = VirtualProgramme(["film": film], first: "film", depth: .seconds(60), clock: clock)
+        programme.runners = PipelineRunners()
+        // The first wait is that of the start.
+        try #require(programme.run(untilPhase: .playing, atMost: .seconds(5)))
+        try #require(programme.run(untilPhase: .buffering, atMost: .seconds(5)))
+        let state = programme.state
+        #expect((state.handedUntil?.seconds ?? 0) > 5.9, "the speaker holds all of the sound")
+        #expect((state.loadedUntil?.seconds ?? 9) < state.position.seconds + 0.5)
+    }
+
+    @Test(arguments: ["1/80000/cover", "1/80000/25:1/25"])
+    func aTrackThatIsReadToItsEndDoesNotLimitHowFarTheFilmIsRead(film: String) {
+        let queue = queue(film, arrivingAt: 1)
+        queue.run(for: .seconds(2))
+        #expect((queue.state.loadedUntil?.seconds ?? 0) > 2.5, "as far as its sound")
+    }
 }
 
 /// What is in reserve, and when that is enough.

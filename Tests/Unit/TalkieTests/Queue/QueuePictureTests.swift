@@ -151,7 +151,8 @@ import Testing
         queue.core.play()
         run(queue, to: 3)
         // Sound of all three; besides, pictures of the first.
-        #expect((queue.state.loadedUntil?.seconds ?? 0) > 25)
+        #expect((queue.state.soundReadUntil?.seconds ?? 0) > 25)
+        #expect((3...5).contains(queue.state.loadedUntil?.seconds ?? 0), "no further than the pictures")
         #expect(queue.opened.withLock { $0 } == all.map(\.address))
         #expect(queue.decoders.withLock { $0 } == [1])
         run(queue, to: 4.5)

@@ -270,15 +270,64 @@ import Testing
         let kitchen = house.output("Kitchen")
         kitchen.extraLead = .milliseconds(450)
         house.change(to: kitchen)
-        while house.group.changeProgress.map({ if case .changing = $0 { false } else { true } }) ?? true {
-            house.run(for: .milliseconds(2))
-        }
+        try runToDecision(house)
         house.core.seek(to: MediaTime(value: 2, timescale: 1), exact: true)
         house.run(for: .seconds(3))
         #expect(house.core.state.phase == .playing)
         let first = try #require(house.heard("Kitchen").first)
         #expect(abs(first.frame / Double(VirtualHouse.rate) - 2) < 0.01)
         #expect(house.heard("card").last!.at < first.at)
+    }
+
+    /// Lets film pass until a change of outputs is decided.
+    private func runToDecision(_ house: VirtualHouse) throws {
+        let limit = house.clock.now.advanced(by: .seconds(10))
+        while house.group.changeProgress.map({ if case .changing = $0 { false } else { true } }) ?? true {
+            try #require(house.clock.now < limit, "the change is not decided")
+            house.run(for: .milliseconds(2))
+        }
+    }
+
+    @Test func theOldOutputPlaysFromAnAnnouncedStartToTheMomentOfAChangeThatWasDecidedBefore() throws {
+        let house = VirtualHouse("card") { $0[0].extraLead = .seconds(1) }
+        house.run(for: .seconds(3))
+        house.core.pause()
+        house.run(for: .seconds(1))
+        let held = try #require(house.heard("card").last)
+        house.core.play()
+        house.settle()
+        let start = house.synchronizer.timebase.snapshot.upcoming
+        try #require(start.rate > 0 && start.hostAnchor > house.clock.now, "the start is announced")
+        let kitchen = house.output("Kitchen")
+        kitchen.extraLead = .seconds(1)
+        house.change(to: kitchen)
+        try runToDecision(house)
+        try #require(house.clock.now < start.hostAnchor, "and lies ahead")
+        house.run(for: .seconds(4))
+        let moment = try #require(house.lastChange)
+        #expect(moment > start.mediaAnchor)
+        #expect(try #require(house.heard("card").first { $0.at > held.at }).frame - held.frame < 50)
+        #expect(try abs(gap(house, from: "card", to: "Kitchen")) <= 2)
+        #expect(house.outputs[0].closings == 1)
+    }
+
+    @Test func aPauseBeforeTheMomentOfAChangeLosesNoFilm() throws {
+        let house = VirtualHouse("card")
+        house.run(for: .seconds(3))
+        let kitchen = house.output("Kitchen")
+        kitchen.extraLead = .seconds(1)
+        house.change(to: kitchen)
+        try runToDecision(house)
+        house.core.pause()
+        house.run(for: .seconds(2))
+        #expect(house.outcomes.withLock { $0.count } == 1, "it happens in the pause")
+        #expect(house.group.members.map(\.name) == ["Kitchen"] && house.outputs[0].closings == 1)
+        let held = try #require(house.heard("card").last)
+        house.core.play()
+        house.run(for: .seconds(3))
+        let first = try #require(house.heard("Kitchen").first)
+        #expect(abs(first.frame - held.frame) <= 0.016 * Double(VirtualHouse.rate))
+        #expect(try #require(house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max()) < 1)
     }
 
     @Test func soundThatWasGivenUpComesBackWithAnOutputThatWorks() throws {

@@ -120,11 +120,13 @@ import Testing
         let rig = SessionRig("long")
         rig.mailbox.post(.screen(.wheel(over: .volume(0.5), turned: -1)))
         rig.mailbox.post(.screen(.wheel(over: .mute, turned: -1)))
+        rig.mailbox.post(.screen(.wheel(over: .volumeNumber, turned: -1)))
+        rig.mailbox.post(.screen(.bar(.volumeNumber, isDragged: false)))
         rig.mailbox.post(.screen(.bar(.button(.speed), isDragged: false)))
         rig.mailbox.post(.screen(.wheel(over: nil, turned: -1)))
         rig.mailbox.post(.terminalKey("ENTER"))
         #expect(rig.run(.screen(.close)) == 0)
-        #expect(rig.player.volume == 96)
+        #expect(rig.player.volume == 94)
         #expect(rig.director.settings.speed == 1.25, "the row below ×1")
     }
 
@@ -156,6 +158,26 @@ import Testing
         #expect(words("Video") == "h264 (software)")
         #expect(words("Frames") == "0 shown, 3 dropped")
         #expect(words("A-V") == "-2.0 ms")
+    }
+
+    @Test func statisticsSayHowFarAFilmWithoutSoundHasBeenRead() {
+        var state = PlayerState()
+        (state.phase, state.hasVideo, state.position) = (.playing, true, MediaTime(value: 31, timescale: 1))
+        state.loadedUntil = MediaTime(value: 34, timescale: 1)
+        let rows = StatisticsPage(state: state, address: "film.mkv").page.rows
+        #expect(rows.first { $0.name == "Cache" }?.words == "3.0 s read")
+    }
+
+    /// A speaker may hold minutes of sound for which pictures are still to come.
+    @Test func whileAFilmWaitsTheBarShowsNothingBeyondWhatHasBeenRead() {
+        var state = PlayerState()
+        (state.phase, state.duration) = (.playing, MediaTime(value: 100, timescale: 1))
+        state.loadedUntil = MediaTime(value: 20, timescale: 1)
+        state.handedUntil = MediaTime(value: 80, timescale: 1)
+        #expect(ScreenBar(state, hasPrevious: false, hasNext: false).handed == 0.8)
+        (state.phase, state.bufferingProgress) = (.buffering, 0.3)
+        let waiting = ScreenBar(state, hasPrevious: false, hasNext: false)
+        #expect(waiting.loaded == 0.2 && waiting.handed == 0.2)
     }
 
     @Test func languagesAreNamedInEnglish() {
