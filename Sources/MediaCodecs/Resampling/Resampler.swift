@@ -173,7 +173,7 @@ final class Resampler {
     /// both rates).
     private var reach: Int {
         let input = Double(source?.rate ?? 0)
-        return Int((32 * max(1, input / Double(output.sampleRate))).rounded(.up)) + 16
+        return Int(clamping: (32 * max(1, input / Double(output.sampleRate))).rounded(.up), in: 32...1 << 24) + 16
     }
 
     /// A piece ends here and another of a different rate follows: the filter sees the sound go on as it was. What belongs to

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// Quantiles of any number of times in constant memory: a histogram of one-microsecond bins that doubles the width
 /// of its bins when there are too many.
 package struct QuantileSketch {
@@ -38,7 +40,7 @@ package struct QuantileSketch {
         var below = 0
         var index = 0
         for share in shares {
-            let rank = min(count, max(1, Int((share * Double(count)).rounded(.up))))
+            let rank = Int(clamping: (share * Double(count)).rounded(.up), in: 1...count)
             while index < ordered.count, below + ordered[index].value < rank {
                 below += ordered[index].value
                 index += 1
