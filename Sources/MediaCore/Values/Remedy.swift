@@ -20,6 +20,8 @@ public struct Remedy: Hashable, Sendable {
         public static let givePIN = Action(rawValue: "give-pin")
         /// Look at which places there are.
         public static let listPlaces = Action(rawValue: "list-places")
+        /// Let the place's messages through this computer's firewall.
+        public static let checkFirewall = Action(rawValue: "check-firewall")
     }
 
     public let action: Action
