@@ -38,6 +38,9 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var damagedPackets: Int
         /// Buffers that were enqueued when their time had passed, since the last flush: nothing of them is heard.
         public var lateBuffers = 0
+        /// Sound that could not be decoded since the last flush, in film time; nil where there is none. With several outputs that of the
+        /// first output that lacks sound: each decodes the same.
+        public var undecodable: UndecodableSound?
     }
 
     /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
@@ -232,13 +235,15 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// How far it is with what was enqueued. Any thread.
     public var progress: Progress {
-        state.withLock {
+        var (status, group) = state.withLock {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
             status.earliestStart = $0.output?.earliestStart
-            return status
+            return (status, $0.output as? OutputGroup)
         }
+        if status.undecodable == nil { status.undecodable = group?.undecodable }
+        return status
     }
 
     /// How much film the output must have taken before a start can be kept; zero without an output.
@@ -303,6 +308,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.status.isDrained = false
         state.status.hasFailed = false
         state.status.lateBuffers = 0
+        state.status.undecodable = nil
         state.followsDrop = false
         state.failure = nil
         state.wasFull = false

@@ -123,6 +123,9 @@ extension OutputGroup {
         return first
     }
 
+    /// The sound that the first member that lacks some could not decode since the last flush.
+    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.renderer.progress.undecodable }.first }
+
     /// Returns the sound that could not be decoded since the last call. Each member decodes the same sound: the first one's counts.
     func takeUndecodableSound() -> UndecodableSound? {
         var first: UndecodableSound?
