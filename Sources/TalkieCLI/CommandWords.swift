@@ -80,6 +80,7 @@ enum CommandWords {
 
     /// Whether a word belongs to the option before it, be it understood or not.
     private static func isRepetition(_ word: String) -> Bool {
+        // ignored: only whether it can be parsed counts.
         if (try? PlayerOptions.Loop(parsing: word)) != nil || Int(word) != nil { return true }
         return !word.hasPrefix("-") && !looksLikeAFilm(word)
     }

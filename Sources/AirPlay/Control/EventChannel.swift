@@ -56,6 +56,7 @@ final class EventChannel: Sendable {
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
                 // ignored: the same.
                 guard (try? socket.sendAll(sealer.seal(answer.encoded()), deadline: deadline)) != nil else { return }
+                // ignored: a message without a property list says nothing.
                 if let list = try? PropertyList(binary: request.body) { handler(.message(list)) }
             }
         }

@@ -23,6 +23,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads `airplay://HOST` or `airplay://HOST:PORT`; nil for anything else.
     public init?(url: String) {
+        // ignored: the caller needs only whether it is one.
         guard let address = try? SpeakerAddress(url) else { return nil }
         self = address
     }

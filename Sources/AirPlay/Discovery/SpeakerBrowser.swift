@@ -135,7 +135,7 @@ package final class SpeakerBrowser: SpeakerSource {
                 }
                 soon(watch)
             case .resolved(let name, let endpoint, let strings):
-                // What makes no sense stays without an address.
+                // ignored: what makes no sense stays without an address.
                 guard let record = try? TXTRecord(strings: strings) else { return }
                 if !directory.resolved(name, at: endpoint, record: record) { watch.drop(name) }
                 soon(watch)

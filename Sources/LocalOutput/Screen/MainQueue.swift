@@ -10,7 +10,7 @@ struct MainQueue {
     private var turn = MainQueueTurn()
 
     init() {
-        // libdispatch ends the program where the system gives it no descriptor; then the queue is left alone.
+        // ignored: libdispatch ends the program where the system gives it no descriptor; then the queue is left alone.
         let mayServe = cshim_is_main_thread() != 0 && (try? PollableSignal()) != nil
         descriptor = mayServe ? _dispatch_get_main_queue_handle_4CF() : nil
     }

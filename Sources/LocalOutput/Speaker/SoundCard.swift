@@ -116,6 +116,7 @@ public final class SoundCard: AudioOutput {
         var result = opening.wait()
         // A device that was lost in one film is no reason to play the next without sound.
         if case .failure = result, state.withLock({ $0.wasLost }),
+            // ignored: the next one is tried; without any, the failure of the first is thrown.
             let substitute = substitutes().lazy.compactMap({ try? ALSADevice(name: $0) }).first
         {
             result = .success(substitute)
@@ -198,12 +199,12 @@ public final class SoundCard: AudioOutput {
     /// device opens.
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         if let worker = state.withLock({ $0.worker }) { return .pcm(worker.format) }
+        // ignored: `prepare` throws the failure.
         if let device = try? opened(),
             let format = try? device.nearest(to: format.sampleRate, layout: format.layout)
         {
             return .pcm(format)
         }
-        // The failure comes out of `prepare`.
         return .pcm(PCMFormat(sampleRate: format.sampleRate, layout: .stereo))
     }
 

@@ -8,6 +8,7 @@ extension VideoDecoder {
         _ format: VideoFormat, threads: Int?, _ acceleration: (any HardwareAcceleration)?
     ) throws(MediaError) -> (UnsafeMutablePointer<AVCodecContext>, (any HardwareAcceleration)?) {
         // The device has threads of its own; ours would only hold pictures back.
+        // ignored: what a device does not decode this processor does; `DecoderReport` says who decodes.
         if let acceleration, let context = try? openOnce(format, threads: 1, acceleration) {
             return (context, acceleration)
         }

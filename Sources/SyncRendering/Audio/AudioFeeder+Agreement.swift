@@ -30,6 +30,7 @@ extension AudioFeeder {
 
     /// Lets the converter go on with another format, so that the joint is no edge; false when it has to be another one.
     private mutating func follow(_ format: AudioFormat, with converter: any PCMConverter) -> Bool {
+        // ignored: a converter of its own is made for the format, whose failure is reported.
         guard (try? converter.follow(format)) == true else { return false }
         self.format = format
         return true

@@ -213,14 +213,16 @@ extension AudioFeeder {
     mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
         guard let encoder, case .encoded(let format, let pcm)? = delivery, let first = packets.packets.first,
             let start = first.presentationTime,
+            // ignored: up to one packet before the cut is silent, as where packets cannot be cut.
             let decoder = try? renderer.codecs.converter(from: format, to: pcm, speed: 1)
         else { return }
         let buffer = SampleBuffer(
             payload: .encodedAudio(format, packets), presentationTime: start, duration: first.duration)
         let head = PCMBlock(format: pcm, capacity: max(encoder.framesPerPacket, 1))
-        // ignored: up to one packet before the cut is silent, as where packets cannot be cut.
+        // ignored: the same.
         guard (try? decoder.send(buffer)) != nil else { return }
         decoder.finish()
+        // ignored: the same.
         guard (try? decoder.receive(into: head)) == true, head.cut(at: time) else { return }
         // The encoder copies what fills a packet only later; it keeps the block.
         // ignored: the same; the next block fails as well and is reported.

@@ -31,7 +31,7 @@ struct CalibrationOutputs {
         var speakers: [OutputIdentity] = []
         for output in outputs {
             if let card = output as? SoundCard {
-                // A card that does not open says so when it is played on.
+                // ignored: a card that does not open is reported when it is played on.
                 let sink = try? SoundCardProbe.sink(of: device)
                 if case .unknown(let reason)? = sink { throw Self.unknown(device, reason) }
                 card.open()

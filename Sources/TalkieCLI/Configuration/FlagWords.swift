@@ -61,5 +61,6 @@ enum FlagWords {
     }
 
     /// Whether a word makes sense without a value.
+    // ignored: only whether it can be parsed counts.
     private static func isSwitch(_ word: String) -> Bool { (try? PlayCommand.parse(["film", word])) != nil }
 }

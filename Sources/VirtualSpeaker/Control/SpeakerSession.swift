@@ -143,6 +143,7 @@ struct SpeakerSession {
     private func info(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
         if !request.body.isEmpty {
             // A body asks for less: only what mDNS announces too.
+            // ignored: the sender is told that its request is bad.
             guard let body = try? PropertyList(binary: request.body), body["qualifier"]?.array != nil else {
                 throw .badRequest
             }
@@ -180,6 +181,7 @@ struct SpeakerSession {
     // MARK: The session
 
     private mutating func setUp(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
+        // ignored: the sender is told that its request is bad.
         guard let body = try? PropertyList(binary: request.body) else { throw .badRequest }
         if let streams = body["streams"]?.array {
             guard case .begun = stage else { throw .wrongState }
@@ -247,6 +249,7 @@ struct SpeakerSession {
     }
 
     private func setPeers(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
+        // ignored: the sender is told that its request is bad.
         guard let peers = try? PropertyList(binary: request.body), peers.array != nil else { throw .badRequest }
         return Self.done
     }
@@ -258,7 +261,7 @@ struct SpeakerSession {
     }
 
     private mutating func tearDown(_ request: RTSPRequest) -> Reply {
-        // Like shairport-sync: without a property list nothing is done.
+        // ignored: without a property list nothing is done, as in shairport-sync.
         guard let body = try? PropertyList(binary: request.body), body.dictionary != nil else { return Self.done }
         backend.closeStream()
         if body["streams"] != nil { return Self.done }

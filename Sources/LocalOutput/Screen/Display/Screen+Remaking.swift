@@ -8,6 +8,7 @@ extension Screen {
     /// Whether the window still lies on the display that it should, and that display is as the window system thinks.
     var stands: Bool {
         guard let window, !isConnectionLost() else { return false }
+        // ignored: opening the window again reports a display that is not there.
         guard let chosen = try? ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all) else {
             return false
         }
