@@ -192,10 +192,31 @@ class NumbersThatNobodyBounded(unittest.TestCase):
     def test_conversions_that_trap_are_found_with_their_line(self):
         for code in ("let a = Int(b.rounded(.up))", "let a = Int64(\n    Double(b) * length)", "let a = Int(min(1e6, b))",
                      "let a = UInt32(b * 0.5)", "let a = MediaTime(seconds: b)", "let a = MediaTime(value: packet.pointee.pts, timescale: 1)",
+                     "let a: Int = 2; let t = p.pointee.pts; b(MediaTime(value: t + 1, timescale: 1))", "let (s, e) = (3, p.pointee.dts); b(MediaTime(value: e, timescale: 1))",
                      "if end - entry.pointee.pos > limit { b() }", "let a = packet.pointee.dts &+ epoch"):
             result = self.lint(code)
             self.assertEqual(result.returncode, 1, code)
             self.assertIn("Sources/MediaFiles/Reading/X.swift:2: error:", result.stderr)
+
+    def test_a_copy_of_a_raw_field_is_followed_to_the_end_of_its_block(self):
+        code = "func a() {\n    %s\n    b {\n        c(MediaTime(value: t, timescale: 1))\n    }\n}\nfunc d(t: Int64) { c(MediaTime(value: t, timescale: 1)) }"
+        for copy in ("let t = p.pointee.pts", "guard let t = p?.pointee.start_time else { return }", "var (s, t) = (f(1, 2), p.pointee.duration)"):
+            result = self.lint(code % copy)
+            self.assertIn("Sources/MediaFiles/Reading/X.swift:5: error: a media time of a copy of a raw field", result.stderr, copy)
+            self.assertEqual(result.stderr.count("error:"), 1, copy)
+        for copy in ("let t = p.pointee.pts.boundedTicks ?? 0", "let (t, s) = (0, p.pointee.duration)", "let u = p.pointee.pts"):
+            self.assertEqual(self.lint(code % copy).stderr, "", copy)
+
+    def test_an_ignored_error_needs_its_reason(self):
+        for code in ("let a = try? b()", "// ignored:\nlet a = try? b()", "// ignored: why\nlet c = 1\nlet a = try? b()", "// ignored: why\n\nlet a = try? b()",
+                     'let a = try? b("// ignored: why")'):
+            for module in ("MediaFiles/Reading", "TalkieApp/Session"):
+                result = self.lint(code, module=module)
+                self.assertIn("error: an ignored error", result.stderr, code)
+                self.assertEqual(result.returncode, 1)
+        for code in ("let a = try? b() // ignored: why", "// ignored: why\nlet a = try? b()", "// ignored: why\n// and more\nlet a = try? b()",
+                     "// ignored: why\na = try? b()\nc = try? d()", "// try? b()", 'let a = "try? b()"', "let a = try b()"):
+            self.assertEqual(self.lint(code, module="TalkieApp/Session").stderr, "", code)
 
     def test_bounded_ones_others_comments_and_other_modules_pass(self):
         for code in ("let a = Int(clamping: b.rounded(), in: 0...9)", "let a = Int64(bounded: b * 0.5, in: 0...9)", "let a = Int(b)",

@@ -137,7 +137,9 @@ package struct CalibrationRecord: Sendable, Equatable {
         display = object.object("screen").flatMap { screen in
             guard let name = screen.text("name"), let mode = screen.text("mode") else { return nil }
             let delay = screen.real("stated_delay_ms").flatMap { (0...2000).contains($0) ? $0 : nil }
-            return Display(name: name, mode: mode, statedDelay: delay.map { .nanoseconds(Int64($0 * 1e6)) })
+            return Display(
+                name: name, mode: mode,
+                statedDelay: delay.map { .nanoseconds(Int64(clamping: $0 * 1e6, in: 0...2_000_000_000)) })
         }
         speakers = []
         for speaker in object.objects("speakers", most: StimulusPlan.mostSpeakers) ?? [] {

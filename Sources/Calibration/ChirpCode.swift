@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// One of eight short sounds that are distinguishable and locatable to a fraction of a sample.
 ///
@@ -55,8 +56,8 @@ package struct ChirpCode: Hashable, Sendable {
     ///   - onset: The start in frames of `samples`; may be fractional.
     ///   - rate: Frames per second.
     package func add(to samples: inout [Float], onset: Double, rate: Double, amplitude: Double = ChirpCode.amplitude) {
-        let first = max(0, Int(onset.rounded(.up)))
-        let end = min(samples.count, Int((onset + Self.length * rate).rounded(.up)))
+        let first = Int(clamping: onset.rounded(.up), in: 0...samples.count)
+        let end = Int(clamping: (onset + Self.length * rate).rounded(.up), in: 0...samples.count)
         guard first < end else { return }
         for frame in first..<end {
             samples[frame] += Float(amplitude * value(at: (Double(frame) - onset) / rate).real)

@@ -1,4 +1,5 @@
 internal import MediaCodecs
+internal import MediaCore
 
 /// Finds chirps in a recording by matched filter, to a fraction of a frame. Owned and used by one thread.
 ///
@@ -47,7 +48,7 @@ final class ChirpFinder {
     /// - Parameter rate: Frames per second of the recording.
     init(rate: Double) {
         self.rate = rate
-        length = Int((ChirpCode.length * rate).rounded(.up))
+        length = Int(clamping: (ChirpCode.length * rate).rounded(.up), in: 1...1 << 20)
         var size = 1024
         while size < length * 4 { size *= 2 }
         transform = FourierTransform(count: size)
@@ -61,8 +62,9 @@ final class ChirpFinder {
         let size = transform.count
         let hop = size - length
         let limits = (range ?? 0..<samples.count).clamped(to: 0..<samples.count)
-        let first = max(0, Int(Self.bandEdge.lowerBound / rate * Double(size)))
-        let last = min(size / 2, Int((Self.bandEdge.upperBound / rate * Double(size)).rounded(.up)))
+        let bins = (Self.bandEdge.lowerBound / rate * Double(size), Self.bandEdge.upperBound / rate * Double(size))
+        let first = Int(clamping: bins.0.rounded(.down), in: 0...size / 2)
+        let last = Int(clamping: bins.1.rounded(.up), in: 0...size / 2)
         var spectrum = [Float](repeating: 0, count: 2 * size)
         var energies = [Double](repeating: 0, count: size + 1)
         var strengths = [Float](repeating: 0, count: hop + 2)

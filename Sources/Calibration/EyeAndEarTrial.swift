@@ -42,9 +42,11 @@ package struct EyeAndEarTrial: Equatable {
             events: (0..<count).map { number in
                 StimulusPlan.Event(
                     time: MediaTime(
-                        nanoseconds: StimulusPlan.before.wholeNanoseconds + Int64(Double(number) * Self.period * 1e9)),
+                        nanoseconds: StimulusPlan.before.wholeNanoseconds
+                            + Int64(clamping: Double(number) * Self.period * 1e9, in: 0...1 << 60)),
                     speaker: 0, isLong: false,
-                    soundDelay: .nanoseconds(Int64((first + Double(number) * step) * 1e6)))
+                    soundDelay: .nanoseconds(
+                        Int64(clamping: (first + Double(number) * step) * 1e6, in: .min ... .max)))
             })
     }
 

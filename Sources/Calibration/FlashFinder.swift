@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// Finds flashes in a light sensor's signal, to a fraction of a millisecond.
 ///
@@ -69,11 +70,11 @@ struct FlashFinder {
     private func best(
         near frame: Double, length: Double, reach: Double, polarity: Double
     ) -> (frame: Int, height: Double)? {
-        let first = max(0, Int(frame - reach))
-        let last = min(jumps.count - 1 - Int(length), Int(frame + reach))
+        let first = Int(clamping: frame - reach, in: 0...jumps.count)
+        let last = min(jumps.count - 1 - Int(length), Int(clamping: frame + reach, in: 0...jumps.count))
         guard first < last else { return nil }
         // At 60 Hz a flash can be one refresh longer or shorter.
-        let slack = Int(0.017 * rate)
+        let slack = Int(clamping: 0.017 * rate, in: 0...jumps.count)
         let step = max(1, Int(rate / 8000))
         var best: (frame: Int, height: Double)?
         for place in stride(from: first, to: last, by: step) {

@@ -30,7 +30,7 @@ package final class LiveFindings {
         looked += 1
         let finder = self.finder ?? ChirpFinder(rate: Double(microphone.sampleRate))
         self.finder = finder
-        let reach = Int(Double(microphone.sampleRate) * (Self.patience + 1))
+        let reach = Int(clamping: Double(microphone.sampleRate) * (Self.patience + 1), in: 0...1 << 32)
         let first = max(0, microphone.frames - reach)
         let sound = microphone.sound(from: first)
         let anchors = sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) }
@@ -47,8 +47,8 @@ package final class LiveFindings {
         let middle = OffsetStatistics.median(offsets)
         var counts = [Int](repeating: 0, count: Self.columns)
         for offset in offsets {
-            let place = Int(((offset - middle) / Self.span + 0.5) * Double(Self.columns))
-            counts[max(0, min(Self.columns - 1, place))] += 1
+            let place = ((offset - middle) / Self.span + 0.5) * Double(Self.columns)
+            counts[Int(clamping: place.rounded(.down), in: 0...Self.columns - 1)] += 1
         }
         let marks: [Character] = [" ", ".", ":", "⋮"]
         let plot = String(counts.map { marks[min($0, marks.count - 1)] })

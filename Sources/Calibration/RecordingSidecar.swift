@@ -22,11 +22,11 @@ package enum RecordingSidecar {
                 return nil
             }
             let anchors = list.compactMap { anchor -> Recording.Anchor? in
-                guard let instant = anchor.whole("monotonic_ns"), let frame = anchor.real("frame"),
-                    frame.magnitude < 1e12, (0...(1 << 62)).contains(instant)
+                guard let instant = anchor.whole("monotonic_ns"), let real = anchor.real("frame"),
+                    let frame = Int64(bounded: real.rounded(), in: -1_000_000_000_000...1_000_000_000_000),
+                    (0...(1 << 62)).contains(instant)
                 else { return nil }
-                return Recording.Anchor(
-                    frame: Int64(frame.rounded()), instant: HostInstant(nanoseconds: instant))
+                return Recording.Anchor(frame: frame, instant: HostInstant(nanoseconds: instant))
             }
             guard !anchors.isEmpty else { return nil }
             let rate = (object.whole("sample_rate") ?? object.whole("rate")).flatMap { Int(exactly: $0) }

@@ -65,7 +65,7 @@ package struct StimulusPlan: Sendable, Equatable {
     package init(speakers: Int, perSpeaker: Int, using generator: inout some RandomNumberGenerator) {
         let speakers = max(1, min(Self.mostSpeakers, speakers))
         let room = (Self.longestRun - Self.before - Self.after).inSeconds
-        let most = Int(room / Self.shortestInterval / 1.15) / speakers
+        let most = Int(clamping: (room / Self.shortestInterval / 1.15).rounded(.down), in: 0...10_000) / speakers
         let count = max(1, min(perSpeaker, most)) * speakers
         let mean = min(Self.usualInterval, room / Double(count))
         // Events are displaced from an even grid, so that the total duration does not grow.
@@ -74,7 +74,7 @@ package struct StimulusPlan: Sendable, Equatable {
             let moment =
                 Self.before.inSeconds + Double(number) * mean + Double.random(in: -spread...spread, using: &generator)
             // Multiples of 100 µs are exact in every unit.
-            let time = MediaTime(value: Int64((moment * 10_000).rounded()), timescale: 10_000)
+            let time = MediaTime(value: Int64(clamping: moment * 10_000, in: 0...1 << 40), timescale: 10_000)
             return Event(time: time, speaker: number % speakers, isLong: Bool.random(using: &generator))
         }
     }

@@ -69,8 +69,9 @@ package enum WaveFile {
     private static func samples(_ data: ArraySlice<UInt8>, _ format: Format) throws(FileFailure) -> Recording {
         let width = format.channels * format.bytesPerSample
         let frames = data.count / width
-        guard frames <= Int(Recording.longest.inSeconds) * format.rate else {
-            throw .unreadable("is longer than \(Int(Recording.longest.inSeconds)) s; record one run only")
+        let longest = Int(Recording.longest.components.seconds)
+        guard frames <= longest * format.rate else {
+            throw .unreadable("is longer than \(longest) s; record one run only")
         }
         let kept = min(Recording.mostChannels, format.channels)
         var channels: [[Float]] = []

@@ -69,6 +69,6 @@ package struct ProfileChoice: Equatable {
     }
 
     private static func duration(_ milliseconds: Double) -> Duration {
-        .nanoseconds(Int64((milliseconds * 1e6).rounded()))
+        .nanoseconds(Int64(clamping: milliseconds * 1e6, in: .min ... .max))
     }
 }

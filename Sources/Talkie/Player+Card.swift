@@ -51,11 +51,17 @@ extension Player {
     public convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry? = nil, options: PlayerOptions = PlayerOptions(),
         news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+    ) { self.init(outputs: outputs, registry: registry, profiles: ProfileStore(), options: options, news: news) }
+
+    /// - Parameter profiles: what calibrations found out.
+    package convenience init(
+        outputs: [any AudioOutput], registry: OutputRegistry?, profiles: ProfileStore, options: PlayerOptions,
+        news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         guard outputs.isEmpty else {
             let output =
                 outputs.count == 1 ? outputs[0] : OutputGroup(members: outputs, codecs: FilmAudioCodecs())
-            self.init(output, registry: registry, options: options, news: news)
+            self.init(output, registry: registry, profiles: profiles, options: options, news: news)
             return
         }
         var parts = Player.Parts.film(audioOutput: nil, options: options)

@@ -102,6 +102,7 @@ enum CommandLineRunner {
     private static func profileListing(_ words: [String], _ folder: ConfigFolder) -> Outcome? {
         let asks = zip(words, words.dropFirst()).contains { $0 == ("--profile", "help") }
         guard asks || words.contains("--profile=help"),
+            // ignored: parsing for the command itself reports the mistake.
             let play = try? PlayCommand.parse(Array(words.dropFirst()) + ["-"])
         else { return nil }
         return Outcome(status: ExitStatus.done, output: PlayConfiguration.profileListing(play, folder: folder))

@@ -81,6 +81,7 @@ enum CommandWords {
 
     /// Whether an argument is a repetition count, valid or not.
     private static func isRepetition(_ word: String) -> Bool {
+        // ignored: only whether it can be parsed counts.
         if (try? PlayerOptions.Loop(parsing: word)) != nil || Int(word) != nil { return true }
         return !word.hasPrefix("-") && !looksLikeAFilm(word)
     }

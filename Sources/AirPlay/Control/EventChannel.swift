@@ -60,6 +60,7 @@ final class EventChannel: Sendable {
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
                 // ignored: see above.
                 guard (try? socket.sendAll(sealer.seal(answer.encoded()), deadline: deadline)) != nil else { return }
+                // ignored: a message without a property list says nothing.
                 if let list = try? PropertyList(binary: request.body) { handler(.message(list)) }
             }
         }

@@ -24,6 +24,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses `airplay://HOST` or `airplay://HOST:PORT`. Returns nil for anything else.
     public init?(url: String) {
+        // ignored: the caller needs only whether it is one.
         guard let address = try? SpeakerAddress(url) else { return nil }
         self = address
     }

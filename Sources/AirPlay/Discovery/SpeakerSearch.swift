@@ -64,6 +64,7 @@ package struct SpeakerSearch {
         if let found = try Self.match(queries, paired, snapshot).whole, found.contains(where: { !$0.isComplete }) {
             snapshot =
                 source.wait(until: min(deadline, clock.now.advanced(by: Self.pairPatience))) { snapshot in
+                    // ignored: matching again after the wait throws.
                     guard let matching = try? Self.match(queries, paired, snapshot), let found = matching.whole else {
                         return true
                     }
@@ -103,6 +104,7 @@ package struct SpeakerSearch {
     private static func isDecided(
         _ queries: [SpeakerQuery], _ paired: [Set<SpeakerID>], _ snapshot: SpeakerBrowser.Snapshot
     ) -> Bool {
+        // ignored: matching again after the wait throws.
         guard let matching = try? match(queries, paired, snapshot) else { return true }
         return matching.missing.isEmpty
     }

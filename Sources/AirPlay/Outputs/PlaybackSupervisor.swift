@@ -78,8 +78,8 @@ final class PlaybackSupervisor: Sendable {
         if told.refusedSince.map({ now - $0 >= Self.refusalPatience }) ?? false {
             return OutputError(
                 .failed,
-                "\(name) takes no start on this computer's clock, and no clock of its own is heard here; restart it, or"
-                    + " let UDP ports 319 and 320 in (`talkie doctor`).")
+                "\(name) takes no start on this computer's clock, and no clock of its own is heard here (UDP ports 319 and"
+                    + " 320); restart it.", remedy: .checkFirewall)
         }
         let clock = core.clock
         if core.isClockFollowed, clock.readiness == .cold, let began = core.streamBegan,
@@ -87,16 +87,13 @@ final class PlaybackSupervisor: Sendable {
         {
             return OutputError(
                 .notPermitted,
-                "\(name) insists on a clock of its own and tells nothing of it; a firewall may keep it out"
-                    + " (`talkie doctor`).")
+                "\(name) insists on a clock of its own and tells nothing of it.", remedy: .checkFirewall)
         }
         if clock.ready == nil, clock.readiness == .cold, let began = core.streamBegan,
             now - began >= Self.silencePatience
         {
             return OutputError(
-                .notPermitted,
-                "\(name) does not ask for this computer's time; a firewall may keep its questions out (`talkie doctor`)."
-            )
+                .notPermitted, "\(name) does not ask for this computer's time.", remedy: .checkFirewall)
         }
         return nil
     }
@@ -119,7 +116,7 @@ final class PlaybackSupervisor: Sendable {
         do throws(AirPlayError) {
             // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
             if told.line == nil, let obstacle = obstacle(core, told, speaker.name) {
-                speaker.giveUp(obstacle)
+                speaker.giveUp(obstacle.saying(speaker.configuration.phrases.inErrors))
                 return nil
             }
             if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }

@@ -22,7 +22,7 @@ struct SentAnchor: Hashable, Sendable {
     func segment(on timeline: PTPTimeline, at now: HostInstant) -> TimebaseSegment? {
         guard epoch == timeline.epoch else { return nil }
         let elapsed = moment.duration(to: timeline.mapping.target(at: now)).wholeNanoseconds
-        let film = speed == 1 ? elapsed : Int64((Double(elapsed) * speed).rounded())
+        let film = speed == 1 ? elapsed : Int64(clamping: Double(elapsed) * speed, in: .min ... .max)
         return TimebaseSegment(
             mediaAnchor: media + MediaTime(nanoseconds: film), hostAnchor: now,
             rate: speed * (1 + timeline.mapping.rateOffset), speed: speed)
@@ -42,8 +42,11 @@ struct SentAnchor: Hashable, Sendable {
         var anchor = self
         anchor.position = position.advanced(byFrames: seconds * Int64(sampleRate))
         anchor.moment = moment.advanced(by: .seconds(seconds))
-        let film = speed == 1 ? seconds * 1_000_000_000 : Int64((Double(seconds) * speed * 1e9).rounded())
-        anchor.media = media + MediaTime(nanoseconds: film)
+        let film =
+            speed == 1
+            ? MediaTime(value: seconds, timescale: 1)
+            : MediaTime(nanoseconds: Int64(clamping: Double(seconds) * speed * 1e9, in: .min ... .max))
+        anchor.media = media + film
         return anchor
     }
 

@@ -131,24 +131,28 @@ package struct PairingStore: Sendable {
     /// All speakers with stored credentials.
     package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
-    /// Returns the speaker that was paired under a name or address that another speaker now has.
+    /// The speaker that a person who names another one has paired under that name or at that address.
     ///
     /// - Parameters:
-    ///   - speaker: The speaker that was found; nil without an identifier.
-    ///   - query: The name given by the user. A query by identifier has no predecessor.
-    ///   - name: The speaker's own name.
-    /// - Returns: Nil also if the speaker has stored credentials itself, since it was paired explicitly.
-    func predecessor(of speaker: SpeakerID?, _ query: SpeakerQuery?, name: String) -> SpeakerID? {
+    ///   - speaker: who was found; nil when it does not say who it is.
+    ///   - query: how the person named it. Whoever is named by its id is meant.
+    ///   - name: how it names itself.
+    ///   - note: called with a sentence for each file that cannot be read.
+    /// - Returns: nil as well for a speaker that something is kept for under its own id: it was paired on purpose.
+    func predecessor(
+        of speaker: SpeakerID?, _ query: SpeakerQuery?, name: String, note: (String) -> Void = { _ in }
+    ) -> SpeakerID? {
         if let speaker {
             if query == .id(speaker) { return nil }
+            // ignored: a record that cannot be read is one; reading its keys reports that.
             if case .absent? = try? folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
             } else {
                 return nil
             }
         }
         // A speaker addressed by its address may have any name.
-        if case .address? = query { return speakers.first { $0 != speaker && isKnown($0, by: query) } }
-        return speakers.first { $0 != speaker && (isKnown($0, by: query) || isKnown($0, by: .name(name))) }
+        if case .address? = query { return speakers.first { $0 != speaker && isKnown($0, by: query, note) } }
+        return speakers.first { $0 != speaker && (isKnown($0, by: query, note) || isKnown($0, by: .name(name), note)) }
     }
 
     /// All paired speakers, for discovery. Reads one file per speaker.
@@ -160,11 +164,22 @@ package struct PairingStore: Sendable {
     /// Returns the speakers that were paired under a name or address. Reads one file per speaker.
     func speakers(known query: SpeakerQuery) -> Set<SpeakerID> { Set(speakers.filter { isKnown($0, by: query) }) }
 
-    private func isKnown(_ speaker: SpeakerID, by query: SpeakerQuery?) -> Bool {
-        guard
-            case .record(let record)? = try? folder.readRecord(
-                Self.name(speaker), kind: Self.kind, version: Self.version)
-        else { return false }
+    private func isKnown(
+        _ speaker: SpeakerID, by query: SpeakerQuery?, _ note: (String) -> Void = { _ in }
+    ) -> Bool {
+        let record: StateRecord
+        do throws(StateError) {
+            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
+            case .absent: return false
+            case .damaged(let sentence), .newer(let sentence):
+                note(sentence)
+                return false
+            case .record(let found): record = found
+            }
+        } catch {
+            note(error.message)
+            return false
+        }
         switch query {
         case .name(let name):
             let wanted = PrintableText.of(name).lowercased()

@@ -31,8 +31,9 @@ package struct ChosenSpeaker: Sendable {
         let name = speaker.name
         let stored = speaker.id.map { knowledge.credentials(for: $0) }
         credentials = stored ?? SpeakerCredentials()
-        // The name belongs to another, paired speaker; this check prevents impersonation.
-        if let paired = knowledge.pairings.predecessor(of: speaker.id, try? SpeakerQuery(query), name: name) {
+        // Its keys open another speaker; without them anybody could take its place.
+        // ignored: what is no query was not used to pair a speaker.
+        if let paired = knowledge.predecessor(of: speaker.id, try? SpeakerQuery(query), name: name) {
             let present = speaker.id.map { "its id is \($0)" } ?? "it does not say who it is"
             throw TalkieError(
                 .notPermitted, "'\(name)' is not the speaker that was paired as '\(query)' (\(present), not \(paired))",

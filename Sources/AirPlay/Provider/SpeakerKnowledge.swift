@@ -43,6 +43,11 @@ package struct SpeakerKnowledge: Sendable {
         return name
     }
 
+    /// See `PairingStore.predecessor`. Reads files; those that cannot be read are among the notes.
+    func predecessor(of speaker: SpeakerID?, _ query: SpeakerQuery?, name: String) -> SpeakerID? {
+        pairings.predecessor(of: speaker, query, name: name) { found.add($0) }
+    }
+
     /// The sender identity with the computer's name.
     package var sender: SenderIdentity { identity.sender(name: Self.computerName) }
 

@@ -78,6 +78,7 @@ package struct PairSetupResponder: Sendable {
     /// - Parameter judge: returns an error to reject a step, for rate limiting. Called before the computation, and only
     ///   if the secret can be guessed.
     package mutating func respond(to body: [UInt8], judge: (Step) -> Refusal? = { _ in nil }) -> Reply {
+        // ignored: the sender is refused.
         guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {
             stage = .idle
             return Self.refusal(.unknown, state: 2)
@@ -129,6 +130,7 @@ package struct PairSetupResponder: Sendable {
 
     private mutating func prove(_ message: TLV8, _ server: SRPServer, _ transient: Bool) -> Reply {
         guard let key = message[.publicKey], let proof = message[.proof], !key.isEmpty,
+            // ignored: the sender is refused.
             let accepted = try? server.accept(senderKey: key, proof: proof)
         else { return Self.refusal(.authentication, state: 4) }
         let own = stripsZeros ? SRPGroup.minimal(accepted.proof) : accepted.proof
@@ -143,6 +145,7 @@ package struct PairSetupResponder: Sendable {
         let signing = KeyDerivation.key(
             from: secret, salt: "Pair-Setup-Controller-Sign-Salt", info: "Pair-Setup-Controller-Sign-Info")
         guard let sealed = message[.encryptedData], let plain = ChaChaPoly.open(sealed, label: "PS-Msg05", key: key),
+            // ignored: the sender is refused.
             let inner = try? TLV8(decoding: plain), let name = inner[.identifier], (1...255).contains(name.count),
             let publicKey = inner[.publicKey], let signature = inner[.signature],
             PairingIdentity.verify(signature, of: signing.withBytes { Array($0) } + name + publicKey, by: publicKey)

@@ -27,6 +27,7 @@ package struct PairVerifyResponder: Sendable {
     package mutating func respond(to body: [UInt8], paired: ([UInt8]) -> [UInt8]?) -> Reply {
         let current = exchange
         exchange = nil
+        // ignored: the sender is refused.
         guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {
             return Self.refusal(state: 2)
         }
@@ -69,6 +70,7 @@ package struct PairVerifyResponder: Sendable {
     private func finish(_ message: TLV8, _ exchange: Exchange, _ paired: ([UInt8]) -> [UInt8]?) -> Reply {
         guard let sealed = message[.encryptedData],
             let plain = ChaChaPoly.open(sealed, label: "PV-Msg03", key: exchange.key),
+            // ignored: the sender is refused.
             let inner = try? TLV8(decoding: plain), let name = inner[.identifier], let signature = inner[.signature],
             let publicKey = paired(name),
             PairingIdentity.verify(signature, of: exchange.theirs + name + exchange.own, by: publicKey)

@@ -43,6 +43,7 @@ extension KioskConfiguration {
                 switch value {
                 case .integer(let seconds): return try TimelineRotation.age(seconds: Double(seconds))
                 case .string(let text):
+                    // ignored: the error that is thrown instead says what an age may be.
                     guard case .fromStart(let time)? = try? FilmPosition(parsing: text) else {
                         throw TimelineRotation.ageError
                     }

@@ -32,16 +32,27 @@ final class CrashRecord: Sendable {
     deinit { state.withLock { if $0.descriptor >= 0 { Glibc.close($0.descriptor) } } }
 
     /// Reads what earlier processes left and blames what was open. Blocks on the disk. Call once, before the first item is opened.
-    func begin(at now: WallTime) {
-        var history = CrashHistory()
-        if case .record(let record)? = try? folder.readRecord(
-            file, kind: CrashHistory.kind, version: CrashHistory.version)
-        {
-            history = CrashHistory(record)
+    ///
+    /// - Returns: a sentence about a record that could not be read; nil otherwise. A newer Talkie's is left alone: nothing is recorded then.
+    @discardableResult
+    func begin(at now: WallTime) -> String? {
+        var (history, note) = (CrashHistory(), String?.none)
+        do throws(StateError) {
+            switch try folder.readRecord(file, kind: CrashHistory.kind, version: CrashHistory.version) {
+            case .absent: break
+            case .record(let record): history = CrashHistory(record)
+            case .damaged(let sentence): note = sentence
+            case .newer(let sentence):
+                state.withLock { $0.isClosed = true }
+                return sentence
+            }
+        } catch {
+            note = error.message
         }
         _ = history.begin(at: now)
         let begun = history
         update { $0 = begun }
+        return note
     }
 
     /// An item is about to be opened: the record is on its way to the disk when this returns.
@@ -77,9 +88,9 @@ final class CrashRecord: Sendable {
 
     var history: CrashHistory { state.withLock { $0.history } }
 
-    /// `KioskPlaces` reports a disk that cannot be written.
     private func write(_ bytes: [UInt8], _ state: inout State) {
         if state.descriptor < 0 {
+            // ignored: `KioskPlaces` writes to the same folder and reports a disk that cannot be written.
             guard (try? folder.write(file, bytes)) != nil else { return }
             state.descriptor = open("\(folder.path)/\(file)", O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         } else if pwrite(state.descriptor, bytes, bytes.count, 0) == bytes.count {

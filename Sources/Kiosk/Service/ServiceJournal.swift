@@ -24,6 +24,7 @@ package final class ServiceJournal: Sendable {
     /// Where standard error leads into the journal, that one; nil elsewhere.
     package static func ofStandardError(identifier: String = "talkie") -> ServiceJournal? {
         guard isStream(2, getenv("JOURNAL_STREAM").map { String(cString: $0) } ?? "") else { return nil }
+        // ignored: without a thread sentences go to standard error, which leads into the journal too.
         return try? ServiceJournal(identifier: identifier) { ServiceJournal.send($0) }
     }
 

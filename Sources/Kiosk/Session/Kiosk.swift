@@ -86,6 +86,7 @@ package final class Kiosk: Sendable {
             KioskHealth(
                 at: .now, shown: .nothing("no films were found yet"), uptime: .zero,
                 configuration: KioskHealth.Configuration(loaded: .now)))
+        let screenshots = Self.screenshots(of: loop.control) { mailbox.post(.remark(.warning, $0)) }
         let director: KioskDirector
         var metrics: MetricsServer?
         let inhibitor: SleepInhibitor
@@ -98,7 +99,7 @@ package final class Kiosk: Sendable {
                 stage: KioskDirector.Stage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
                     places: places, crashes: crashes, reload: parts.reload, log: parts.log, manager: parts.manager,
-                    health: health, screenshot: Self.screenshots(of: loop.control), measure: measure,
+                    health: health, screenshot: screenshots, measure: measure,
                     setImageDuration: { duration in
                         player.setImageDisplayDuration(duration)
                         film.imageDuration.withLock { $0 = duration }
@@ -108,7 +109,7 @@ package final class Kiosk: Sendable {
                 metrics = try MetricsServer(
                     at: address,
                     source: MetricsServer.Source(
-                        health: { health.withLock { $0 } }, screenshot: Self.screenshots(of: loop.control)),
+                        health: { health.withLock { $0 } }, screenshot: screenshots),
                     tell: { mailbox.post(.remark($0, $1)) })
             }
             try director.start()
@@ -130,12 +131,20 @@ package final class Kiosk: Sendable {
     }
 
     /// What is on the screen, as a PNG.
-    private static func screenshots(of screen: ScreenControl) -> @Sendable () async -> [UInt8]? {
+    ///
+    /// - Parameter tell: called with a sentence when a picture cannot be made a PNG.
+    private static func screenshots(
+        of screen: ScreenControl, tell: @escaping @Sendable (String) -> Void
+    ) -> @Sendable () async -> [UInt8]? {
         {
             let picture = await withCheckedContinuation { continuation in
                 screen.takeSnapshot(.screen) { continuation.resume(returning: $0) }
             }
-            return picture.flatMap { try? PNGEncoder.encode(bgra: $0.pixels, size: $0.size) }
+            guard let picture else { return nil }
+            do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {
+                tell("there is no picture of the screen: \(error.message)")
+                return nil
+            }
         }
     }
 

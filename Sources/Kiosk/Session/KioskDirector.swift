@@ -173,7 +173,7 @@ final class KioskDirector: @unchecked Sendable {
         watchdog = Watchdog(patience: stage.manager.watchdogTime, at: now)
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
-        stage.crashes.begin(at: stage.now())
+        if let note = stage.crashes.begin(at: stage.now()) { say(.warning, note) }
         beginsAt = schedule.start(from: stage.now())
         // A display that a command switches off is on after a start.
         if shown.isQuiet { setScreenPower(false) }

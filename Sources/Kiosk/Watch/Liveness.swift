@@ -64,6 +64,8 @@ package struct Liveness: Sendable {
     package static let repairTimeout = Duration.seconds(4)
     /// How long an item may wait for its data before the next one is played.
     package static let waitingTimeout = Duration.seconds(15)
+    /// The longest time without a picture that a low frame rate allows: twice the period of one picture a minute.
+    private static let maxPictureTimeout = Duration.seconds(120)
     /// A repair has helped when the position advances in so many observations in a row: a seek alone presents one picture.
     private static let provingBeats = 3
 
@@ -126,8 +128,8 @@ package struct Liveness: Sendable {
         case .waiting: beat.waitingTimeout
         // A second has passed before the observation that notices it.
         case .picture: Self.repairTimeout
-        // A film of one picture in ten seconds is no frozen one.
-        case .hole, .decoder: max(timeout, (beat.picturePeriod ?? .zero) * 2)
+        // A film of one picture in ten seconds is no frozen one. The file states the period, which may be weeks.
+        case .hole, .decoder: max(timeout, min((beat.picturePeriod ?? .zero) * 2, Self.maxPictureTimeout))
         default: timeout
         }
     }

@@ -126,6 +126,7 @@ public final class SoundCard: AudioOutput {
         var result = opening.wait()
         // A device lost during the previous item: use a substitute instead of playing without audio.
         if case .failure = result, state.withLock({ $0.wasLost }),
+            // ignored: the next one is tried; without any, the failure of the first is thrown.
             let substitute = substitutes().lazy.compactMap({ try? ALSADevice(name: $0) }).first
         {
             result = .success(substitute)
@@ -210,6 +211,7 @@ public final class SoundCard: AudioOutput {
     /// opens.
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         if let worker = state.withLock({ $0.worker }) { return .pcm(worker.format) }
+        // ignored: `prepare` throws the failure.
         if let device = try? opened(),
             let format = try? device.nearest(to: format.sampleRate, layout: format.layout)
         {

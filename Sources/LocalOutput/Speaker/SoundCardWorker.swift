@@ -46,6 +46,7 @@ final class SoundCardWorker: @unchecked Sendable {
         self.sinks = sinks
         sinks.note(device)
         let open: @Sendable (String) -> ALSADevice? = { name in
+            // ignored: another device is tried, or this one again later; `loss` says that none plays.
             guard let device = try? ALSADevice(name: name), (try? device.configure(format)) != nil else { return nil }
             sinks.note(device)
             return device

@@ -149,8 +149,9 @@ final class SpeakerAudioEncoder: PCMEncoder {
         defer { av_packet_unref(packet) }
         guard let data = packet.pointee.data, packet.pointee.size > 0, let start else { return }
         let rate = Int32(clamping: input.sampleRate)
-        let pts = packet.pointee.pts == cff_nopts_value ? 0 : packet.pointee.pts
-        let length = packet.pointee.duration > 0 ? packet.pointee.duration : Int64(framesPerPacket)
+        let pts = packet.pointee.pts.boundedTicks ?? 0
+        let stated = packet.pointee.duration.boundedTicks ?? 0
+        let length = stated > 0 ? stated : Int64(framesPerPacket)
         batch.append(
             UnsafeRawBufferPointer(start: data, count: Int(packet.pointee.size)),
             as: PacketBatch.Packet(

@@ -175,7 +175,7 @@ final class Resampler {
     /// 32 at the lower of both rates).
     private var reach: Int {
         let input = Double(source?.rate ?? 0)
-        return Int((32 * max(1, input / Double(output.sampleRate))).rounded(.up)) + 16
+        return Int(clamping: (32 * max(1, input / Double(output.sampleRate))).rounded(.up), in: 32...1 << 24) + 16
     }
 
     /// Ends the audio before a change of rate: the filter gets an extrapolation. `pull` then returns the rest.

@@ -78,7 +78,7 @@ struct SoundLine {
 
     private mutating func correction(of error: Int64) -> Verdict {
         errorCount = 0
-        let frames = Int((Double(abs(error)) * Double(rate) / 1e9).rounded())
+        let frames = Int(clamping: Double(abs(error)) * Double(rate) / 1e9, in: 0...Int(Int32.max))
         return error > 0 ? .gap(frames) : .overlap(frames)
     }
 }

@@ -104,7 +104,10 @@ final class SpeedConverter: PCMConverter {
         guard let start else { return false }
         let got = stretcher.pull(into: block.samples + block.frames * channels, room: block.capacity - block.frames)
         guard got > 0 else { return false }
-        if block.frames == 0 { block.start = start + MediaTime(seconds: Double(given) / rate * speed) }
+        if block.frames == 0 {
+            let passed = Int64(clamping: Double(given) / rate * speed * 1e9, in: 0 ... .max)
+            block.start = start + MediaTime(nanoseconds: passed)
+        }
         block.frames += got
         given += Int64(got)
         return true

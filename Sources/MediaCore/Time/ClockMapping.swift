@@ -27,14 +27,14 @@ where
     /// Returns the instant on the target clock that corresponds to `source`.
     public func target(at source: Source) -> Target {
         let elapsed = sourceAnchor.duration(to: source).wholeNanoseconds
-        let gained = Int64((Double(elapsed) * rateOffset).rounded())
+        let gained = Int64(clamping: Double(elapsed) * rateOffset, in: .min ... .max)
         return targetAnchor.advanced(by: .nanoseconds(elapsed.addingClamped(gained)))
     }
 
     /// Returns the instant on the source clock that corresponds to `target`.
     public func source(at target: Target) -> Source {
         let elapsed = targetAnchor.duration(to: target).wholeNanoseconds
-        let lost = Int64((Double(elapsed) * (rateOffset / (1 + rateOffset))).rounded())
+        let lost = Int64(clamping: Double(elapsed) * (rateOffset / (1 + rateOffset)), in: .min ... .max)
         return sourceAnchor.advanced(by: .nanoseconds(elapsed.subtractingClamped(lost)))
     }
 

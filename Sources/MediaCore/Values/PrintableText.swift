@@ -12,11 +12,21 @@ package enum PrintableText {
     /// Returns a URL without credentials (RFC 3986, 3.2.1 and 7.5), for messages, logs and state files; other text
     /// unchanged.
     package static func withoutCredentials(_ address: String) -> String {
-        guard let separator = address.firstRange(of: "://") else { return address }
+        guard address.contains("://") else { return address }
+        // First, because it moves what is behind it: a query may hold another address.
         let address = withoutSecretParameters(address)
+        guard let user = userInfo(of: address) else { return address }
+        return "\(address[..<user.lowerBound])…\(address[user.upperBound...])"
+    }
+
+    /// Returns true if an address has a name, or a name and a password, before its host (RFC 3986, 3.2.1).
+    package static func hasUserInfo(_ address: String) -> Bool { userInfo(of: address) != nil }
+
+    private static func userInfo(of address: String) -> Range<String.Index>? {
+        guard let separator = address.firstRange(of: "://") else { return nil }
         let authority = address[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let at = authority.lastIndex(of: "@"), at > authority.startIndex else { return address }
-        return "\(address[..<separator.upperBound])…\(address[at...])"
+        guard let at = authority.lastIndex(of: "@"), at > authority.startIndex else { return nil }
+        return authority.startIndex..<at
     }
 
     /// Replaces the values of query parameters that grant access, such as `token=` and `X-Amz-Signature=`.

@@ -22,6 +22,8 @@ public struct Remedy: Hashable, Sendable {
         public static let givePIN = Action(rawValue: "give-pin")
         /// List the available outputs.
         public static let listPlaces = Action(rawValue: "list-places")
+        /// Let the place's messages through this computer's firewall.
+        public static let checkFirewall = Action(rawValue: "check-firewall")
     }
 
     /// The action, for programs.

@@ -26,6 +26,7 @@ public enum CoverArt {
     /// - Parameter recording: a path or `file:` URL; anything else has no files beside it.
     /// - Returns: paths, most wanted first.
     public static func find(beside recording: String, _ search: CoverSearch) -> [String] {
+        // ignored: opening the recording reports an address that cannot be understood.
         guard search != .no, let address = try? InputAddress(recording), address.kind == .file else { return [] }
         let slash = address.path.lastIndex(of: "/")
         let home = slash.map { String(address.path[...$0]) } ?? "./"

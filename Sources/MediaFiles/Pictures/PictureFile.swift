@@ -25,10 +25,11 @@ public final class PictureFile: MediaSource {
     /// - Returns: nil where it is something else, moving pictures (GIF, APNG) among it: `MediaFile` opens those.
     /// - Throws: `limitExceeded` for a picture that is too large, or `readFailed`.
     public static func open(_ path: String, showingFor duration: Duration?) throws(MediaError) -> PictureFile? {
+        // ignored: opening it as a film reports an address that cannot be understood.
         guard let address = try? InputAddress(path), address.kind == .file else { return nil }
         let ending = address.path.lastIndex(of: ".").map { address.path[address.path.index(after: $0)...].lowercased() }
         if let ending, films.contains(ending) { return nil }
-        // What cannot be read is no picture so far: opening it as a film says why.
+        // ignored: what cannot be read is no picture so far; opening it as a film says why.
         guard let start = try? read(address, atMost: headBytes), looksLikePicture(start) else { return nil }
         guard let bytes = try read(address, atMost: Int(mostBytes)) else {
             throw MediaError(

@@ -20,6 +20,7 @@ public struct ServerTrust: Sendable {
         guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
             throw MediaError(.notMedia, "\"\(file)\" holds no certificate; give one in PEM")
         }
+        // ignored: without the system's certificates the file's alone are trusted, and a refused server is reported.
         let own = (try? NamedFile.read(systemFile, most: largestFile, what: "certificates")) ?? []
         guard let bundle = Bundle(own + [UInt8(ascii: "\n")] + bytes) else {
             throw MediaError(.limitExceeded, "there is no room for the authorities of \"\(file)\"; close something")

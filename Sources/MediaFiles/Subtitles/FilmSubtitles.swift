@@ -66,6 +66,7 @@ public enum FilmSubtitles {
     public static func find(
         beside film: String, _ search: SubtitleSearch, folders: [String] = usualFolders
     ) -> [FoundSubtitles] {
+        // ignored: opening the film reports an address that cannot be understood.
         guard search != .no, let address = try? InputAddress(film), address.kind == .file else { return [] }
         let slash = address.path.lastIndex(of: "/")
         let home = slash.map { String(address.path[...$0]) } ?? "./"

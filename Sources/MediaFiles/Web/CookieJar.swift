@@ -71,7 +71,7 @@ public final class CookieJar: Sendable {
             case "secure": cookie.isSecure = true
             case "max-age":
                 if let seconds = Int64(value) {
-                    cookie.expiry = seconds <= 0 ? 0 : now().addingReportingOverflow(seconds).partialValue
+                    cookie.expiry = seconds <= 0 ? 0 : now().addingClamped(seconds)
                 }
             // Dates are written in too many ways; a film is over before most of them. One in the past takes a cookie back.
             case "expires" where cookie.expiry == nil && value.contains("1970"): cookie.expiry = 0

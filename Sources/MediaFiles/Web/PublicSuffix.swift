@@ -27,6 +27,7 @@ enum PublicSuffix {
 
     private static let library: Library? = {
         guard let file = OptionalLibrary("libpsl.so.5"),
+            // ignored: a library without these functions is as good as none.
             let list: @convention(c) () -> UnsafeRawPointer? = try? file.function("psl_builtin"),
             let isSuffix: @convention(c) (UnsafeRawPointer, UnsafePointer<CChar>) -> Int32 = try? file.function(
                 "psl_is_public_suffix"), let builtin = list()

@@ -82,6 +82,7 @@ final class WebAsker: Sendable {
         let fields = options.headerFields.filter { isHome || !$0.isSecret }
         func add(_ name: String, _ value: String?) {
             guard let value, !fields.contains(where: { $0.name.lowercased() == name.lowercased() }),
+                // ignored: a value that no header may hold is not sent.
                 let field = try? HeaderField(name: name, value: value)
             else { return }
             lines.append("\(field.name): \(field.value)")

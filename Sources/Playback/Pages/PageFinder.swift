@@ -31,7 +31,7 @@ struct PageFinder {
             return try MediaFile.open(address, options: reading, cancellation: cancellation)
         } catch {
             guard options.isOn, Self.mayBePage(address, error) else { throw error }
-            if Self.hasCredentials(address) {
+            if PrintableText.hasUserInfo(address) {
                 guard error.code == .notMedia else { throw error }
                 throw MediaError(
                     .notMedia,
@@ -47,10 +47,6 @@ struct PageFinder {
             }
             return try film(behind: address, depth: 0)
         }
-    }
-
-    private static func hasCredentials(_ address: String) -> Bool {
-        PrintableText.withoutCredentials(address) != address
     }
 
     private static func mayBePage(_ address: String, _ error: MediaError) -> Bool {
@@ -94,7 +90,7 @@ struct PageFinder {
 
     private func listing(of page: String) throws(MediaError) -> PageListing {
         // A playlist may contain such addresses as well.
-        guard !Self.hasCredentials(page) else {
+        guard !PrintableText.hasUserInfo(page) else {
             throw MediaError(.notMedia, "\(name(page)) has a password in it, which is not passed to yt-dlp")
         }
         let cookies = try options.rawOptions.last { $0.name == "cookies" }.flatMap(\.value)

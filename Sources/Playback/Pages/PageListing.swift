@@ -73,6 +73,7 @@ struct PageListing: Sendable {
         let address = isInPieces ? object.text("manifest_url") ?? object.text("url") : object.text("url")
         guard let address, isWeb(address) else { return nil }
         let fields = object.members(of: "http_headers", most: HeaderField.mostFields).compactMap {
+            // ignored: a value that no header may hold is not sent.
             try? HeaderField(name: $0.name, value: $0.value)
         }
         return Stream(address: address, fields: fields, cookies: object.text("cookies"))

@@ -37,11 +37,14 @@ extension Player.Parts {
         }
         if let track = sound, !canDecode(track) { sound = nil }
         let pictureEnd = picture.flatMap { $0.isCoverArt ? nil : VideoEndFinder.find(in: film, $0, near: nil) }
-        let soundEnd = sound.flatMap { SoundEndFinder.find(in: film, $0) }
-        if cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
-        guard let end = [pictureEnd, soundEnd].compactMap({ $0 }).max() else {
-            throw unknown
+        var (soundEnd, failure) = (MediaTime?.none, MediaError?.none)
+        do throws(MediaError) {
+            if let sound { soundEnd = try SoundEndFinder.find(in: film, sound) }
+        } catch {
+            failure = error
         }
+        if cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
+        guard let end = [pictureEnd, soundEnd].compactMap({ $0 }).max() else { throw failure ?? unknown }
         let start = options.start?.moment(in: summary.duration) ?? .zero
         let asked = options.end?.moment(in: summary.duration)
         return FilmExtent(start: start, end: asked.map { min($0, end) } ?? end)
@@ -56,14 +59,15 @@ enum SoundEndFinder {
     /// Days of the shortest packets.
     private static let mostPackets = 20_000_000
 
-    /// Returns the end in media time; nil if it cannot be determined. Blocks on the disk or the network.
-    static func find(in film: any MediaSource, _ track: Track) -> MediaTime? {
+    /// Returns film time; nil where no packet says.
+    static func find(in film: any MediaSource, _ track: Track) throws(MediaError) -> MediaTime? {
         if let likely = film.summary.duration, film.summary.isSeekable,
+            // ignored: what cannot be read near its end is read from its beginning.
             let found = try? last(in: film, track, from: max(.zero, likely - margin))
         {
             return found
         }
-        return try? last(in: film, track, from: nil)
+        return try last(in: film, track, from: nil)
     }
 
     private static func last(in film: any MediaSource, _ track: Track, from start: MediaTime?) throws(MediaError)

@@ -134,6 +134,7 @@ extension Player.Parts {
     package func canDecode(_ track: Track) -> Bool {
         guard let format = track.audioFormat else { return false }
         let plain = PCMFormat(sampleRate: format.sampleRate, layout: .stereo)
+        // ignored: only whether there is a decoder counts.
         return (try? codecs.converter(from: format, to: plain, speed: 1)) != nil
     }
 }

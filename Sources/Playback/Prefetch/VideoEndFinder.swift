@@ -9,7 +9,9 @@ enum VideoEndFinder {
     /// Returns the end of the last frame in media time; nil if it cannot be determined. Blocks on the disk or the
     /// network.
     static func find(in film: any MediaSource, _ track: Track, near hint: MediaTime?) -> MediaTime? {
-        guard let likely = stated(track) ?? film.summary.duration ?? hint, let source = try? film.source(for: track)
+        guard let likely = stated(track) ?? film.summary.duration ?? hint,
+            // ignored: the container's word is taken; playing the track reports the failure.
+            let source = try? film.source(for: track)
         else { return stated(track) }
         var last: (time: MediaTime, length: MediaTime)?
         do throws(MediaError) {
@@ -45,8 +47,8 @@ enum VideoEndFinder {
     private static func length(of buffer: SampleBuffer, after before: MediaTime?, _ track: Track) -> MediaTime {
         if buffer.duration > .zero { return buffer.duration }
         if let rate = track.videoFormat?.frameRate, let time = buffer.presentationTime {
-            let ticks = Int64((Double(time.timescale) / rate.value).rounded())
-            return MediaTime(value: max(1, ticks), timescale: time.timescale)
+            let ticks = Int64(clamping: Double(time.timescale) / rate.value, in: 1...Int64(Int32.max) * 10)
+            return MediaTime(value: ticks, timescale: time.timescale)
         }
         if let before, let time = buffer.presentationTime { return time - before }
         return MediaTime(value: 1, timescale: 25)

@@ -16,6 +16,7 @@ public enum SubtitleChoice: Sendable, Hashable {
         case "auto": self = .automatic
         case "no": self = .none
         default:
+            // ignored: the error that is thrown instead says what a choice may be.
             guard let number = try? PlayerOptions.track(parsing: text) else {
                 throw ValueError("subtitles are a number, 1 the first, or auto, or no")
             }

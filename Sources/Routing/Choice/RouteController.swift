@@ -57,6 +57,7 @@ package final class RouteController {
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
         // These outputs exist already: the registry returns the same ones.
         for route in routes {
+            // ignored: `setVolume` tries again, and says why.
             if let made = try? registry.outputs(at: route) { outputs.withLock { $0[route.id] = made } }
         }
     }
@@ -208,8 +209,13 @@ package final class RouteController {
     private func setVolume(_ volume: Double, of id: String) {
         var made = outputs.withLock { $0[id] }
         if made == nil, let route = offered.first(where: { $0.id == id }) {
-            made = try? registry.outputs(at: route)
-            outputs.withLock { $0[id] = made }
+            do throws(TalkieError) {
+                let fresh = try registry.outputs(at: route)
+                outputs.withLock { $0[id] = fresh }
+                made = fresh
+            } catch {
+                picker?.notice = error.message
+            }
         }
         for output in made ?? [] { player.setVolume(volume, of: output) }
     }
@@ -231,6 +237,7 @@ package final class RouteController {
             if !without.isEmpty {
                 let members = group.members
                 chosen = chosen.filter { route in
+                    // ignored: one whose outputs cannot be made has not joined; `without` says why.
                     (try? registry.outputs(at: route))?.contains { output in members.contains { $0 === output } }
                         ?? false
                 }

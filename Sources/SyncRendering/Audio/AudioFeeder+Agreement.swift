@@ -33,6 +33,7 @@ extension AudioFeeder {
     /// Switches the converter to another format without a discontinuity; returns false if another converter is
     /// required.
     private mutating func follow(_ format: AudioFormat, with converter: any PCMConverter) -> Bool {
+        // ignored: a converter of its own is made for the format, whose failure is reported.
         guard (try? converter.follow(format)) == true else { return false }
         self.format = format
         return true

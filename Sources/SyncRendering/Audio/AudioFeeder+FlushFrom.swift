@@ -212,6 +212,7 @@ extension AudioFeeder {
     mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
         guard let encoder, case .encoded(let format, let pcm)? = delivery, let first = packets.packets.first,
             let start = first.presentationTime,
+            // ignored: up to one packet before the cut is silent, as where packets cannot be cut.
             let decoder = try? renderer.codecs.converter(from: format, to: pcm, speed: 1)
         else { return }
         let buffer = SampleBuffer(
@@ -220,6 +221,7 @@ extension AudioFeeder {
         // ignored: up to one packet before the cut is silent, as on outputs whose packets cannot be cut.
         guard (try? decoder.send(buffer)) != nil else { return }
         decoder.finish()
+        // ignored: the same.
         guard (try? decoder.receive(into: head)) == true, head.cut(at: time) else { return }
         // The encoder copies the frames only when a packet is full; it retains the block.
         // ignored: see above; the next block fails as well and is reported.

@@ -325,7 +325,9 @@ struct AudioFeeder {
             let lost = converter.takeUndecodableSound()
             renderer.state.withLock { [damagedBefore] state in
                 state.status.damagedPackets = damagedBefore
-                if let lost { state.undecodable = state.undecodable?.adding(lost) ?? lost }
+                guard let lost else { return }
+                state.undecodable = state.undecodable?.adding(lost) ?? lost
+                state.status.undecodable = state.status.undecodable?.adding(lost) ?? lost
             }
         }
         return true

@@ -39,6 +39,9 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var damagedPackets: Int
         /// The number of buffers since the last flush that were enqueued after their end; they are not played.
         public var lateBuffers = 0
+        /// Sound that could not be decoded since the last flush, in film time; nil where there is none. With several outputs that of the
+        /// first output that lacks sound: each decodes the same.
+        public var undecodable: UndecodableSound?
     }
 
     /// The owner's event handler, boxed: copying a closure out of a lock allocates each time.
@@ -249,13 +252,15 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// The progress of the enqueued audio. Any thread.
     public var progress: Progress {
-        state.withLock {
+        var (status, group) = state.withLock {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
             status.earliestStart = $0.output?.earliestStart
-            return status
+            return (status, $0.output as? OutputGroup)
         }
+        if status.undecodable == nil { status.undecodable = group?.undecodable }
+        return status
     }
 
     /// How much audio the output must have accepted before a start can be met; zero without an output. Any thread.
@@ -321,6 +326,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.status.isDrained = false
         state.status.hasFailed = false
         state.status.lateBuffers = 0
+        state.status.undecodable = nil
         state.followsDrop = false
         state.failure = nil
         state.wasFull = false

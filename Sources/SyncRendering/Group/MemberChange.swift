@@ -132,7 +132,7 @@ final class MemberChange: @unchecked Sendable {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
             } else if now >= deadline, let wait = feed.member.wait {
-                leaveOut(feed, OutputError(.unavailable, Self.sentence(wait)))
+                leaveOut(feed, Self.error(wait))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
@@ -156,15 +156,16 @@ final class MemberChange: @unchecked Sendable {
         }
     }
 
-    /// Returns the message for a member that failed to become ready.
-    private static func sentence(_ wait: OutputWait) -> String {
-        switch wait.cause {
-        case .opening: "\(wait.output) does not answer."
-        case .clock:
-            "\(wait.output) has not learned this computer's time; a firewall may keep its questions out (`talkie doctor`)."
-        case .ownDelay: "\(wait.output) does not say how late it plays."
-        case .sound, .picture, .material: "\(wait.output) takes no sound."
-        }
+    /// Returns the error for a member that failed to become ready.
+    private static func error(_ wait: OutputWait) -> OutputError {
+        let problem =
+            switch wait.cause {
+            case .opening: "\(wait.output) does not answer."
+            case .clock: "\(wait.output) has not learned this computer's time."
+            case .ownDelay: "\(wait.output) does not say how late it plays."
+            case .sound, .picture, .material: "\(wait.output) takes no sound."
+            }
+        return OutputError(.unavailable, problem, remedy: wait.cause == .clock ? .checkFirewall : nil)
     }
 
     /// Fills the new outputs from a media time shortly ahead, or from the current one if the timebase is stopped.

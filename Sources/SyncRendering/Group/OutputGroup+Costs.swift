@@ -133,6 +133,9 @@ extension OutputGroup {
         return first
     }
 
+    /// The sound that the first member that lacks some could not decode since the last flush.
+    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.renderer.progress.undecodable }.first }
+
     /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
     /// first one's value counts.
     func takeUndecodableSound() -> UndecodableSound? {

@@ -27,6 +27,18 @@ public enum RouteChange: Sendable {
         public var description: String { "'\(output)': \(error.message)" }
     }
 
+    /// Returns the same with the remedies of its errors in other words; nil leaves one as it is.
+    public func saying(_ words: (Remedy) -> String?) -> RouteChange {
+        func said(_ refusals: [Refusal]) -> [Refusal] {
+            refusals.map { Refusal(output: $0.output, error: $0.error.saying(words)) }
+        }
+        return switch self {
+        case .changed(let moment, let without): .changed(at: moment, without: said(without))
+        case .refused(let refusals): .refused(said(refusals))
+        case .superseded: .superseded
+        }
+    }
+
     /// The state of a change, for the user.
     public enum Progress: Sendable, Hashable {
         /// Devices are opening, speakers are connecting, or clocks are synchronizing.

@@ -31,3 +31,8 @@ extension OutputError {
         self.init(.failed, "\(name) cannot play: \(error.message)")
     }
 }
+
+extension Remedy {
+    /// For an output that does not get this computer's time.
+    package static let checkFirewall = Remedy(.checkFirewall, advice: "a firewall may keep its messages out")
+}

@@ -12,6 +12,7 @@ enum DiscoveryCheck {
 
     /// Browses the real network.
     static func findings() -> [Finding] {
+        // ignored: what does not answer is looked for instead.
         guard let browser = try? SpeakerBrowser() else { return findings(bus: bus, avahi: avahi) }
         return findings(browser, until: .now.advanced(by: patience))
     }

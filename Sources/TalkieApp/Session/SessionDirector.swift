@@ -113,7 +113,10 @@ final class SessionDirector: @unchecked Sendable {
         desk = stage.player.outputs.map { group in
             RouteController(
                 player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
-            ) { mailbox.post(.route($0)) }
+            ) { news in
+                guard case .changed(let change, let ids) = news else { return mailbox.post(.route(news)) }
+                mailbox.post(.route(.changed(change.saying(\.phrase), ids)))
+            }
         }
     }
 

@@ -11,6 +11,7 @@ extension Remedy {
         case .pair, .pairByPIN, .pairAgain: "talkie pair\(place)"
         case .givePassword, .correctPassword: "talkie pair\(place) --password\(place.isEmpty ? "" : " PW")"
         case .listPlaces: "talkie speakers"
+        case .checkFirewall: "talkie doctor"
         case .recordTimeline: "talkie play FILM --timeline FILE"
         case .recordSpeaker: "talkie speaker --record FILE"
         default: nil
@@ -27,6 +28,7 @@ extension Remedy {
         case .givePassword: place == nil ? "give it once with '\(command)'" : "run '\(command)' once"
         case .correctPassword: "check it and give it with '\(command)'"
         case .listPlaces: "('\(command)' says more)"
+        case .checkFirewall: "a firewall may keep its messages out ('\(command)' says more)"
         case .recordTimeline: "record one with \(command)"
         case .recordSpeaker: "record it with \(command); check its name"
         default: nil

@@ -168,6 +168,7 @@ struct PlayConfiguration {
         func together(_ words: [(line: Int, word: String)]) throws -> PlayCommand {
             try PlayCommand.parse(FlagWords.settled(words.map(\.word) + typed))
         }
+        // ignored: the words at fault are searched for below, and reported.
         if let all = try? together(words) { return all }
         var kept: [(line: Int, word: String)] = []
         for word in words {

@@ -61,6 +61,7 @@ struct RecordOptions: ParsableArguments {
     }
 
     private static func age(_ text: String) throws -> Duration {
+        // ignored: the error that is thrown instead says what an age may be.
         guard case .fromStart(let time)? = try? FilmPosition(parsing: text) else { throw TimelineRotation.ageError }
         return try TimelineRotation.age(seconds: time.seconds)
     }

@@ -1,6 +1,7 @@
-/// Quantiles of any number of durations in constant memory.
-///
-/// A histogram with bins of 1 µs that doubles the bin width when there are too many.
+internal import MediaCore
+
+/// Quantiles of any number of times in constant memory: a histogram of one-microsecond bins that doubles the width
+/// of its bins when there are too many.
 package struct QuantileSketch {
     /// Maximum number of bins; covers 65 ms in microseconds before the first doubling.
     private static let mostBins = 65536
@@ -40,7 +41,7 @@ package struct QuantileSketch {
         var below = 0
         var index = 0
         for share in shares {
-            let rank = min(count, max(1, Int((share * Double(count)).rounded(.up))))
+            let rank = Int(clamping: (share * Double(count)).rounded(.up), in: 1...count)
             while index < ordered.count, below + ordered[index].value < rank {
                 below += ordered[index].value
                 index += 1

@@ -1,14 +1,19 @@
 internal import MediaCore
 
-/// Limits the reports of events that any program on the network can cause: bad packets and connections.
+/// Bounds how often a speaker reports what any program on the network can cause: bad packets, connections and requests.
 struct EventRateLimit {
-    /// Maximum number of reported events of one kind within `interval`.
+    /// Bad packets, or connections, within `interval`.
     static let maxEvents = 40
+    /// Requests within `interval`: a sender that sets up a session while its volume is turned makes fewer.
+    static let maxRequests = 200
     static let interval = Duration.seconds(10)
 
     private enum Kind: String, CaseIterable {
         case packets = "reports of bad packets"
         case connections = "reports of connections"
+        case requests = "reports of requests"
+
+        var maxEvents: Int { self == .requests ? EventRateLimit.maxRequests : EventRateLimit.maxEvents }
     }
 
     private struct Window {
@@ -25,7 +30,7 @@ struct EventRateLimit {
         let summaries = takeSummaries(at: now)
         guard let kind = Self.kind(of: event) else { return (true, summaries) }
         windows[kind, default: Window(began: now)].count += 1
-        return (windows[kind]!.count <= Self.maxEvents, summaries)
+        return (windows[kind]!.count <= kind.maxEvents, summaries)
     }
 
     /// Returns a message for each expired interval with unreported events; `isLast` includes unexpired ones.
@@ -33,7 +38,7 @@ struct EventRateLimit {
         Kind.allCases.compactMap { kind in
             guard let window = windows[kind], isLast || now - window.began >= Self.interval else { return nil }
             windows[kind] = nil
-            let omitted = window.count - Self.maxEvents
+            let omitted = window.count - kind.maxEvents
             guard omitted > 0 else { return nil }
             return "\(omitted) more \(kind.rawValue) within \(Int(Self.interval.inSeconds)) s were left out"
         }
@@ -43,6 +48,7 @@ struct EventRateLimit {
         switch event {
         case .damaged: .packets
         case .connected, .disconnected: .connections
+        case .request: .requests
         default: nil
         }
     }

@@ -129,7 +129,7 @@ extension PlayoutEngine {
             let rate = engine.setup.format.sampleRate
             var skipped = 0
             if due < now {
-                skipped = Int(((now - due).inSeconds * Double(rate)).rounded(.up))
+                skipped = Int(clamping: ((now - due).inSeconds * Double(rate)).rounded(.up), in: 0...sound.frames)
                 // Drops the late part only.
                 guard skipped < sound.frames else { return false }
             }

@@ -126,13 +126,14 @@ package final class SpeakerRecord: Sendable {
     func cut(at instant: HostInstant) {
         state.withLock { state in
             while var last = state.spans.last, last.end > instant {
-                let heard = Int64((instant - last.instant).inSeconds * Double(last.sampleRate))
-                if heard <= 0 {
+                let frames = (instant - last.instant).inSeconds * Double(last.sampleRate)
+                let heard = Int(clamping: frames.rounded(.down), in: 0...last.frames)
+                if heard == 0 {
                     state.spans.removeLast()
                     state.journalled = min(state.journalled, state.spans.count)
                     continue
                 }
-                last.frames = min(last.frames, Int(heard))
+                last.frames = heard
                 state.spans[state.spans.count - 1] = last
                 break
             }

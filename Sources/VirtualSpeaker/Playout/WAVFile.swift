@@ -78,7 +78,7 @@ final class WAVFile: PlayoutSink {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(samples.count * 2)
         for sample in samples {
-            let scaled = Int16(max(-32768, min(32767, (sample * 32768).rounded())))
+            let scaled = Int16(clamping: Double(sample) * 32768, in: .min ... .max)
             bytes.append(UInt8(truncatingIfNeeded: scaled))
             bytes.append(UInt8(truncatingIfNeeded: scaled >> 8))
         }

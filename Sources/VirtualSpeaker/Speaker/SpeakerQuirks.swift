@@ -123,7 +123,7 @@ package struct SpeakerQuirks: Sendable {
         case "clock-steps": clockStep = (try seconds(0), .seconds(try number(1, -86_400...86_400)))
         case "clock-stops": clockStopsAfter = try seconds(0)
         case "clock-ppm": clockPartsPerMillion = try number(0, -1000...1000)
-        case "buffer": bufferSize = Int(try number(0, 4096...Double(1 << 30)))
+        case "buffer": bufferSize = Int(try number(0, 4096...1_073_741_824))
         case "read-pauses": readPauses = (try seconds(0), try seconds(1))
         case "loss": packetLoss = try number(0, 0...1)
         case "slow": replyFaults[try request()] = .slow(try seconds(1))

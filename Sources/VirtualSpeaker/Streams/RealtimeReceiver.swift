@@ -119,7 +119,7 @@ struct LossDice: Sendable {
     private var state: UInt64 = 0x5EED
 
     /// - Parameter share: The loss rate, 0…1.
-    init(share: Double) { threshold = UInt64(max(0, min(1, share)) * Double(1 << 32)) }
+    init(share: Double) { threshold = UInt64(clamping: share * 4_294_967_296, in: 0...1 << 32) }
 
     mutating func strikes() -> Bool {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -23,6 +23,19 @@ import Testing
         expectOneSentence(try play([scratch.path("missing.mp4")]), status: 66)
     }
 
+    /// It plays "film.mkv" of the folder that it runs in.
+    @Test func theSampleOfTheReadmeEndsWithTheReasonWhenItsFileIsMissing() throws {
+        let sample = URL(filePath: Program.talkie).deletingLastPathComponent().appending(path: "README1").path
+        try #require(
+            FileManager.default.isExecutableFile(atPath: sample),
+            "build it: Tools/samples, and swift build --package-path .build/samples --scratch-path .build")
+        let result = try Program.run(
+            "/bin/sh", ["-c", "cd \"$1\" && exec \"$2\"", "sh", scratch.folder.path, sample],
+            environment: ["SDL_VIDEODRIVER": "dummy", "XDG_STATE_HOME": scratch.path("state")], atMost: 30)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.output.contains("film.mkv"), "\(result.output)")
+    }
+
     @Test func aFolder() throws { expectOneSentence(try play([scratch.folder.path]), status: 66) }
 
     @Test func anEmptyFile() throws {

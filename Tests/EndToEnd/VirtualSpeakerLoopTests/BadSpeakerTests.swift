@@ -153,6 +153,8 @@ extension LoopTests {
             #expect(eventually(within: .seconds(12)) { speaker.failure != nil })
             #expect(speaker.failure?.code == .notPermitted)
             #expect(speaker.failure?.message.contains("firewall") == true)
+            #expect(speaker.failure?.message.contains("talkie") == false, "the library names no program")
+            #expect(speaker.failure?.remedy?.action == .checkFirewall)
             #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 

@@ -257,6 +257,17 @@ final class ScratchState {
         #expect(store().credentials(for: speaker).credentials == SpeakerCredentials())
     }
 
+    /// Its keys might belong to the speaker that was named: who takes its place should not go unnoticed.
+    @Test func aPairingThatCannotBeReadIsReportedWhenAnotherSpeakerHasItsName() throws {
+        let knowledge = SpeakerKnowledge(folder: scratch.folder)
+        try knowledge.pairings.keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "Kitchen")
+        #expect(knowledge.predecessor(of: nil, .name("Kitchen"), name: "Kitchen") == speaker)
+        #expect(knowledge.notes.isEmpty)
+        try scratch.folder.write("pairings/A1B2C3D4E5F6", Array("talkie pairing 9\nwhatever\n".utf8))
+        #expect(knowledge.predecessor(of: nil, .name("Kitchen"), name: "Kitchen") == nil)
+        #expect(knowledge.notes.count == 1 && knowledge.notes[0].contains("newer"))
+    }
+
     @Test func aDamagedPairingCostsThatPairingOnly() throws {
         let other = SpeakerID("020000000001")!
         try store().keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "A")

@@ -1,6 +1,7 @@
 import AirPlayWire
 import MediaCore
 import PTP
+import SyncRendering
 import Testing
 
 @testable import AirPlay
@@ -110,5 +111,23 @@ import Testing
             let film = first.media + MediaTime(nanoseconds: Int64(Double(passed) * speed))
             #expect(abs((anchor.media - film).nanoseconds) <= 20)
         }
+    }
+
+    /// A foreign clock may state any time: 292 years after the anchor, film time stops at the end of its range.
+    @Test(arguments: [1, 1.5, 4]) func aClockThatJumpsByCenturiesDoesNotTrap(_ speed: Double) throws {
+        let anchor = SentAnchor(
+            media: .zero, position: RTPTimestamp(rawValue: 0), moment: PTPInstant(nanoseconds: 0), speed: speed,
+            epoch: 1, generation: 2, delay: .zero)
+        let now = HostInstant(nanoseconds: 5_000_000_000_000)
+        for far in [Int64.min, .max] {
+            let timeline = PTPTimeline(
+                grandmaster: nil,
+                mapping: ClockMapping(sourceAnchor: now, targetAnchor: PTPInstant(nanoseconds: far)), epoch: 1)
+            let segment = try #require(anchor.segment(on: timeline, at: now))
+            #expect((segment.mediaAnchor < .zero) == (far < 0))
+        }
+        let renewed = anchor.renewed(
+            at: PTPInstant(nanoseconds: .max), sampleRate: 48_000, reach: SentAnchor.longestReach(sampleRate: 48_000))
+        #expect(try #require(renewed).media.seconds > 9.2e9)
     }
 }

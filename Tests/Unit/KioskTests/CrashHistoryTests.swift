@@ -174,4 +174,24 @@ import Testing
         other.begin(at: day)
         #expect(!other.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
     }
+    @Test func aRecordThatCannotBeReadIsReported() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let file = "kiosk_items-hall_toml"
+        #expect(CrashRecord(folder, configuration: "hall.toml").begin(at: day) == nil, "there is none")
+        try folder.write(file, Array("torn".utf8))
+        let note = try #require(CrashRecord(folder, configuration: "hall.toml").begin(at: day))
+        #expect(note.contains(file))
+        let newer = Array("talkie \(CrashHistory.kind) \(CrashHistory.version + 1)\nwhatever\n".utf8)
+        try folder.write(file, newer)
+        let record = CrashRecord(folder, configuration: "hall.toml")
+        #expect(record.begin(at: day)?.contains("newer") == true)
+        record.noteOpening("/films/a.mp4")
+        record.close()
+        #expect(try folder.read(file) == newer, "it is left alone")
+        // What no read succeeds on, not even as root.
+        try FileManager.default.removeItem(atPath: "\(folder.path)/\(file)")
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/\(file)", withIntermediateDirectories: true)
+        #expect(CrashRecord(folder, configuration: "hall.toml").begin(at: day)?.contains(file) == true)
+    }
 }

@@ -122,6 +122,16 @@ import Testing
         }
         #expect(slow == .alive)
         #expect(verdict(after: 8) { beat, _ in (beat.shown, beat.soundRead) = (1, nil) } != .alive)
+        // A file may state any rate; the watch is not off for weeks.
+        let stated = { (beat: inout Liveness.Beat, _: Int) in
+            (beat.shown, beat.soundRead, beat.picturePeriod) = (1, nil, .seconds(1_000_000))
+        }
+        #expect(verdict(after: 119, stated) == .alive)
+        #expect(verdict(after: 120, stated) == .stalled(.hole, since: start))
+        let starved = verdict(after: 120) { beat, _ in
+            (beat.isStarved, beat.picturePeriod) = (true, .seconds(1_000_000))
+        }
+        #expect(starved == .stalled(.decoder, since: start))
     }
 
     @Test func healthIsGoodAgainOnceARepairHasProvedThatItHelped() {

@@ -68,6 +68,15 @@ import Testing
         #expect(line.source(at: PTPInstant(nanoseconds: .max)) > HostInstant(nanoseconds: 0))
     }
 
+    @Test(arguments: [1.5, -1, 1e30, -1e30, .infinity, .nan]) func rateThatNoClockHasDoesNotTrap(_ rateOffset: Double) {
+        let line = ClockMapping(
+            sourceAnchor: HostInstant(nanoseconds: 0), targetAnchor: PTPInstant(nanoseconds: 0), rateOffset: rateOffset)
+        for nanoseconds in [Int64.min, 0, .max] {
+            _ = line.target(at: HostInstant(nanoseconds: nanoseconds))
+            _ = line.source(at: PTPInstant(nanoseconds: nanoseconds))
+        }
+    }
+
     @Test func rtpTimestampsCompareByDistanceAcrossTheWrap() {
         let late = RTPTimestamp(rawValue: 5)
         let early = RTPTimestamp(rawValue: .max - 4)

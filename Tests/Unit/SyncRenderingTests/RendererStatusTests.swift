@@ -138,6 +138,23 @@ import Testing
         #expect(result.withLock { $0 } == .flushed(from: end))
     }
 
+    /// In a process of its own, whose standard error is read.
+    @Test func aRendererWithoutAnOutputSaysSoOnce() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let tests = RendererStatusTests()
+            let renderer = AudioRenderer(codecs: SyntheticCodecs())
+            tests.synchronizer.addRenderer(renderer)
+            renderer.enqueue(try #require(try tests.sound.read()))
+            for moment in [second(0), second(1), second(2)] {
+                tests.synchronizer.setRate(1, time: moment, atHostTime: tests.clock.now)
+            }
+        }
+        let said = String(decoding: result.standardErrorContent, as: UTF8.self)
+        #expect(
+            said.split(separator: "\n").filter { $0.hasPrefix("AudioRenderer: it has no output") }.count == 1, "\(said)"
+        )
+    }
+
     @Test func soundThatIsEnqueuedTooLateIsCounted() throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { _ in }
@@ -153,6 +170,24 @@ import Testing
         renderer.flush()
         renderer.enqueue(late.moved(to: second(21)))
         #expect(renderer.progress.lateBuffers == 0)
+    }
+
+    @Test(arguments: [false, true]) func soundThatCannotBeDecodedIsInTheProgressUntilAFlush(isGrouped: Bool) throws {
+        let stage = try VirtualStage(codecs: SpoiledCodecs(), isGrouped: isGrouped)
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(1))
+        #expect(stage.renderer.progress.undecodable == nil)
+        stage.run(for: .seconds(4))
+        let lost = try #require(stage.renderer.progress.undecodable)
+        #expect(
+            abs(lost.duration.seconds - 1) < 0.2 && lost.start >= second(2) && lost.end <= millisecond(3200), "\(lost)")
+        // A player takes it for its own count; the application's stays.
+        #expect(stage.renderer.takeUndecodableSound() == lost && stage.renderer.takeUndecodableSound() == nil)
+        #expect(stage.renderer.progress.undecodable == lost)
+        stage.renderer.flush()
+        stage.settle()
+        #expect(stage.renderer.progress.undecodable == nil)
     }
 
     @Test func anOutputThatIsLostAndTriesToComeBackIsAFailure() throws {
@@ -256,4 +291,40 @@ import Testing
         #expect(output.state.withLock { $0.samples.count } == 4800)
         #expect(renderer.status == .rendering && renderer.error == nil && !renderer.progress.hasFailed)
     }
+}
+
+/// Codecs of synthetic films for which all packets of the third second are damaged.
+private struct SpoiledCodecs: AudioCodecs {
+    private let inner = SyntheticCodecs()
+
+    func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError) -> any PCMConverter
+    {
+        SpoiledConverter(try inner.converter(from: format, to: output, speed: speed))
+    }
+
+    func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+        try inner.encoder(from: input, to: format)
+    }
+}
+
+private final class SpoiledConverter: PCMConverter {
+    private let inner: any PCMConverter
+    private(set) var damagedPackets = 0
+    private var lost: UndecodableSound?
+
+    init(_ inner: any PCMConverter) { self.inner = inner }
+
+    func send(_ buffer: SampleBuffer) throws(MediaError) {
+        guard let start = buffer.presentationTime, second(2) <= start, start < second(3) else {
+            return try inner.send(buffer)
+        }
+        damagedPackets += 1
+        let own = UndecodableSound(start: start, duration: buffer.duration)
+        lost = lost?.adding(own) ?? own
+    }
+
+    func finish() { inner.finish() }
+    func receive(into block: PCMBlock) throws(MediaError) -> Bool { try inner.receive(into: block) }
+    func reset() { inner.reset() }
+    func takeUndecodableSound() -> UndecodableSound? { lost.take() }
 }

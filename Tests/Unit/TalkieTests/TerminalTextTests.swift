@@ -18,6 +18,7 @@ import Testing
             "https://…@example.org/f.mp4?id=7&access_Token=…&X-Amz-Signature=…#t=3"
         ), ("https://example.org/?q=a?b&key=", "https://example.org/?q=a?b&key=…"),
         ("/films/a?token=1.mp4", "/films/a?token=1.mp4"), ("https://example.org/?", "https://example.org/?"),
+        ("film?token=0123456789abcdef&for=http://a:b@example.org/", "film?token=…&for=http://…@example.org/"),
         ("udp://@239.1.1.1:1234", "udp://@239.1.1.1:1234"), ("/home/a@b/film.mkv", "/home/a@b/film.mkv"),
     ])
     func credentialsOfAnAddressAreNotTold(address: String, told: String) {

@@ -87,6 +87,20 @@ import Testing
         #expect(limit.takeSummaries(at: start.advanced(by: .seconds(80))).isEmpty)
     }
 
+    @Test func aFloodOfRequestsIsReportedWithinLimits() {
+        var limit = EventRateLimit()
+        let start = HostInstant(nanoseconds: 0)
+        var (admitted, summaries) = (0, [String]())
+        for number in 0..<20_000 {
+            let request = SpeakerEvent.request(method: "GET", target: "/info", status: 200)
+            let answer = limit.admit(request, at: start.advanced(by: .milliseconds(number)))
+            admitted += answer.isAdmitted ? 1 : 0
+            summaries += answer.summaries
+        }
+        #expect(admitted == 2 * EventRateLimit.maxRequests)
+        #expect(summaries == ["9800 more reports of requests within 10 s were left out"])
+    }
+
     @Test func aFloodLeavesFewEntriesInTheRecord() {
         let record = SpeakerRecord()
         for _ in 0..<1000 { record.note(.damaged(reason: "a realtime packet fails its check")) }

@@ -59,6 +59,7 @@ final class BoardWindow {
         switch wish {
         case .other: return displays.first { $0.index != film.index }
         case .chosen(let wish):
+            // ignored: a board without its display waits for it.
             let chosen = try? ConnectedDisplay.chosen(by: wish, among: displays)
             return chosen?.index == film.index ? nil : chosen
         }

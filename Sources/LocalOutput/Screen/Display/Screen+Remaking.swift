@@ -8,6 +8,7 @@ extension Screen {
     /// Whether the window is on its display, and SDL's geometry of that display is current.
     var stands: Bool {
         guard let window, !isConnectionLost() else { return false }
+        // ignored: opening the window again reports a display that is not there.
         guard let chosen = try? ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all) else {
             return false
         }

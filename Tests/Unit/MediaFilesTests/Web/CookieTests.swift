@@ -55,6 +55,9 @@ import Testing
         #expect(line(jar, "http://www.example.org/") == "two=2")
         jar.take("two=; Domain=example.org; Path=/; Max-Age=0", from: address)
         #expect(line(jar, "http://www.example.org/") == nil)
+        jar.take("always=1; Path=/x; Max-Age=\(Int64.max)", from: address)
+        #expect(
+            line(jar, "http://film.example.org/x") == "always=1; seven=7", "a time beyond the calendar is no past one")
     }
 
     @Test(arguments: ["co.uk", ".co.uk", "com.au", "ac.jp"]) func noServerSetsCookiesForAPublicSuffix(

@@ -249,6 +249,18 @@ import Testing
         #expect(!folder.read("input").contains("secret"))
     }
 
+    @Test(arguments: ["session=2024", "key=7", "token=a&v=1", "at=me@home"])
+    func anAddressWhoseQueryMayGrantAccessIsPassedOn(_ query: String) throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = try saying("{\"url\": \"\(server.url("page-both.mp4"))\"}")
+        folder.write("<!doctype html><html><body>A page about a film</body></html>", to: "page.html?" + query)
+        let page = server.url("page.html?" + query)
+        let film = try finder(path).open(page)
+        #expect(film.summary.track(.video) != nil)
+        #expect(folder.read("input").hasSuffix("'\(page)'\n"))
+    }
+
     @Test func theProgramIsLookedForInFoldersWithWholeNamesOnly() throws {
         let path = try program("true")
         #expect(BoundedProgram.find("yt-dlp", in: "relative::\(folder.path)") == path)

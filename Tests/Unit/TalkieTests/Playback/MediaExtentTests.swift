@@ -125,11 +125,22 @@ import Testing
             ["-f", "lavfi", "-i", "sine=r=\(rate):d=61.3,aformat=channel_layouts=stereo"] + TestClips.words(codec))
         let media = try Player.Parts.film(audioOutput: nil).open(path, OpenCancellation())
         let track = try #require(media.summary.track(.audio))
-        let found = try #require(SoundEndFinder.find(in: media, track))
+        let found = try #require(try SoundEndFinder.find(in: media, track))
         let read = try readToItsEnd(path)
         print("item \(name): sound to \(read), found \((found - read).seconds * 48000) frames later")
         // Matroska rounds to milliseconds, for every batch that is read anew; a bend makes up for that.
         #expect(abs((found - read).seconds) < 0.0015)
+    }
+
+    @Test func anExtentThatCannotBeReadSaysWhy() {
+        let parts = Player.Parts(
+            open: { (_, _) throws(MediaError) in UnreadableSound() }, codecs: SyntheticCodecs(),
+            makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "there are no pictures") },
+            audioOutput: TapeOutput())
+        let error = #expect(throws: MediaError.self) {
+            try parts.extent(of: "film", PlayerOptions(), OpenCancellation())
+        }
+        #expect(error?.code == .readFailed && error?.message == "the disk is gone")
     }
 
     @Test(arguments: ["mp4", "mkv", "ts"]) func anItemsExtentIsThatOfTheLongerOfItsTracks(ending: String) throws {
@@ -193,5 +204,20 @@ import Testing
             serial: 1, turn: PlaybackList.Turn(item: QueueItem(song)), media: PrefetchedMedia(media),
             audioTrack: media.summary.track(.audio), videoTrack: track)
         #expect(whole.pictureEnd == .none, "it does not lengthen the recording")
+    }
+}
+
+/// A film of sound alone, on a disk that is gone.
+private final class UnreadableSound: MediaSource {
+    let summary: MediaSummary
+
+    init() {
+        var summary = SyntheticFilm(duration: MediaTime(value: 4, timescale: 1)).summary
+        summary.tracks.removeAll { $0.kind != .audio }
+        self.summary = summary
+    }
+
+    func source(for track: Track) throws(MediaError) -> any SampleSource {
+        throw MediaError(.readFailed, "the disk is gone")
     }
 }

@@ -21,6 +21,8 @@ import Testing
         return profile
     }
 
+    private let words = TemporaryFolder()
+
     // MARK: What is heard
 
     @Test func anOutputIsHeardAsMuchEarlierAsItWasFoundLateAndTheScreenDecidesWhichFindingHolds() throws {
@@ -57,11 +59,19 @@ import Testing
         let folder = TemporaryFolder()
         let player: Player
 
-        init(_ profiles: [LatencyProfile], _ options: PlayerOptions = PlayerOptions()) throws {
+        /// - Parameter outputs: those of a player with several; nil makes one with the attic alone.
+        init(
+            _ profiles: [LatencyProfile], _ options: PlayerOptions = PlayerOptions(),
+            outputs: ((RecordingOutput, RecordingOutput) -> [any AudioOutput])? = nil
+        ) throws {
             let store = ProfileStore(StateFolder(path: folder.path))
             try store.keep(profiles)
             let registry = OutputRegistry([ToyProvider(["attic": attic, "shed": shed])])
-            player = Player(attic, registry: registry, profiles: store, options: options) { _ in }
+            if let outputs = outputs?(attic, shed) {
+                player = Player(outputs: outputs, registry: registry, profiles: store, options: options) { _ in }
+            } else {
+                player = Player(attic, registry: registry, profiles: store, options: options) { _ in }
+            }
         }
 
         /// What each is moved by, once everything that was asked for has been done.
@@ -76,6 +86,36 @@ import Testing
     @Test func aPlayerAppliesWhatIsKeptForItsOutputByItself() throws {
         let rig = try Rig([profile("attic", screen: "A", late: 40)])
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
+    }
+
+    @Test func eachOfSeveralOutputsIsMovedByWhatIsKeptForIt() throws {
+        let rig = try Rig([profile("attic", screen: "A", late: 40), profile("shed", screen: "A", late: 30)]) {
+            [$0, $1]
+        }
+        #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
+        #expect(rig.delay(of: rig.shed) == .milliseconds(-30))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func subtitlesAreDrawnOverThePicture(isSeveral: Bool) throws {
+        var options = PlayerOptions()
+        options.startsPaused = true
+        options.subtitleFiles = [words.write(SubtitleFiles.srt([.init(0, 60_000, "Good evening")]), to: "a.srt")]
+        let rig = try Rig([], options) { isSeveral ? [$0, $1] : [] }
+        defer { rig.player.shutDown() }
+        rig.player.open(try TestClips.flashAndBeep("subtitled.mp4", "-c:v libx264 -g 25 -c:a aac", seconds: 4))
+        let area = PixelSize(width: 640, height: 360)
+        let canvas = SubtitleCanvas(
+            area: area, picture: PixelRect(x: 0, y: 0, width: area.width, height: area.height), storage: area)
+        // A screen says with each picture where words may be drawn.
+        let layer = rig.player.layer
+        let limit = HostInstant.now.advanced(by: .seconds(30))
+        while layer.words(at: .zero) == nil, HostInstant.now < limit {
+            layer.setCanvasOfWords(canvas)
+            _ = layer.arrival.wait(until: .now.advanced(by: .milliseconds(50)))
+            layer.arrival.clear()
+        }
+        #expect(layer.words(at: .zero)?.images.isEmpty == false)
     }
 
     @Test func itsScreenDecidesWhichFindingHolds() throws {

@@ -286,6 +286,20 @@ import Testing
         #expect(desk.hear(.offered(OutputOffer())) == nil)
     }
 
+    @Test func aPlaceWhoseVolumeCannotBeSetSaysWhy() throws {
+        let rig = Rig("long")
+        defer { rig.player.shutDown() }
+        let desk = RouteController(
+            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            routes: [], home: rig.toys.place("card"), post: { _ in })
+        defer { desk.close() }
+        _ = desk.hear(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
+        desk.openPicker()
+        let row = try #require(desk.picker?.rows.firstIndex { $0.name == "cellar" })
+        desk.point(at: row, .level(0.5), turned: 0)
+        #expect(desk.picker?.notice == "no toy is there")
+    }
+
     @Test(.timeLimit(.minutes(1))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
         let rig = Rig("long")
         #expect(

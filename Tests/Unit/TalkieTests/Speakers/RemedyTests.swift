@@ -26,6 +26,26 @@ import Testing
         #expect(said("A is shut.", .givePassword()) == "A is shut; give it once with 'talkie pair --password'.")
         #expect(said("A shakes.", .correctPassword) == "A shakes; check it and give it with 'talkie pair --password'.")
         #expect(said("Found was A.", .listPlaces) == "Found was A ('talkie speakers' says more).")
+        #expect(
+            said("A is deaf.", .checkFirewall)
+                == "A is deaf; a firewall may keep its messages out ('talkie doctor' says more).")
+    }
+
+    @Test func aChangeOfOutputsIsToldInTheWordsOfTheProgram() {
+        let error = OutputError(.unavailable, "A is deaf.", remedy: .checkFirewall)
+        let refusal = RouteChange.Refusal(output: "A", error: error)
+        #expect(refusal.description == "'A': A is deaf; a firewall may keep its messages out.")
+        // A speaker of the program has said it once already.
+        for change in [RouteChange.refused([refusal]), .changed(at: nil, without: [refusal])] {
+            switch change.saying(RemedyPhrases.commands.inErrors).saying(RemedyPhrases.commands.inErrors) {
+            case .refused(let refusals), .changed(_, let refusals):
+                #expect(
+                    refusals.map(\.error.message) == [
+                        "A is deaf; a firewall may keep its messages out ('talkie doctor' says more)."
+                    ])
+            case .superseded: Issue.record("it is another change")
+            }
+        }
     }
 
     @Test func anApplicationThatDoesNotKnowAnActionShowsItsAdvice() {
