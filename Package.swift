@@ -250,7 +250,11 @@ let package = Package(
             ]),
         tests(
             "FilmTests", in: "EndToEnd",
-            ["TalkieCLI", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"]),
+            [
+                "TalkieCLI", "LocalOutput", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets",
+                "Text",
+                "MediaCore",
+            ]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),

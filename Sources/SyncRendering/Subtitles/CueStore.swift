@@ -32,12 +32,10 @@ struct CueStore {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Inserts a cue.
-    ///
     /// - Parameters:
-    ///   - duration: Zero: the cue lasts until the next one starts.
-    ///   - moment: Cues that ended before this time may be removed.
-    /// - Returns: False if there was no space.
+    ///   - duration: zero lasts until the next one begins; bitmaps last until the next bitmaps at most.
+    ///   - moment: what has ended before gives its room.
+    /// - Returns: false where there was none.
     @discardableResult
     mutating func insert(_ cue: SubtitleCue, start: MediaTime, duration: MediaTime, at moment: MediaTime) -> Bool {
         while entries.count >= Limit.cues || bytes + cue.byteCount > Limit.bytes {
@@ -53,11 +51,16 @@ struct CueStore {
         while index > 0, entries[index - 1].start > start { index -= 1 }
         var end: MediaTime? = duration > .zero ? start + duration : nil
         if end == nil, index < entries.count { end = entries[index].start }
+        if cue.isBitmap, let next = entries[index...].first(where: \.cue.isBitmap)?.start {
+            end = min(end ?? next, next)
+        }
         entries.insert(Entry(cue: cue, start: start, end: end, number: lastNumber), at: index)
         bytes += cue.byteCount
         if let end { longest = max(longest, end - start) }
-        // Cues without a duration end here.
-        for before in entries[..<index].indices where entries[before].end == nil {
+        // What had no end of its own ends here. So do bitmaps: a display set replaces the one before, whose length may be no more than a
+        // time-out (`page_time_out`, EN 300 743, 7.2.2).
+        for before in entries[..<index].indices
+        where entries[before].end.map({ cue.isBitmap && entries[before].cue.isBitmap && $0 > start }) ?? true {
             entries[before].end = start
             longest = max(longest, start - entries[before].start)
         }
@@ -126,6 +129,10 @@ struct CueStore {
 }
 
 extension SubtitleCue {
+    fileprivate var isBitmap: Bool {
+        if case .images = content { true } else { false }
+    }
+
     fileprivate var byteCount: Int {
         switch content {
         case .script(let event, _): event.count + 64

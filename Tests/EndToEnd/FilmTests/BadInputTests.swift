@@ -19,6 +19,7 @@ import Testing
         #expect(result.output.isEmpty, sourceLocation: sourceLocation)
     }
 
+    // feature: exit status 66
     @Test func aFileThatIsNotThere() throws {
         expectOneSentence(try play([scratch.path("missing.mp4")]), status: 66)
     }

@@ -62,6 +62,7 @@ import Testing
         if let failure { throw failure }
     }
 
+    // feature: talkie calibrate, talkie profile, talkie latency
     @Test func aMicrophoneTellsKeepsAndIsUsed() throws {
         try withServer {
             let recording = scratch.path("rec.wav")

@@ -6,6 +6,7 @@ import Testing
 
 /// `make demo`, and the speaker in software that it plays on.
 @Suite(.timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls) struct DemoTests {
+    // feature: talkie speaker, talkie report
     @Test func theDemoPlaysOnASpeakerInSoftwareAndSaysHowLipsAndVoiceWentTogether() throws {
         let demo = try Program.run(
             Program.root.appending(path: "Tools/demo").path, ["--end", "4"],

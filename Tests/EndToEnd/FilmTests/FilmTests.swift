@@ -6,6 +6,7 @@ import Testing
 
 /// The program on a real window and a real sound server, looked at from outside.
 @Suite(.serialized, .repeatedWhenTheMachineStalls) struct FilmTests {
+    // feature: talkie play, guide: What a person notices
     @Test(.timeLimit(.minutes(4))) func aFilmsSoundMeetsItsPictureSeenFromOutside() throws {
         try TwoOfThree.measure("card") {
             let measured = try MeterRun(

@@ -83,6 +83,7 @@ struct PrivilegeTests {
         #expect(!result.errors.contains("cap_sys_nice"))
     }
 
+    // feature: guide: The ports of the speakers' clock
     @Test func theHelperBindsThePortsForAPlayerThatHasNoCapabilities() throws {
         try user.grant("cap_net_bind_service=ep", to: "talkie-ports")
         let result = try user.speak(isExpected: true)

@@ -9,6 +9,7 @@ import Testing
     /// beside the test bundle.
     private static let programs = ["Renderers", "SyncRendering1"]
 
+    // feature: README: Library
     @Test(.timeLimit(.minutes(4)), arguments: programs)
     func aFilmIsSeenAndHeardTogether(_ program: String) throws {
         let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: program).path

@@ -25,6 +25,7 @@ import Testing
         #expect(process.isAsShellsLeaveIt)
     }
 
+    // feature: exit status 130, exit status 143
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func aSignalEndsTheFilmAndGivesTheTerminalBack(signal: Int32, status: Int32) throws {
         let process = try play()

@@ -13,6 +13,7 @@ import Testing
             environment: ["SDL_VIDEODRIVER": "dummy", "DISPLAY": nil, "WAYLAND_DISPLAY": nil], atMost: 30)
     }
 
+    // feature: exit status 2
     @Test(arguments: [
         (["paly"], "unknown command 'paly'; did you mean 'play'?"),
         (["film"], "'film' is neither a command nor a file that is there; check the name."),
@@ -87,6 +88,7 @@ import Testing
             Program.talkie, ["play", "--end", "1", Program.media("talking.mp4")], environment: environment, atMost: 30)
     }
 
+    // feature: guide: When it is not right
     @Test func aCardThatIsNotThereIsReportedOnce() throws {
         let result = try withoutCard(["SDL_VIDEODRIVER": "dummy"])
         #expect(result.status == 0)
@@ -95,6 +97,7 @@ import Testing
         #expect(!result.errors.contains("fallen silent"), "\(result.errors)")
     }
 
+    // feature: exit status 69
     @Test func withoutAScreenAndWithoutACardNothingIsPlayed() throws {
         let result = try withoutCard(["SDL_VIDEODRIVER": "x11"])
         #expect(result.status == 69, "\(result.errors)")

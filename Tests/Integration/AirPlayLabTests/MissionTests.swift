@@ -89,6 +89,7 @@ extension SpeakerLabTests {
             return try scratch.file("kiosk.toml", Data(text.utf8))
         }
 
+        // feature: talkie kiosk
         @Test(.timeLimit(.minutes(2))) func aKiosksListIsSeenAndHeardAsOneFilmOnASpeaker() throws {
             let (_, addresses) = try Lab.freshSpeakers(1)
             let scratch = try Scratch()

@@ -38,6 +38,7 @@ extension SpeakerBrowserTests {
         Double(speaker.record.spans.reduce(0) { $0 + $1.frames }) / 44100
     }
 
+    // feature: talkie speakers
     @Test func theListNamesASpeakerAndHowItWouldBeDriven() throws {
         let speaker = try speaker("Rehearsal Room", host: 12)
         defer { speaker.stop() }
@@ -80,6 +81,7 @@ extension SpeakerBrowserTests {
         #expect(abs(hall.volume + 27) < 0.01 && hall.volume == den.volume, "\(hall.volume) and \(den.volume) dB")
     }
 
+    // feature: talkie pair, exit status 77
     @Test func aSpeakerThatWantsAPINIsPairedOnceAndPlaysThen() throws {
         let safe = try speaker("Safe", host: 15, admission: .pin("2468"))
         defer { safe.stop() }

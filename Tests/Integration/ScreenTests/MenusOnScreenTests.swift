@@ -168,7 +168,7 @@ struct MenusOnScreenTests {
         try eventually("the list is closed") { try evening.isRed(gap.1 + 6, 200) }
     }
 
-    // feature: rooms, key s, key Esc
+    // feature: rooms, key s, key Esc, key Enter
     @Test func theListOfRoomsIsOpenedByItsKeyAndClosedByThreeKeys() throws {
         let evening = try Evening()
         try evening.begin()

@@ -1,14 +1,17 @@
 import Foundation
+import MediaCore
 import TalkieTestKit
 import Testing
 
-/// Films with picture and sound whose grey says which moment of the film a picture belongs to.
+/// Films whose grey says which moment of the film a picture belongs to, with a beep of a tenth of a second at each whole second.
 ///
 /// Lines of two seconds begin at the fifth second and every four seconds from there.
 enum SparseFilm {
     static let size = "480x270"
     /// Seconds.
     static let length = 20
+    /// Hz.
+    static let beep = 1000
     static let starts = [5.0, 9.0, 13.0, 17.0]
     static let lineLength = 2.0
     /// Grey of the first picture, and how much brighter each second of film is.
@@ -28,10 +31,10 @@ enum SparseFilm {
         let grey = "\(firstGrey)+\(greyPerSecond)*T"
         try PlayedFilm.make([
             "-f", "lavfi", "-i", "color=black:s=32x18:r=20:d=\(length),format=gbrp", "-f", "lavfi", "-i",
-            "sine=330:r=48000:d=\(length)", "-vf",
+            "aevalsrc='if(lt(mod(t,1),0.1),0.1*sin(2*PI*\(beep)*t),0)':s=48000:d=\(length)", "-vf",
             "geq=r='\(grey)':g='\(grey)':b='\(grey)',scale=\(size.replacingOccurrences(of: "x", with: ":")):flags=neighbor",
-            "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-qp", "1", "-g", "20", "-af",
-            "volume=0.1", "-ac", "2", "-c:a", "aac", folder + "/film.mkv",
+            "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-qp", "1", "-g", "20", "-ac", "2",
+            "-c:a", "aac", folder + "/film.mkv",
         ])
         try SubtitleFiles.srt(lines).write(toFile: folder + "/lines.txt", atomically: true, encoding: .utf8)
         let images = SubtitleFiles.sup(lines, width: 60, height: 30, x: 330, y: 430)
@@ -78,6 +81,8 @@ enum SparseFilm {
 /// What a screen showed of a `SparseFilm`, from one look to the next.
 struct FilmWatch {
     struct Look {
+        /// Seconds of the host clock.
+        var at: Double
         /// Seconds of film.
         var moment: Double
         /// Bright pixels in the lower and in the upper part of the screen.
@@ -92,7 +97,7 @@ struct FilmWatch {
     var moment: Double? { looks.last?.moment }
 
     mutating func look(at display: VirtualDisplay) throws {
-        let picture = try display.picture()
+        let (at, picture) = (Double(HostInstant.now.nanoseconds) / 1e9, try display.picture())
         guard let moment = SparseFilm.moment(picture) else { return }
         func isLit(_ rows: Range<Int>) -> Bool {
             var count = 0
@@ -108,8 +113,13 @@ struct FilmWatch {
         let (height, film) = (picture.height, picture.color(picture.width / 8, picture.height / 3).green)
         looks.append(
             Look(
-                moment: moment, below: isLit(height * 3 / 4..<height), above: isLit(0..<height / 4),
+                at: at, moment: moment, below: isLit(height * 3 / 4..<height), above: isLit(0..<height / 4),
                 hasBar: picture.color(2, height - 3).green < film - 4))
+    }
+
+    /// The instants of the host clock at which a whole second of film was first on the screen.
+    var seconds: [Double] {
+        zip(looks, looks.dropFirst()).filter { Int($0.moment) != Int($1.moment) }.map(\.1.at)
     }
 
     /// The looks at one film of a list, from 0.

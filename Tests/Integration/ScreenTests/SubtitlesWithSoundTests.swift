@@ -7,15 +7,16 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// Films with picture and sound from their start, on an X server: on a sound card (a null sink of PulseAudio) and on a
-/// speaker in software. Programs run side by side, because each needs the length of its film.
+/// Films with picture and sound from their start, on an X server: on a sound card (a null sink of PulseAudio for each) and on a
+/// speaker in software, both recorded. Programs run side by side, because each needs the length of its film.
 @Suite(
     .serialized, .enabled(if: VirtualDisplay.isWanted && PulseServer.isWanted, "needs Xvfb and pulseaudio"),
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls)
 final class SubtitlesWithSoundTests {
     private let server: PulseServer
     private let folder: String
     private var speakers: [SoftwareSpeaker] = []
+    private var sinks = 0
 
     init() throws {
         server = try PulseServer()
@@ -32,14 +33,15 @@ final class SubtitlesWithSoundTests {
     private final class Run {
         let name: String
         let played: PlayedFilm
-        let speaker: SoftwareSpeaker?
+        /// Ends the recording of what was heard.
+        let recording: () throws -> Recording
         var watch = FilmWatch()
         /// What is to be done at a moment of film, in order.
         var steps: [(isDue: (FilmWatch) -> Bool, act: (VirtualDisplay) throws -> Void)] = []
         var isOver: (FilmWatch) -> Bool
 
-        init(_ name: String, _ played: PlayedFilm, _ speaker: SoftwareSpeaker?, until end: Double) {
-            (self.name, self.played, self.speaker) = (name, played, speaker)
+        init(_ name: String, _ played: PlayedFilm, until end: Double, _ recording: @escaping () throws -> Recording) {
+            (self.name, self.played, self.recording) = (name, played, recording)
             isOver = { ($0.moment ?? 0) >= end }
         }
     }
@@ -50,22 +52,33 @@ final class SubtitlesWithSoundTests {
     private func play(
         _ name: String, _ films: [String], _ options: [String] = [], on output: Output = .card, until end: Double = 11.5
     ) throws -> Run {
-        var speaker: SoftwareSpeaker?
-        var words = ["--audio-device", "pulse"]
-        if case .speaker = output {
-            let made = try SoftwareSpeaker(
-                SpeakerConfiguration(
-                    address: IPv4Address("127.0.0.\(41 + speakers.count)")!, port: 0, clock: .required))
-            speakers.append(made)
-            words = ["--speaker", "airplay://127.0.0.\(40 + speakers.count):\(made.port)"]
-            speaker = made
-        }
         let home = "\(folder)/home-\(name)"
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+        var (words, sink) = (["--audio-device", "pulse"], "out")
+        let recording: () throws -> Recording
+        switch output {
+        case .card:
+            sinks += 1
+            sink = "sink\(sinks)"
+            _ = try server.addSink(sink)
+            let recorder = try server.record(sink: sink)
+            recording = { try recorder.finish() }
+        case .speaker:
+            let (address, file) = ("127.0.0.\(41 + speakers.count)", home + "/heard.wav")
+            let speaker = try SoftwareSpeaker(
+                SpeakerConfiguration(
+                    address: IPv4Address(address)!, port: 0, output: .file(path: file), clock: .required))
+            speakers.append(speaker)
+            words = ["--speaker", "airplay://\(address):\(speaker.port)"]
+            recording = {
+                speaker.stop()
+                return try Recording(file: URL(fileURLWithPath: file))
+            }
+        }
         let played = try PlayedFilm(
             films.last!, words + options + films.dropLast(), on: VirtualDisplay(SparseFilm.size), home: home,
-            environment: ["PULSE_SERVER": server.address])
-        return Run(name, played, speaker, until: end)
+            environment: ["PULSE_SERVER": server.address, "PULSE_SINK": sink])
+        return Run(name, played, until: end, recording)
     }
 
     /// Looks at all screens in turn until each program has come to its end.
@@ -86,12 +99,20 @@ final class SubtitlesWithSoundTests {
             usleep(20_000)
         }
         // The case that was missed for months: subtitles over a film that is heard.
-        for run in runs {
-            if let speaker = run.speaker {
-                let frames = speaker.record.spans.reduce(0) { $0 + $1.frames }
-                #expect(frames > 3 * 44_100, "\(run.name) was not heard")
-            }
-        }
+        for run in runs { try expectBeeps(of: run) }
+    }
+
+    /// Expects a beep at each whole second of film, when the screen showed that second begin.
+    private func expectBeeps(of run: Run) throws {
+        let (heard, seen) = (try run.recording(), run.watch.seconds)
+        let beeps = heard.stretches(of: [SparseFilm.beep], above: 0.005).filter { $0.end - $0.start > 0.03 }
+        let instants = beeps.map { heard.instant(of: $0.start * heard.rate) / 1e9 }
+        let errors = seen.compactMap { at in instants.map { $0 - at }.min { abs($0) < abs($1) } }.sorted()
+        let median = errors.isEmpty ? .nan : errors[errors.count / 2]
+        print("\(run.name): \(beeps.count) beeps, \(seen.count) s of film, sound minus picture \(median) s")
+        #expect(beeps.count >= seen.count - 2, "\(run.name): \(beeps)")
+        // Six programs on two cores show a picture late, and looks at their screens in turn are up to a tenth of a second apart.
+        #expect((-0.25...0.1).contains(median), "\(run.name): \(errors)")
     }
 
     // feature: --sid
@@ -117,15 +138,6 @@ final class SubtitlesWithSoundTests {
             try play("ASS", [styled], on: .speaker), try play("bitmaps", [images]), try play("dvdsub", [low]),
             try play("a file beside the film", [beside], on: .speaker),
         ]
-        runs[0].steps = [
-            (
-                { ($0.moment ?? 0) > 8 },
-                { [server] _ in
-                    let sounds = try server.control("list", "short", "sink-inputs").split(separator: "\n")
-                    #expect(sounds.count == 4, "not all are heard")
-                }
-            )
-        ]
         try watch(runs)
         for run in runs { run.watch.expect([5, 9], of: run.name) }
     }
@@ -134,6 +146,11 @@ final class SubtitlesWithSoundTests {
     @Test func subtitlesAreShownAfterAPauseASeekAndAGaplessBoundaryAndAtDoubleSpeed() throws {
         let film = try SparseFilm.add(["-i", "lines.txt", "-c:s", "srt"], as: "one.mkv", in: folder)
         let next = try SparseFilm.add(["-i", "lines.txt", "-c:s", "srt"], as: "two.mkv", in: folder)
+        let broadcast = try SparseFilm.add(
+            [
+                "-fix_sub_duration", "-itsoffset", "5", "-i", "lines.low.sup", "-map", "0", "-map", "1", "-c:s",
+                "dvbsub",
+            ], as: "dvb.ts", in: folder)
         var runs: [Run] = []
         for output in [Output.card, .speaker] {
             let run = try play("\(output)", [film, next], on: output)
@@ -161,7 +178,9 @@ final class SubtitlesWithSoundTests {
             ]
             run.isOver = { ($0.moment ?? 0) > 7.5 }
             runs.append(run)
-            runs.append(try play("\(output), twice as fast", [film], ["--speed", "2"], on: output))
+            // Broadcasts have bitmaps, and no track that is the default.
+            let (fast, options) = output == .card ? (broadcast, ["--sid", "1"]) : (film, [])
+            runs.append(try play("\(output), twice as fast", [fast], ["--speed", "2"] + options, on: output))
         }
         try watch(runs)
         for (index, run) in runs.enumerated() {
@@ -182,7 +201,8 @@ final class SubtitlesWithSoundTests {
         let (text, plain) = (["-i", "lines.txt"], folder + "/film.mkv")
         let one = try SparseFilm.add(text + ["-c:s", "srt"], as: "one.mkv", in: folder)
         let two = try SparseFilm.add(
-            text + text + ["-map", "0", "-map", "1", "-map", "2", "-c:s", "srt"], as: "two.mkv", in: folder)
+            text + text + ["-map", "0", "-map", "1", "-map", "2", "-c:s:0", "srt", "-c:s:1", "webvtt"], as: "two.mkv",
+            in: folder)
         let file = folder + "/extra.srt"
         try FileManager.default.copyItem(atPath: folder + "/lines.txt", toPath: file)
         let (delayed, double) = (

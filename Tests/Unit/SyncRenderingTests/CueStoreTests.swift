@@ -57,6 +57,25 @@ import Testing
         #expect(numbers(store, 3) == [])
     }
 
+    /// DVB states a time-out of half a minute, and takes its bitmaps away earlier.
+    @Test func bitmapsEndWhereTheNextOnesBeginInWhateverOrderTheyCome() {
+        func bitmap(_ width: Int) -> SubtitleCue {
+            let rect = PixelRect(x: 0, y: 0, width: width, height: 1)
+            return SubtitleCue(
+                .images(
+                    width == 0 ? [] : [OverlayImage(rect: rect, pixels: Array(repeating: 255, count: width * 4))],
+                    canvas: PixelSize(width: 9, height: 9)))
+        }
+        for order in [[5, 7, 9], [9, 5, 7]] {
+            var store = store(CountedLine(1, at: 0, for: 60))
+            for start in order {
+                store.insert(bitmap(start == 7 ? 0 : start), start: time(Double(start)), duration: time(30), at: .zero)
+            }
+            let counts = [4, 6, 8, 10, 38, 40].map { store.active(at: time($0)).count }
+            #expect(counts == [1, 2, 1, 2, 2, 1], "\(order)")
+        }
+    }
+
     @Test func theNextChangeIsTheNearestBeginningOrEnd() {
         let store = store(CountedLine(1, at: 1, for: 9), CountedLine(2, at: 4, for: 2))
         #expect(store.nextChange(after: .zero) == time(1))

@@ -23,7 +23,7 @@ struct FeatureFilms {
     /// Returns the second whose colour this is; nil for any other colour.
     static func second(of color: Color) -> Int? { colors.firstIndex { $0.distance(to: color) < 40 } }
 
-    private static func picture(_ seconds: [Int]) -> (inputs: [String], filter: String) {
+    static func picture(_ seconds: [Int]) -> (inputs: [String], filter: String) {
         let inputs = seconds.flatMap { second -> [String] in
             let color = colors[second]
             let code = String(format: "0x%02X%02X%02X", color.red, color.green, color.blue)
@@ -34,7 +34,7 @@ struct FeatureFilms {
     }
 
     /// Returns the ffmpeg source of a tone that rises by 150 Hz each second.
-    private static func tone(_ base: Int, _ seconds: Int, from first: Int = 0) -> [String] {
+    static func tone(_ base: Int, _ seconds: Int, from first: Int = 0) -> [String] {
         let frequency = "\(base + 150 * first)+150*floor(t)"
         return ["-f", "lavfi", "-i", "aevalsrc=0.25*sin(2*PI*(\(frequency))*t):s=48000:d=\(seconds)"]
     }

@@ -22,11 +22,11 @@ struct FeatureTests {
 
     // MARK: What is played
 
-    // feature: guide: Sound on this computer, --end, --speed, --loop-file, --loop-playlist
+    // feature: guide: Sound on this computer, exit status 0, --end, --speed, --loop-file, --loop-playlist, --hwdec
     @Test func aFilmOrAPartOfItIsPlayed() throws {
         let (film, other) = (try films.film(), try films.part("other.mkv", 4...5))
         let runs = try ObservedPlayback.play([
-            Setup(film), Setup("--end", "2.6", film), Setup("--speed", "2", film),
+            Setup(film), Setup("--hwdec", "auto", "--end", "2.6", film), Setup("--speed", "2", film),
             Setup("--loop-file", "1", "--end", "1.4", film),
             Setup("--loop-playlist", "1", "--end", "1.4", film, other),
         ])
@@ -214,11 +214,7 @@ struct FeatureTests {
     // feature: --speaker, --start-policy, --lost-route, guide: Sound on an AirPlay 2 speaker
     @Test func theSoundGoesToASpeakerAndComesBackWhenThatIsLost() throws {
         let film = try films.film()
-        func speaker(_ host: UInt8) throws -> SoftwareSpeaker {
-            try SoftwareSpeaker(
-                SpeakerConfiguration(address: .init(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required))
-        }
-        let (kept, lost) = (try speaker(41), try speaker(42))
+        let (kept, lost) = (try ObservedPlayback.speaker(41), try ObservedPlayback.speaker(42))
         defer { kept.stop() }
         var switchedOff = Setup(
             "--speaker", "airplay://127.0.0.42:\(lost.port)", "--lost-route", "local", "--loop-file", "1", film)
@@ -237,6 +233,71 @@ struct FeatureTests {
         #expect(spans.reduce(0) { $0 + $1.frames } > 2 * 44100, "\(runs[0].result.errors)")
         #expect(runs[1].result.status == 0 && Set(runs[1].seen.map(\.second)) == Set(0..<6), "\(runs[1].result.errors)")
         #expect(runs[1].heard().last?.second == 5, "the card plays to the end: \(runs[1].result.errors)")
+    }
+
+    // feature: key 9, key 0, key m
+    @Test(.repeatedWhenTheMachineStalls) func keysChangeTheVolume() throws {
+        let film = try films.film()
+        let steps = 20
+        var (turned, muted) = (Setup(film), Setup(film))
+        turned.keys = [0: .init(repeating: "9", count: steps), 3: .init(repeating: "0", count: steps)]
+        muted.keys = [1: ["m"], 4: ["m"]]
+        let runs = try ObservedPlayback.play([turned, muted])
+        runs[0].expect(seconds: Array(0..<6))
+        let shares = [2, 5].map { runs[0].level($0) / runs[1].level(0) }
+        #expect((0.2...0.32).contains(shares[0]), "20 steps of 0.6 dB lower, not \(shares[0])")
+        #expect((0.9...1.1).contains(shares[1]), "20 steps higher again, not \(shares[1])")
+        #expect(runs[1].result.status == 0, "\(runs[1].result.errors)")
+        let heard = Set(runs[1].heard().map(\.second))
+        #expect(heard.isSuperset(of: [0, 5]) && heard.isDisjoint(with: [2, 3]), "muted in \(heard.sorted())")
+    }
+
+    // feature: key n, key C
+    @Test(.repeatedWhenTheMachineStalls) func keysChangeTheDynamicsAndTheVoices() throws {
+        var (night, voices) = (Setup(try films.loudAndQuiet()), Setup(try films.surround()))
+        (night.keys, voices.keys) = ([0: ["n"]], [0: ["C", "C", "C"]])
+        let runs = try ObservedPlayback.play([night, voices])
+        runs[0].expect(seconds: Array(0..<6))
+        runs[1].expect(seconds: [0, 1, 2, 3], heard: [0])
+        // In the film they are 30 dB apart, and the centre's tone is not louder than that of the left channel.
+        let range = runs[0].level(4) / runs[0].level(5)
+        #expect(range < 22, "loud and quiet are nearer to each other: \(range)")
+        let share = runs[1].level(0, hertz: 1300) / runs[1].level(0)
+        #expect(share > 1.5, "9 dB louder: \(share)")
+    }
+
+    // feature: key #, key Ctrl++, key Ctrl+-
+    @Test(.repeatedWhenTheMachineStalls) func keysChangeTheSoundTrackAndTheDelay() throws {
+        let film = try films.film()
+        var (other, moved) = (Setup(film), Setup(film))
+        other.keys = [1: ["numbersign"]]
+        moved.keys = [0: .init(repeating: "ctrl+plus", count: 3), 3: .init(repeating: "ctrl+minus", count: 6)]
+        let runs = try ObservedPlayback.play([other, moved])
+        #expect(runs.allSatisfy { $0.result.status == 0 }, "\(runs.map(\.result.errors))")
+        #expect(runs[0].heard().allSatisfy { $0.second < 3 }, "the first sound track is left")
+        #expect(runs[0].heard(FeatureFilms.secondTones).map(\.second).suffix(3) == [3, 4, 5])
+        let offsets = [2, 5].map { runs[1].offset(of: $0) ?? .nan }
+        #expect((0.15...0.45).contains(offsets[0]), "300 ms later: \(offsets)")
+        #expect((-0.45 ... -0.15).contains(offsets[1]), "300 ms earlier: \(offsets)")
+    }
+
+    // feature: guide: To another room, in mid-film, key s, key Enter
+    @Test(.repeatedWhenTheMachineStalls) func theSoundMovesToOneSpeakerInMidFilm() throws {
+        let recording = films.scratch.path("speaker.wav")
+        let speaker = try ObservedPlayback.speaker(43, output: .file(path: recording))
+        defer { speaker.stop() }
+        var moved = Setup(
+            "--speaker", "local", "--speaker", "airplay://127.0.0.43:\(speaker.port)", "--loop-file", "1",
+            "--fs", try films.film(), screen: "640x360")
+        // The list lies beside the middle of this screen.
+        moved.keys = [1: ["s"], 2: ["End", "Return"]]
+        let run = try ObservedPlayback.play([moved])[0]
+        let both = Array(0..<6) + Array(0..<6)
+        let card = run.heard().map(\.second)
+        #expect(card.starts(with: [0, 1]) && card.count < 6, "the card falls silent: \(card)")
+        speaker.stop()
+        run.sound = try Recording(file: URL(filePath: recording))
+        run.expect(seconds: both, offset: -0.12...0.12)
     }
 
     // MARK: Covers and pictures
@@ -294,6 +355,21 @@ struct FeatureTests {
         }
         #expect(kept.sorted() == ["t.jsonl", "t.jsonl.1"])
         #expect(try String(contentsOfFile: record, encoding: .utf8).contains("\"frame\""))
+    }
+
+    // feature: talkie doctor
+    @Test func theDoctorFindsTheScreenAndTheCard() throws {
+        let (display, server) = (try VirtualDisplay("320x180"), try PulseServer())
+        defer { server.stop() }
+        let found = try Program.run(
+            Program.talkie, ["doctor"],
+            environment: [
+                "DISPLAY": display.name, "WAYLAND_DISPLAY": nil, "SDL_VIDEODRIVER": nil,
+                "ALSA_CONFIG_PATH": try server.folder.asoundConfiguration(), "PULSE_SERVER": server.address,
+            ])
+        #expect(found.status == 0, "\(found.errors)")
+        #expect(found.output.contains("320x180 on x11"), "\(found.output)")
+        #expect(found.output.contains("the default device opens at "), "\(found.output)")
     }
 
     // MARK: Films from the network

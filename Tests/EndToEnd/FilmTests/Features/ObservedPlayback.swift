@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
 import MediaCore
+import Sockets
 import Testing
+import VirtualSpeaker
 
 @testable import RouteTestSupport
 
@@ -36,9 +38,12 @@ final class ObservedPlayback: @unchecked Sendable {
     private(set) var result = Program.Result(status: -1, output: "", errors: "")
     /// Nil for a black screen and for colours of no film.
     private(set) var looks: [(at: Double, second: Int?)] = []
+    /// The screen at the last look.
+    private(set) var screen: DisplayPicture?
     /// The screen at each change and once a second.
     private(set) var pictures: [DisplayPicture] = []
-    private(set) var sound: Recording?
+    /// What the sink played. A test replaces it by the recording of a speaker.
+    var sound: Recording?
     /// Keys that have not been pressed yet, by second.
     private var keys: [Int: [String]]
     /// What pactl prints of the program's stream.
@@ -52,6 +57,15 @@ final class ObservedPlayback: @unchecked Sendable {
         (self.setup, self.sink, keys) = (setup, sink, setup.keys)
         display = try VirtualDisplay(setup.screen)
         home = try Scratch()
+    }
+
+    /// A speaker in software on an address of its own, 127.0.0.`host`.
+    static func speaker(
+        _ host: UInt8, output: SpeakerConfiguration.Output = .none
+    ) throws -> SoftwareSpeaker {
+        try SoftwareSpeaker(
+            SpeakerConfiguration(
+                address: .init(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, output: output, clock: .required))
     }
 
     /// Runs programs side by side, each to its end.
@@ -72,7 +86,7 @@ final class ObservedPlayback: @unchecked Sendable {
         for playback in all {
             group.enter()
             Thread.detachNewThread {
-                playback.run(card: card, server: address)
+                playback.run(card: card, server: address, isAlone: all.count == 1)
                 group.leave()
             }
         }
@@ -81,7 +95,7 @@ final class ObservedPlayback: @unchecked Sendable {
         return all
     }
 
-    private func run(card: String, server: String) {
+    private func run(card: String, server: String, isAlone: Bool) {
         var environment: [String: String?] = [
             "DISPLAY": display.name, "WAYLAND_DISPLAY": nil, "HOME": home.folder.path,
             "XDG_STATE_HOME": home.path("state"),
@@ -99,7 +113,7 @@ final class ObservedPlayback: @unchecked Sendable {
                     kill(pid, SIGTERM)
                     return
                 }
-                usleep(40_000)
+                usleep(isAlone ? 15_000 : 40_000)
             }
         }
         if let ended { result = ended }
@@ -114,6 +128,7 @@ final class ObservedPlayback: @unchecked Sendable {
     private func look(server: String) {
         let at = Double(HostInstant.now.nanoseconds) / 1e9
         guard let picture = try? display.picture() else { return }
+        screen = picture
         // Right of the middle: outside of the white block and of the bar in each of these films.
         let second = FeatureFilms.second(of: picture.color(picture.width / 2 + 10, picture.height / 2 + 5))
         if looks.last?.second != second || Int(at) != Int(looks.last?.at ?? 0) { pictures.append(picture) }
@@ -154,7 +169,10 @@ final class ObservedPlayback: @unchecked Sendable {
     }
 
     /// The seconds of the film in the recording, by the tones of a track.
-    func heard(_ tones: [Int] = FeatureFilms.tones) -> [Stretch] {
+    func heard(_ tones: [Int] = FeatureFilms.tones) -> [Stretch] { heard(tones, in: sound) }
+
+    /// The seconds of the film in a recording, by the tones of a track.
+    func heard(_ tones: [Int] = FeatureFilms.tones, in sound: Recording?) -> [Stretch] {
         guard let sound else { return [] }
         var all: [Stretch] = []
         for stretch in sound.stretches(of: tones, above: 0.002) where stretch.end - stretch.start > 0.05 {
@@ -246,7 +264,7 @@ extension FeatureFilms {
 
 extension URL {
     /// Writes what makes a sound server ALSA's default card.
-    fileprivate func asoundConfiguration() throws -> String {
+    func asoundConfiguration() throws -> String {
         let file = appending(path: "asound.conf")
         let text = "</usr/share/alsa/alsa.conf>\npcm.!default { type pulse }\nctl.!default { type pulse }\n"
         try Data(text.utf8).write(to: file)
