@@ -10,6 +10,8 @@ SOURCES = $(wildcard Sources Tests Benchmarks Examples) Package.swift
 
 # The backtracer of a crashed Swift program can wait for ever.
 export SWIFT_BACKTRACE ?= enable=no
+# Films that ffmpeg makes for the tests, kept for later runs (TestClips).
+export TALKIE_TEST_CLIPS ?= $(CURDIR)/.build/test-clips
 # Tools/build asks for it; it fails on a warning of our own where TALKIE_WARNINGS=error is set.
 export SWIFT
 # Outside packages, which find most of the library built already: those of Examples, and every sample of the guides.
@@ -87,8 +89,10 @@ test-speakers: lab
 THREADED = $(foreach name,MediaCore SyncRendering PTP AirPlay VirtualSpeaker,$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
 # Sums on one thread: the sanitizer makes them ten times slower, and there is nothing in them that it could find.
 UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Treatment/$(name)Tests.swift),$(error there is no $(name)Tests)))
+# Only the targets that these need are built; that they do not use each package is a warning.
+test-threads: export TALKIE_TARGETS = $(notdir $(THREADED))
 test-threads: setup
-	$(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
+	TALKIE_WARNINGS= $(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
 	$(call within,900) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
 		--filter '^($(subst $(space),|,$(notdir $(THREADED))))\.' \
 		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/'
