@@ -12,12 +12,12 @@ struct KioskHealthOnScreenTests {
         let display: VirtualDisplay
         let folder: String
         let supervisor: ServiceSupervisor
-        private let port: Int
+        private let port: ReservedPort
 
         /// - Parameter lines: of the configuration; its films are one of a minute.
-        init(_ number: Int, _ lines: String, films: Bool = true) throws {
+        init(_ lines: String, films: Bool = true) throws {
             folder = NSTemporaryDirectory() + "talkie-health-\(UUID().uuidString)"
-            port = 20_000 + Int(getpid()) % 4000 * 8 % 30_000 + number
+            port = try ReservedPort()
             try FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
             display = try VirtualDisplay("640x360")
             let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
@@ -37,7 +37,7 @@ struct KioskHealthOnScreenTests {
         }
 
         func configure(_ lines: String) throws {
-            let text = "playlist = [\"films\"]\nmetrics = { listen = \"127.0.0.1:\(port)\" }\n" + lines
+            let text = "playlist = [\"films\"]\nmetrics = { listen = \"127.0.0.1:\(port.number)\" }\n" + lines
             try text.write(toFile: folder + "/wall.toml", atomically: true, encoding: .utf8)
         }
 
@@ -58,7 +58,7 @@ struct KioskHealthOnScreenTests {
                     "-c",
                     """
                     import urllib.request, urllib.error
-                    try: a = urllib.request.urlopen("http://127.0.0.1:\(port)/healthz", timeout=2)
+                    try: a = urllib.request.urlopen("http://127.0.0.1:\(port.number)/healthz", timeout=2)
                     except urllib.error.HTTPError as e: a = e
                     print(a.status, a.read().decode())
                     """,
@@ -86,7 +86,7 @@ struct KioskHealthOnScreenTests {
     }
 
     @Test func playingAndOffOnPurpose() throws {
-        let kiosk = try Kiosk(0, "speakers = []\n")
+        let kiosk = try Kiosk("speakers = []\n")
         try kiosk.says(200, "ok playing '", "long.mkv'")
         try kiosk.configure("speakers = []\nquiet_hours = [\"00:00-12:00\", \"12:00-23:59\", \"23:59-00:00\"]\n")
         kiosk.supervisor.reload()
@@ -94,12 +94,12 @@ struct KioskHealthOnScreenTests {
     }
 
     @Test func nothingThatCanBePlayed() throws {
-        let kiosk = try Kiosk(1, "speakers = []\n", films: false)
+        let kiosk = try Kiosk("speakers = []\n", films: false)
         try kiosk.says(503, "nothing to show: ")
     }
 
     @Test func aDisplayThatIsOff() throws {
-        let kiosk = try Kiosk(2, "speakers = []\n")
+        let kiosk = try Kiosk("speakers = []\n")
         try kiosk.says(200, "ok playing '")
         // It fails to make the screen of no size, once the output is off.
         try ChildProcess(
@@ -111,7 +111,7 @@ struct KioskHealthOnScreenTests {
     }
 
     @Test func soundThatNothingPlays() throws {
-        let kiosk = try Kiosk(3, "")
+        let kiosk = try Kiosk("")
         try kiosk.says(503, "no sound: no output is connected since ")
     }
 
@@ -119,9 +119,11 @@ struct KioskHealthOnScreenTests {
     @Test func aSpeakerThatDoesNotAnswerAndOneThatIsLost() throws {
         let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
         let speaker = try ChildProcess(
-            program, ["speaker", "--address", "127.0.0.37", "--port", "7037", "--clock", "ntp", "--no-mdns"])
+            program, ["speaker", "--address", "127.0.0.37", "--port", "0", "--clock", "ntp", "--no-mdns"],
+            keepsOutput: true)
         defer { speaker.end() }
-        let kiosk = try Kiosk(4, "speakers = [\"airplay://127.0.0.37:7037\"]\n")
+        let address = try #require(speaker.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output)
+        let kiosk = try Kiosk("speakers = [\"\(address)\"]\n")
         try kiosk.says(200, "ok playing '", "long.mkv'")
         try eventually("the speaker plays", within: .seconds(20)) {
             try String(contentsOfFile: kiosk.folder + "/log", encoding: .utf8).contains("the sound goes to")
@@ -139,17 +141,17 @@ struct KioskHealthOnScreenTests {
         let folder = NSTemporaryDirectory() + "talkie-broker-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = 21_000 + Int(getpid()) % 30_000
-        try "listener \(port) 127.0.0.1\nallow_anonymous true\nuser root\n".write(
+        let port = try ReservedPort()
+        try "listener \(port.number) 127.0.0.1\nallow_anonymous true\nuser root\n".write(
             toFile: folder + "/conf", atomically: true, encoding: .utf8)
         let broker = try ChildProcess("/usr/sbin/mosquitto", ["-c", folder + "/conf"])
         defer { broker.end() }
-        let kiosk = try Kiosk(5, "speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port)\"\nname = \"hall\"\n")
+        let kiosk = try Kiosk("speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port.number)\"\nname = \"hall\"\n")
         try kiosk.says(200, "ok playing '")
         func command(_ number: Int, _ rest: String) throws {
             let words = "{\"id\": \"\(number)\", \(rest)}"
             try ChildProcess(
-                "/usr/bin/mosquitto_pub", ["-p", "\(port)", "-t", "talkie/hall/command", "-q", "1", "-m", words]
+                "/usr/bin/mosquitto_pub", ["-p", "\(port.number)", "-t", "talkie/hall/command", "-q", "1", "-m", words]
             ).wait()
         }
         // A command that comes before the kiosk has subscribed goes nowhere.

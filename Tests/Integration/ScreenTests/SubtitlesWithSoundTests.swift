@@ -11,7 +11,7 @@ import VirtualSpeaker
 /// speaker in software. Programs run side by side, because each needs the length of its film.
 @Suite(
     .serialized, .enabled(if: VirtualDisplay.isWanted && PulseServer.isWanted, "needs Xvfb and pulseaudio"),
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls)
 final class SubtitlesWithSoundTests {
     private let server: PulseServer
     private let folder: String
