@@ -10,6 +10,8 @@ SOURCES = $(wildcard Sources Tests Benchmarks Examples) Package.swift
 
 # The backtracer of a crashed Swift program can wait for ever.
 export SWIFT_BACKTRACE ?= enable=no
+# Films that ffmpeg makes for the tests, kept for later runs (TestClips).
+export TALKIE_TEST_CLIPS ?= $(CURDIR)/.build/test-clips
 # Tools/build asks for it; it fails on a warning of our own where TALKIE_WARNINGS=error is set.
 export SWIFT
 # Outside packages, which find most of the library built already: those of Examples, and every sample of the guides.
@@ -25,7 +27,7 @@ kept = 2>&1 | tee .build/$(1).tests
 empty =
 space = $(empty) $(empty)
 
-.PHONY: help setup build deb test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads reference
+.PHONY: help setup build deb test tests test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads reference
 
 help:
 	@echo 'make demo     play the talking clip of media/'
@@ -59,13 +61,19 @@ UNIT = ^($(subst $(space),|,$(notdir $(wildcard Tests/Unit/*))))\.
 # Our sender with receivers that are not ours, each in a network of its own. A run that fails while the machine stalls is repeated.
 LAB = ^AirPlayLabTests\.
 
-test: setup lab-root test-tools
+test: tests test-tools
+
+# All but those of the tools. Every part runs, and the list of skipped tests is printed, also when one has failed.
+tests: setup lab-root
 	$(call within,1500) Tools/build --build-tests $(FLAGS)
 	$(EXAMPLE)
-	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)' $(call kept,unit)
-	$(call within,2100) Tools/lanes $(call kept,devices)
-	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)' $(call kept,lab)
-	@Tools/left-out .build/unit.tests .build/devices.tests .build/lab.tests && echo 'skipped: nothing, every test ran' || test "$$CI" != true
+	failed=0; \
+	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)' $(call kept,unit) || failed=1; \
+	$(call within,2100) Tools/lanes $(call kept,devices) || failed=1; \
+	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)' $(call kept,lab) || failed=1; \
+	Tools/left-out .build/unit.tests .build/devices.tests .build/lab.tests && echo 'skipped: nothing, every test ran' || \
+		test "$$CI" != true || failed=1; \
+	exit $$failed
 
 # Where the lab's root cannot be built, the tests say why; under CI that is a failure.
 lab-root: setup
@@ -81,8 +89,10 @@ test-speakers: lab
 THREADED = $(foreach name,MediaCore SyncRendering PTP AirPlay VirtualSpeaker,$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
 # Sums on one thread: the sanitizer makes them ten times slower, and there is nothing in them that it could find.
 UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Treatment/$(name)Tests.swift),$(error there is no $(name)Tests)))
+# Only the targets that these need are built; that they do not use each package is a warning.
+test-threads: export TALKIE_TARGETS = $(notdir $(THREADED))
 test-threads: setup
-	$(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
+	TALKIE_WARNINGS= $(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
 	$(call within,900) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
 		--filter '^($(subst $(space),|,$(notdir $(THREADED))))\.' \
 		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/'

@@ -223,7 +223,7 @@ let package = Package(
                 "screen-probe", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker", "Sockets", "MediaCore",
                 "TalkieTestKit",
             ], exclude: ["Charts"]),
-        tests("KioskPeerTests", in: "Integration", ["Kiosk", "MediaCore", "TalkieTestKit"]),
+        tests("KioskPeerTests", in: "Integration", ["RouteTestSupport", "Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
             ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -294,3 +294,18 @@ let package = Package(
     ],
     cxxLanguageStandard: .cxx17
 )
+
+// For Tools/fuzz and `make test-threads`, whose builds with sanitizers take minutes: only the targets of this list and
+// those that they need.
+if let names = Context.environment["TALKIE_TARGETS"]?.split(separator: " ").map(String.init) {
+    let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+    var (needed, left): (Set<String>, [String]) = ([], names)
+    while let name = left.popLast() {
+        guard let target = targets[name] else { fatalError("TALKIE_TARGETS: there is no target \(name)") }
+        guard needed.insert(name).inserted else { continue }
+        for case .byNameItem(let name, _) in target.dependencies { left.append(name) }
+    }
+    package.targets = package.targets.filter { needed.contains($0.name) }
+    package.products = []
+    // Dependencies stay, also where that gives a warning: without any, Package.resolved is deleted.
+}

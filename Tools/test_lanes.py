@@ -22,7 +22,7 @@ class Lanes(unittest.TestCase):
         self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/LostSpeakerTests/a()"), "devices")
         self.assertEqual(lanes.lane_of("FilmTests.TerminalTests/a()"), "films")
         self.assertEqual(lanes.lane_of("FilmTests.DemoTests/theSpeakerEndsCleanlyOnASignal()"), "films")
-        self.assertEqual(lanes.lane_of("FilmTests.FeatureTests/otherTracksArePlayed()"), "measuring")
+        self.assertEqual(lanes.lane_of("FilmTests.FeatureTests/otherTracksArePlayed()"), "features")
         self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/theSpeakerHoldsNoMoreThanItSaid()"), "devices")
 
     def test_a_test_of_an_unknown_target_is_in_none(self):

@@ -96,6 +96,14 @@ package final class ChildProcess {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Returns the next line of its output, without the line's end; what there is when it ends before.
+    package func readLine() -> String {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(output, &byte, 1) == 1, byte != 10 { line.append(byte) }
+        return String(decoding: line, as: UTF8.self)
+    }
+
     /// Blocks until the process writes a byte, which is consumed. Returns false if it ended instead.
     package func waitForOutput() -> Bool {
         var byte: UInt8 = 0

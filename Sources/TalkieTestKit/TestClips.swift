@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Test films, created by the `ffmpeg` program on first use and cached.
+/// Films for tests, made by the `ffmpeg` program at the first request and kept for later ones, also of other processes and runs.
 package enum TestClips {
     /// A film could not be created; the message of the program.
     package struct Failure: Error, CustomStringConvertible {
         package var description: String
     }
 
-    /// The folder of the clips: `TALKIE_TEST_CLIPS`, or a folder in /tmp.
+    /// The folder of the clips: `TALKIE_TEST_CLIPS`, otherwise one among the temporary files.
     package static let folder: String = {
         let chosen = getenv("TALKIE_TEST_CLIPS").map { String(cString: $0) }
         let path = chosen ?? "/tmp/talkie-test-clips-\(getuid())"
@@ -38,25 +38,93 @@ package enum TestClips {
             ["-f", "lavfi", "-i", picture] + words(input) + ["-f", "lavfi", "-i", sound] + words(codec))
     }
 
-    /// Runs `ffmpeg` with these arguments to write `name` unless cached. Returns the path.
+    /// Returns the path of the film that `ffmpeg` writes with these arguments; made once for each version of the program.
+    ///
+    /// - Parameter arguments: all but the output's path. Of a file that is named with its whole path, the contents count.
     package static func make(_ name: String, _ arguments: [String]) throws -> String {
-        let path = "\(folder)/\(fingerprint(arguments))-\(name)"
+        try publish(name, [version] + arguments.map(key)) { try write($0, arguments) }
+    }
+
+    /// As `make`, copied to a path.
+    package static func make(at path: String, _ arguments: [String]) throws {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        try write(bytes(of: make(name, arguments)), to: path)
+    }
+
+    /// As `make`, for a playlist or manifest: returns the path of the folder that holds it and its segments.
+    package static func makeFolder(of name: String, _ arguments: [String]) throws -> String {
+        // ffmpeg reads patterns such as %v in a path.
+        try publish("files", [version, name] + arguments.map(key)) {
+            mkdir($0, 0o755)
+            try write("\($0)/\(name)", arguments)
+        }
+    }
+
+    /// As `makeFolder`, its files copied into a folder.
+    package static func make(_ name: String, in folder: String, _ arguments: [String]) throws {
+        let made = try makeFolder(of: name, arguments)
+        guard let entries = opendir(made) else { throw Failure(description: "cannot read \(made)") }
+        defer { closedir(entries) }
+        while let entry = readdir(entries) {
+            let file = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if file != ".", file != ".." { try write(bytes(of: "\(made)/\(file)"), to: "\(folder)/\(file)") }
+        }
+    }
+
+    /// Returns the path of a file of these bytes.
+    package static func make(_ name: String, of bytes: [UInt8]) throws -> String {
+        try publish(name, [fingerprint(bytes)]) { try write(bytes, to: $0) }
+    }
+
+    /// Writes the bytes of several files one after the other. Returns the path.
+    package static func join(_ parts: [String], to name: String) throws -> String {
+        try publish(name, parts) { try write(try parts.flatMap { try bytes(of: $0) }, to: $0) }
+    }
+
+    private static func write(_ path: String, _ arguments: [String]) throws {
+        try run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments + [path])
+    }
+
+    /// Returns the path of what `write` makes, in the folder of clips, and calls it where there is none of these parts yet.
+    private static func publish(_ name: String, _ parts: [String], write: (String) throws -> Void) throws -> String {
+        let path = "\(folder)/\(fingerprint(Array(parts.joined(separator: "\u{0}").utf8)))-\(name)"
         if access(path, R_OK) == 0 { return path }
-        // Written under a temporary name and renamed: two tests can request it at the same time.
+        // Written under a name of its own and then moved: two tests, or two processes, may ask at once.
         let draft = "\(folder)/draft-\(getpid())-\(UInt64.random(in: 0 ... .max))-\(name)"
-        try run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments + [draft])
-        guard rename(draft, path) == 0 else { throw Failure(description: "cannot move \(draft)") }
+        do {
+            try write(draft)
+        } catch {
+            unlink(draft)
+            throw error
+        }
+        // A folder is not replaced by another one.
+        guard rename(draft, path) == 0 || access(path, R_OK) == 0 else {
+            throw Failure(description: "cannot move \(draft)")
+        }
         return path
     }
 
-    /// Concatenates files. Returns the path.
-    package static func join(_ parts: [String], to name: String) throws -> String {
-        let path = "\(folder)/\(fingerprint(parts))-\(name)"
-        if access(path, R_OK) == 0 { return path }
-        let draft = "\(folder)/draft-\(getpid())-\(UInt64.random(in: 0 ... .max))-\(name)"
-        try write(try parts.flatMap { try bytes(of: $0) }, to: draft)
-        guard rename(draft, path) == 0 else { throw Failure(description: "cannot move \(draft)") }
-        return path
+    /// The first line of what `ffmpeg -version` prints: another version makes other films.
+    private static let version: String = {
+        guard let answer = popen("ffmpeg -version 2> /dev/null", "r") else { return "" }
+        defer { pclose(answer) }
+        var line = [CChar](repeating: 0, count: 256)
+        guard fgets(&line, Int32(line.count), answer) != nil else { return "" }
+        // It must not end by SIGPIPE.
+        var rest = [UInt8](repeating: 0, count: 4096)
+        while fread(&rest, 1, rest.count, answer) > 0 {}
+        return String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }()
+
+    /// Returns what stands for an argument in the name of a clip: a file's contents, as its path may be a random one.
+    private static func key(_ argument: String) throws -> String {
+        var status = stat()
+        guard argument.hasPrefix("/"), stat(argument, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return argument
+        }
+        return fingerprint(try bytes(of: argument))
     }
 
     /// Returns the contents of a file.
@@ -79,9 +147,20 @@ package enum TestClips {
     /// Splits at spaces; sufficient for codec options.
     package static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
-    private static func fingerprint(_ arguments: [String]) -> String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in arguments.joined(separator: "\u{0}").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    /// FNV-1a with eight bytes at a time, as recordings are megabytes; the shift brings the upper bits down.
+    private static func fingerprint(_ bytes: [UInt8]) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)
+        func add(_ word: UInt64) {
+            hash = (hash ^ word) &* 0x100_0000_01b3
+            hash ^= hash >> 32
+        }
+        bytes.withUnsafeBytes { bytes in
+            let whole = bytes.count & ~7
+            for offset in stride(from: 0, to: whole, by: 8) {
+                add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            }
+            for offset in whole..<bytes.count { add(UInt64(bytes[offset])) }
+        }
         return String(hash, radix: 36)
     }
 

@@ -1,13 +1,17 @@
 import argparse
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
+import pathlib
 import random
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import wave
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -29,6 +33,37 @@ class Experiments(unittest.TestCase):
 
 def line(event, **fields):
     return json.dumps({"event": event, **fields}) + "\n"
+
+
+class Faults(unittest.TestCase):
+    def test_each_verdict_is_counted_and_the_copy_is_as_it_was(self):
+        loader = importlib.machinery.SourceFileLoader("faults", os.path.join(HERE, "faults"))
+        tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("faults", loader))
+        loader.exec_module(tool)
+        tool.FAULTS = {name: (f"{name}.swift", "right", name, name) for name in ("seen", "unseen", "slow", "broken")}
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder, f"{name}.swift") for name in tool.FAULTS]
+            for path in paths:
+                path.write_text("right")
+
+            def inside(copy, command, seconds):
+                if command[-1] == "error":
+                    return 0, ""
+                name = command[-1]
+                is_right = pathlib.Path(folder, f"{name}.swift").read_text() == "right"
+                status = {"seen": 1, "unseen": 0, "slow": 124, "broken": 1}[name] if not is_right or name == "broken" else 0
+                return status, "✘ Test itIs() failed after 1 seconds\nTest run with 1 test"
+
+            tool.inside = inside
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), unittest.mock.patch("sys.argv", ["faults", "--copy", folder, "--seconds", "9"]):
+                self.assertEqual(tool.main(), 1)
+            lines = said.getvalue().splitlines()
+            for line, wanted in zip(lines, ("seen: noticed: itIs (", "unseen: NOT NOTICED (", "slow: timed out: still running after 9 s (",
+                                            "broken: not tried: without the fault, itIs (")):
+                self.assertTrue(line.startswith(wanted), line)
+            self.assertEqual(lines[4], "1 noticed; 1 NOT NOTICED; 1 timed out; 1 not tried of 4 faults")
+            self.assertEqual([path.read_text() for path in paths], ["right"] * 4)
 
 
 class Mutations(unittest.TestCase):

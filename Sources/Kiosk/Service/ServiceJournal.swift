@@ -103,11 +103,11 @@ package final class ServiceJournal: Sendable {
         return fields
     }
 
-    static func send(_ fields: [String]) {
+    @discardableResult static func send(_ fields: [String]) -> Int32 {
         let texts = fields.map { strdup($0) }
         defer { texts.forEach { free($0) } }
         let pointers = texts.map { text in text.map { UnsafeRawPointer($0).assumingMemoryBound(to: UInt8.self) } }
-        _ = csystemd_journal_send(pointers, fields.map { Int64($0.utf8.count) }, Int32(fields.count))
+        return csystemd_journal_send(pointers, fields.map { Int64($0.utf8.count) }, Int32(fields.count))
     }
 }
 

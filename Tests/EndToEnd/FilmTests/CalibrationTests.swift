@@ -2,8 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import RouteTestSupport
+
 /// `talkie calibrate`, `profile` and `latency` as a person runs them: into a null sink, whose monitor is the microphone.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct CalibrationTests {
+@Suite(.serialized, .timeLimit(.minutes(5)), .repeatedWhenTheMachineStalls) struct CalibrationTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
@@ -66,20 +68,22 @@ import Testing
     @Test func aMicrophoneTellsKeepsAndIsUsed() throws {
         try withServer {
             let recording = scratch.path("rec.wav")
-            // A machine that does something else for a moment makes a run that is rightly refused.
-            var result = Program.Result(status: 1, output: "", errors: "")
-            for _ in 0..<3 where result.status == 1 {
-                result = try talkie(
+            try TwoOfThree.measure("calibration") {
+                let result = try talkie(
                     "calibrate", "local", "--audio-device", "pulse", "--microphone", "pulse", "--events", "10",
                     "--json", "--plot", scratch.path("plot.svg"), "--record", recording)
+                guard result.status == 0 else { return .init(figure: result.errors, isGood: false) }
+                let answer = try object(result.output)
+                let (offset, sigma) = (
+                    try #require(answer["offset_ms"] as? Double), try #require(answer["sigma_ms"] as? Double)
+                )
+                let events = try #require(answer["events_used"] as? Int)
+                #expect(answer["stored"] as? Bool == true)
+                // docs/performance.md: the server is 12.85 ms off about its monitor, which a microphone cannot know.
+                return .init(
+                    figure: "\(offset) ms, σ \(sigma) ms, \(events) events of 10",
+                    isGood: abs(offset + 12.85) < 6 && sigma < 1 && events >= 9)
             }
-            try #require(result.status == 0, "\(result.errors)")
-            let answer = try object(result.output)
-            // The server's own figure for its monitor is some ten milliseconds off, which a microphone cannot know.
-            #expect(abs(try #require(answer["offset_ms"] as? Double)) < 30)
-            #expect(try #require(answer["sigma_ms"] as? Double) < 8)
-            #expect(try #require(answer["events_used"] as? Int) >= 6)
-            #expect(answer["stored"] as? Bool == true)
             #expect(try String(contentsOfFile: scratch.path("plot.svg"), encoding: .utf8).contains("</svg>"))
             let listed = try object(try talkie("profile", "list", "--json").output)
             let profiles = try #require(listed["profiles"] as? [[String: Any]])

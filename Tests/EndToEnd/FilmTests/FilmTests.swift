@@ -35,12 +35,17 @@ import Testing
         let played = try Program.run(
             Program.talkie,
             [
-                "play", "--no-video", "--audio-device", "null", "--end", "3", "--timeline", timeline,
-                Program.media("talking.mp4"),
-            ], atMost: 30)
+                "play", "--audio-device", "null", "--end", "3", "--timeline", timeline, Program.media("talking.mp4"),
+            ], environment: ["SDL_VIDEODRIVER": "dummy"], atMost: 30)
         #expect(played.status == 0, "\(played.errors)")
         let report = try Program.run(Program.talkie, ["report", timeline, "--json"], atMost: 30)
         #expect(report.status == 0, "\(report.errors)")
-        #expect(report.output.contains("claimed"))
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(report.output.utf8)) as? [String: Any], "\(report.output)")
+        let routes = try #require(object["routes"] as? [[String: Any]])
+        #expect(object["claimed"] as? Bool == true && object["lost_events"] as? Int == 0, "\(report.output)")
+        #expect(try #require(object["frames"] as? Int) > 60 && routes.count == 1, "\(report.output)")
+        let offset = try #require(routes.first?["offset_ms"] as? [String: Any])
+        for name in ["p5", "median", "p95"] { #expect(abs(try #require(offset[name] as? Double)) < 2, "\(offset)") }
     }
 }

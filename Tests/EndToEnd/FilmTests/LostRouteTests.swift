@@ -9,7 +9,7 @@ import VirtualSpeaker
 
 /// A speaker that goes away in mid-film, as a person meets it.
 @Suite(
-    .serialized, .timeLimit(.minutes(3)),
+    .serialized, .timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls,
     .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
 struct LostRouteTests {
     /// Plays to a speaker that is switched off after two seconds of sound; what was recorded of the card, when the speaker

@@ -1,4 +1,5 @@
 import Foundation
+import TalkieTestKit
 import Testing
 
 @testable import RouteTestSupport
@@ -26,11 +27,8 @@ import Testing
     @Test func withoutADisplayTheSoundPlaysToItsEnd() throws {
         try #require(FileManager.default.isExecutableFile(atPath: Self.player))
         let scratch = try Scratch()
-        let film = scratch.path("film.mp4")
-        let made = try Program.run(
-            "/usr/bin/ffmpeg",
-            ["-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=1", "-f", "lavfi", "-i", "sine=d=1", film])
-        try #require(made.status == 0, "\(made.errors)")
+        let film = try TestClips.make(
+            "film.mp4", TestClips.words("-f lavfi -i testsrc=s=64x64:r=25:d=1 -f lavfi -i sine=d=1"))
         // A sound card that hears nothing, as alsa-lib's own configuration language has it.
         let card = try scratch.file("asound.conf", Data("pcm.!default { type null }\n".utf8))
         let result = try Program.run(

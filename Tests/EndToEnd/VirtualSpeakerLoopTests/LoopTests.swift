@@ -8,7 +8,7 @@ import VirtualSpeaker
 @testable import RouteTestSupport
 
 /// Our sender and the speaker in software on one computer, each with its own session logic.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct LoopTests {
+@Suite(.serialized, .timeLimit(.minutes(2)), .repeatedWhenTheMachineStalls) struct LoopTests {
     private static let ports = ClockPorts.pair(0)
     private let identity = SenderIdentity.random(name: "Talkie test")
 

@@ -39,7 +39,7 @@ extension LoopTests {
         /// A computer at full level and a speaker whose owner set 30 %.
         // feature: volume
         @Test func aStepOfTheMasterLowersTheComputerAndTheSpeakerByTheSameDecibels() throws {
-            let speakers = try SoftwareSpeakers([.buffered], ports: ClockPorts.pair(5), volume: -21)
+            let speakers = try SoftwareSpeakers([.buffered], ports: ClockPorts.pair(6), volume: -21)
             defer { speakers.stop() }
             let (card, speaker, receiver) = (RecordingOutput(), speakers.outputs[0], speakers.receivers[0])
             let group = OutputGroup(members: [card, speaker], codecs: FilmAudioCodecs())

@@ -66,7 +66,8 @@ extension SpeakerLabTests {
             print("correction \(speaker.latency.shares.map(\.duration)); errors in ms: \(heard)")
             #expect(heard.count >= 10)
             let median = heard.sorted()[heard.count / 2]
-            #expect(Bounds.isNear(median, claim: 8), "median \(median) ms")
+            // −2.1 ms were measured, and 25 ms without the correction.
+            #expect(Bounds.isNear(median, claim: 4), "median \(median) ms")
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: [0, 1])

@@ -21,7 +21,10 @@ final class DiscoveryNetwork: Sendable {
         .appending(path: "../../Support/discovery-network").standardizedFileURL.path
 
     private init() {
-        folder = "/tmp/tkdisc-\(getpid())"
+        var template = Array("/tmp/tkdisc-XXXXXX".utf8CString)
+        folder = String(cString: mkdtemp(&template))
+        // The daemons are not root.
+        chmod(folder, 0o755)
         setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(folder)/a/bus", 1)
         Self.run(["up", folder])
         atexit { DiscoveryNetwork.shared.tearDown() }

@@ -8,14 +8,15 @@ final class Mosquitto {
     /// Why there is none here, or nil.
     static var obstacle: String? { access(program, X_OK) == 0 ? nil : "\(program) is not installed" }
 
-    let port: Int
+    private let reserved: ReservedPort
+    var port: Int { reserved.number }
     let folder: String
     private var process: ChildProcess?
 
     init(_ settings: String = "allow_anonymous true") throws {
         var template = Array("/tmp/tkmqtt-XXXXXX".utf8CString)
         folder = String(cString: mkdtemp(&template))
-        port = try Self.freePort()
+        reserved = try ReservedPort()
         try write(
             "mosquitto.conf", "listener \(port) 127.0.0.1\nuser root\n\(settings)\n".replacing("FOLDER", with: folder))
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TalkieTestKit
 import Testing
 
 /// Keys and options that change what is on the screen, over films that play with picture and sound from their start.
@@ -226,7 +227,9 @@ struct KeysOnScreenTests {
             try evening.press(key)
             let path = evening.home + "/talkie-shot000\(number).png"
             try eventually("it is written") { try evening.said("talkie-shot000\(number).png") }
-            try PlayedFilm.make(["-i", path, "-f", "rawvideo", "-pix_fmt", "bgra", path + ".raw"])
+            try TestClips.run(
+                "ffmpeg",
+                ["-nostdin", "-v", "error", "-i", path, "-f", "rawvideo", "-pix_fmt", "bgra", path + ".raw"])
             let picture = DisplayPicture(
                 width: size.width, height: size.height, rowBytes: size.width * 4,
                 bytes: [UInt8](try Data(contentsOf: URL(fileURLWithPath: path + ".raw"))))

@@ -17,7 +17,7 @@ struct KioskHealthOnScreenTests {
         let display: VirtualDisplay
         let folder: String
         let supervisor: ServiceSupervisor
-        private let port: Int
+        private let port: ReservedPort
         private let playlist: String
 
         /// - Parameters:
@@ -25,11 +25,11 @@ struct KioskHealthOnScreenTests {
         ///   - playlist: without one the folder of the films.
         ///   - films: names and arguments for ffmpeg; nil is one of a minute.
         init(
-            _ number: Int, _ lines: String, playlist: [String] = ["films"], films: [String: [String]]? = nil,
+            _ lines: String, playlist: [String] = ["films"], films: [String: [String]]? = nil,
             environment: [String: String] = [:]
         ) throws {
             folder = NSTemporaryDirectory() + "talkie-health-\(UUID().uuidString)"
-            port = 20_000 + Int(getpid()) % 3000 * 10 % 30_000 + number
+            port = try ReservedPort()
             self.playlist = playlist.map { "\"\($0)\"" }.joined(separator: ", ")
             try FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
             display = try VirtualDisplay("640x360")
@@ -62,7 +62,7 @@ struct KioskHealthOnScreenTests {
         }
 
         func configure(_ lines: String) throws {
-            let text = "playlist = [\(playlist)]\nmetrics = { listen = \"127.0.0.1:\(port)\" }\n" + lines
+            let text = "playlist = [\(playlist)]\nmetrics = { listen = \"127.0.0.1:\(port.number)\" }\n" + lines
             try text.write(toFile: folder + "/wall.toml", atomically: true, encoding: .utf8)
         }
 
@@ -87,7 +87,7 @@ struct KioskHealthOnScreenTests {
                     """
                     import urllib.request, urllib.error
                     def ask(name):
-                        try: a = urllib.request.urlopen("http://127.0.0.1:\(port)/" + name, timeout=2)
+                        try: a = urllib.request.urlopen("http://127.0.0.1:\(port.number)/" + name, timeout=2)
                         except urllib.error.HTTPError as e: a = e
                         return a.status, a.read().decode()
                     status, words = ask("healthz")
@@ -123,7 +123,7 @@ struct KioskHealthOnScreenTests {
     }
 
     @Test func playingAndOffOnPurpose() throws {
-        let kiosk = try Kiosk(0, "speakers = []\n")
+        let kiosk = try Kiosk("speakers = []\n")
         try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         try kiosk.configure("speakers = []\nquiet_hours = [\"00:00-12:00\", \"12:00-23:59\", \"23:59-00:00\"]\n")
         kiosk.supervisor.reload()
@@ -131,12 +131,12 @@ struct KioskHealthOnScreenTests {
     }
 
     @Test func nothingThatCanBePlayed() throws {
-        let kiosk = try Kiosk(1, "speakers = []\n", films: [:])
+        let kiosk = try Kiosk("speakers = []\n", films: [:])
         try kiosk.says(503, "nothing", "nothing to show: ")
     }
 
     @Test func aDisplayThatIsOff() throws {
-        let kiosk = try Kiosk(2, "speakers = []\n")
+        let kiosk = try Kiosk("speakers = []\n")
         try kiosk.says(200, "playing", "ok playing '")
         // It fails to make the screen of no size, once the output is off.
         try ChildProcess(
@@ -148,7 +148,7 @@ struct KioskHealthOnScreenTests {
     }
 
     @Test func soundThatNothingPlays() throws {
-        let kiosk = try Kiosk(3, "")
+        let kiosk = try Kiosk("")
         try kiosk.says(503, "playing", "no sound: no output is connected since ")
     }
 
@@ -156,9 +156,11 @@ struct KioskHealthOnScreenTests {
     @Test func aSpeakerThatDoesNotAnswerAndOneThatIsLost() throws {
         let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
         let speaker = try ChildProcess(
-            program, ["speaker", "--address", "127.0.0.37", "--port", "7037", "--clock", "ntp", "--no-mdns"])
+            program, ["speaker", "--address", "127.0.0.37", "--port", "0", "--clock", "ntp", "--no-mdns"],
+            keepsOutput: true)
         defer { speaker.end() }
-        let kiosk = try Kiosk(4, "speakers = [\"airplay://127.0.0.37:7037\"]\n")
+        let address = try #require(speaker.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output)
+        let kiosk = try Kiosk("speakers = [\"\(address)\"]\n")
         try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         try eventually("the speaker plays", within: .seconds(20)) {
             kiosk.log.contains("the sound goes to")
@@ -174,7 +176,7 @@ struct KioskHealthOnScreenTests {
     /// The picture stops 0.8 s after the film's beginning, for an hour.
     @Test func aFrozenFilmIsAFaultAndThenAnItemThatIsSkipped() throws {
         let kiosk = try Kiosk(
-            6, "speakers = []\n",
+            "speakers = []\n",
             films: [
                 "1.webm": [
                     "-f", "lavfi", "-i", "color=c=blue:s=320x180:r=25:d=4", "-c:v", "libvpx", "-deadline", "realtime",
@@ -203,7 +205,7 @@ struct KioskHealthOnScreenTests {
         try "</usr/share/alsa/alsa.conf>\npcm.!default { type pulse }\nctl.!default { type pulse }\n".write(
             toFile: card, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: card) }
-        let kiosk = try Kiosk(8, "", environment: ["ALSA_CONFIG_PATH": card, "PULSE_SERVER": server.address])
+        let kiosk = try Kiosk("", environment: ["ALSA_CONFIG_PATH": card, "PULSE_SERVER": server.address])
         let playing = try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         #expect(playing.metrics.contains("talkie_output_connected{output="))
         server.stop()
@@ -225,7 +227,7 @@ struct KioskHealthOnScreenTests {
         let size = try Data(contentsOf: URL(fileURLWithPath: path)).count
         let server = try SlowServer(folder, bytesPerSecond: size / 20 / 50)
         let kiosk = try Kiosk(
-            9, "speakers = []\n", playlist: ["http://127.0.0.1:\(server.port)/slow.mkv", "films"],
+            "speakers = []\n", playlist: ["http://127.0.0.1:\(server.port)/slow.mkv", "films"],
             films: ["long.mkv": Kiosk.film(seconds: 10)])
         let began = ContinuousClock.now
         try kiosk.says(
@@ -244,17 +246,17 @@ struct KioskHealthOnScreenTests {
         let folder = NSTemporaryDirectory() + "talkie-broker-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = 21_000 + Int(getpid()) % 30_000
-        try "listener \(port) 127.0.0.1\nallow_anonymous true\nuser root\n".write(
+        let port = try ReservedPort()
+        try "listener \(port.number) 127.0.0.1\nallow_anonymous true\nuser root\n".write(
             toFile: folder + "/conf", atomically: true, encoding: .utf8)
         let broker = try ChildProcess("/usr/sbin/mosquitto", ["-c", folder + "/conf"])
         defer { broker.end() }
-        let kiosk = try Kiosk(5, "speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port)\"\nname = \"hall\"\n")
+        let kiosk = try Kiosk("speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port.number)\"\nname = \"hall\"\n")
         try kiosk.says(200, "playing", "ok playing '")
         func command(_ number: Int, _ rest: String) throws {
             let words = "{\"id\": \"\(number)\", \(rest)}"
             try ChildProcess(
-                "/usr/bin/mosquitto_pub", ["-p", "\(port)", "-t", "talkie/hall/command", "-q", "1", "-m", words]
+                "/usr/bin/mosquitto_pub", ["-p", "\(port.number)", "-t", "talkie/hall/command", "-q", "1", "-m", words]
             ).wait()
         }
         // A command that comes before the kiosk has subscribed goes nowhere.

@@ -1,4 +1,5 @@
 import Foundation
+import TalkieTestKit
 import Testing
 
 /// Keys, pointer and wheel on an X server, over films that play with picture and sound from their start.
@@ -274,9 +275,12 @@ struct MenusOnScreenTests {
         try eventually("two are written") { try evening.said("talkie-shot0002.png") }
         for number in 1...2 {
             let raw = evening.home + "/raw\(number)"
-            try PlayedFilm.make([
-                "-i", evening.home + "/talkie-shot000\(number).png", "-f", "rawvideo", "-pix_fmt", "rgb24", raw,
-            ])
+            try TestClips.run(
+                "ffmpeg",
+                [
+                    "-nostdin", "-v", "error", "-i", evening.home + "/talkie-shot000\(number).png", "-f", "rawvideo",
+                    "-pix_fmt", "rgb24", raw,
+                ])
             let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: raw)))
             #expect(bytes.count == 640 * 400 * 3)
             #expect(stride(from: 0, to: bytes.count, by: 3).allSatisfy { bytes[$0 + 1] < 60 && bytes[$0] > 120 })

@@ -1,4 +1,5 @@
 import Foundation
+import TalkieTestKit
 import Testing
 
 /// The program, which shows a film on an X server of its own until this object goes.
@@ -41,15 +42,11 @@ final class PlayedFilm {
     /// Waits until the program has ended, as by a key.
     func waitForEnd() { player.waitUntilExit() }
 
-    /// Has ffmpeg make a film.
+    /// Makes a film with ffmpeg, or copies the one that was made with the same arguments before (`TestClips`).
+    ///
+    /// - Parameter arguments: the last one is the path.
     static func make(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/ffmpeg")
-        process.arguments = ["-nostdin", "-v", "error", "-y"] + arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "ffmpeg \(arguments)")
+        try TestClips.make(at: arguments.last!, arguments.dropLast())
     }
 }
 

@@ -2,6 +2,7 @@ import AirPlay
 import Foundation
 import MediaCore
 import PTP
+import TalkieTestKit
 
 /// Real speakers on this machine, each in its own network namespace: the program `$TALKIE_LAB`, else Tools/lab/lab.
 ///
@@ -222,12 +223,8 @@ struct Lab {
     ///
     /// - Parameter codec: arguments for ffmpeg; the name's ending chooses the container.
     static func tone(_ hertz: Int, seconds: Int, rate: Int, _ codec: [String], named name: String) throws -> URL {
-        let file = scratch.appendingPathComponent("\(UUID().uuidString)-\(name)")
         let sound = "aevalsrc='0.4*sin(2*PI*\(hertz)*t)':s=\(rate):d=\(seconds),aformat=channel_layouts=stereo"
-        _ = try run(
-            "/usr/bin/env",
-            ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", sound] + codec + [file.path])
-        return file
+        return URL(fileURLWithPath: try TestClips.make(name, ["-f", "lavfi", "-i", sound] + codec))
     }
 
     /// A track of beeps, one each second, the first one at frame 0, as AAC-LC access units of 1024 frames.
@@ -236,12 +233,9 @@ struct Lab {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let wave = folder.appendingPathComponent("beeps.wav").path
-        let aac = folder.appendingPathComponent("beeps.aac").path
         _ = try run("beeps", ["--make", wave, String(seconds), "--rate", String(rate)])
-        _ = try Self.run(
-            "/usr/bin/env",
-            ["ffmpeg", "-loglevel", "error", "-i", wave, "-c:a", "aac", "-b:a", "192k", "-f", "adts", aac])
-        return ADTS.accessUnits(in: [UInt8](try Data(contentsOf: URL(fileURLWithPath: aac))))
+        let aac = try TestClips.make("beeps.aac", ["-i", wave, "-c:a", "aac", "-b:a", "192k", "-f", "adts"])
+        return ADTS.accessUnits(in: try TestClips.bytes(of: aac))
     }
 }
 

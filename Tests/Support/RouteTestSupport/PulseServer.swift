@@ -29,7 +29,7 @@ final class PulseServer {
         folder =
             place
             ?? FileManager.default.temporaryDirectory.appendingPathComponent(
-                "talkie-card-\(getpid())-\(UInt32.random(in: 0...999_999))")
+                "talkie-card-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         process = try ChildProcess(
             "/usr/bin/pulseaudio",

@@ -49,10 +49,10 @@ import Testing
     @Test func aConnectionRepeatsItselfOftenWhileTheNetworkIsAway() throws {
         let (_, connection) = try connect()
         connection.socket.setPersistence(.requests)
-        // Kernels before 6.15 have no such option.
-        guard let pause = option(44, of: connection.socket) else { return }
-        #expect(pause == 1000)
-        #expect(option(TCP_USER_TIMEOUT, of: connection.socket) == 40_000)
+        // Kernels before 6.15 have no such option; without it the other one would give a connection up too early.
+        let pause = option(44, of: connection.socket)
+        #expect(pause == nil || pause == 1000)
+        #expect(option(TCP_USER_TIMEOUT, of: connection.socket) == (pause == nil ? 0 : 40_000))
     }
 
     private func option(_ name: Int32, of socket: TCPSocket) -> Int32? {

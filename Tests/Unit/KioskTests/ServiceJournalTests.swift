@@ -73,9 +73,8 @@ import Testing
     }
 
     @Test func theJournalOfThisComputerTakesASentenceOrIsNotThere() {
-        // The real library, without a journal as well as with one.
-        let journal = try? ServiceJournal(identifier: "talkie-test", deliver: ServiceJournal.send)
-        journal?.write(.debug, "A test of Talkie")
-        journal?.close()
+        // libsystemd returns 0 also where there is no journal (sd_journal_send(3)), and an error for what is no field.
+        #expect(ServiceJournal.send(["MESSAGE=A test of Talkie", "PRIORITY=7"]) == 0)
+        #expect(ServiceJournal.send(["no field"]) < 0)
     }
 }

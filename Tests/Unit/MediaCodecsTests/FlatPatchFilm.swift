@@ -92,11 +92,10 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Writes the film, or finds it written. Returns its path.
+    /// Returns the path of the film.
     func written(_ system: System, isFull: Bool) throws -> String {
         let range = isFull ? "pc" : "tv"
-        let raw = "\(TestClips.folder)/patches-\(format)-\(system.name)-\(range).raw"
-        try TestClips.write(bytes(codes(system, isFull: isFull)), to: raw)
+        let raw = try TestClips.make("patches.raw", of: bytes(codes(system, isFull: isFull)))
         let input = [
             "-f", "rawvideo", "-pixel_format", format, "-video_size", "\(Self.width)x\(Self.height)", "-i", raw,
         ]

@@ -32,10 +32,7 @@ import Testing
                 for x in 0..<(width + columns - 1) / columns { add(plane[x * columns / Self.patch]) }
             }
         }
-        // Named by what is in it, so that the film is made once.
-        let print = bytes.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-        let raw = "\(TestClips.folder)/tones-\(format)-\(print).raw"
-        try TestClips.write(bytes, to: raw)
+        let raw = try TestClips.make("tones.raw", of: bytes)
         let tags = "-color_primaries bt2020 -colorspace bt2020nc -color_range tv -color_trc "
         return try TestClips.make(
             "tones.mkv",

@@ -5,15 +5,13 @@ import TalkieTestKit
 import Testing
 
 /// Playlists in several qualities and renditions, live ones, and manifests of DASH, from a server of this computer.
-@Suite(.serialized) struct HLSTests {
+@Suite struct HLSTests {
     private let folder = ScratchFolder()
 
     private func make(_ words: String, into name: String, seconds: Int = 6) throws {
         let film = try TestClips.flashAndBeep("hls-source.mkv", "-c:v libx264 -g 25 -c:a aac", seconds: 8)
-        let words =
-            ["-nostdin", "-v", "error", "-y", "-i", film, "-t", "\(seconds)"]
-            + words.split(separator: " ").map { String($0).replacing("~", with: " ") }
-        try TestClips.run("ffmpeg", words + [folder.path(name)])
+        let words = words.split(separator: " ").map { String($0).replacing("~", with: " ") }
+        try TestClips.make(name, in: folder.path, ["-i", film, "-t", "\(seconds)"] + words)
     }
 
     private func list(_ name: String, _ lines: [String]) throws {

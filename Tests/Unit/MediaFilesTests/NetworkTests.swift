@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaFiles
 
-@Suite(.serialized) struct NetworkTests {
+@Suite struct NetworkTests {
     private func server() throws -> TinyWebServer { try TinyWebServer(serving: TestClips.folder) }
 
     private func clip() throws -> String {
@@ -55,23 +55,20 @@ import Testing
     }
 
     /// A film of 50 s with subtitles, whose sound is read eight seconds ahead of its pictures.
-    @Test(arguments: ["once.mkv", "once.mp4"]) func aFilmIsFetchedOnceForAllItsReaders(_ name: String) throws {
+    @Test(arguments: ["mkv", "mp4"]) func aFilmIsFetchedOnceForAllItsReaders(_ ending: String) throws {
         let server = try server()
         defer { server.stop() }
-        let path = TestClips.folder + "/" + name
-        let words = TestClips.folder + "/once.srt"
         let cues = (10..<50).map { "\($0)\n00:00:\($0),000 --> 00:00:\($0),900\nline\n" }.joined(separator: "\n")
-        try TestClips.write(Array(cues.utf8), to: words)
-        try TestClips.run(
-            "ffmpeg",
+        let words = try TestClips.make("once.srt", of: Array(cues.utf8))
+        let path = try TestClips.make(
+            "once.\(ending)",
             [
-                "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i",
-                "testsrc=s=320x180:r=25:d=50,noise=alls=40:allf=t",
+                "-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=50,noise=alls=40:allf=t",
                 "-f", "lavfi", "-i", "sine=d=50", "-i", words, "-c:v", "mpeg4", "-b:v", "3M", "-maxrate", "3M",
-                "-bufsize", "1M", "-g", "25", "-c:a", "aac", "-c:s", name.hasSuffix("4") ? "mov_text" : "srt", path,
+                "-bufsize", "1M", "-g", "25", "-c:a", "aac", "-c:s", ending == "mp4" ? "mov_text" : "srt",
             ])
         let size = try TestClips.bytes(of: path).count
-        let film = try MediaFile.open(server.url(name))
+        let film = try MediaFile.open(server.url(name(path)))
         #expect(!film.summary.sharesReader)
         let readers = try [Track.Kind.audio, .video, .subtitle].map { kind in
             try film.reader(for: try #require(film.summary.track(kind)))
@@ -211,22 +208,14 @@ import Testing
 
     // MARK: HLS
 
-    /// The same film as a playlist with segments, beside it.
+    /// Returns the path of the same film as a playlist with segments, relative to the folder that the server serves.
     private func playlist(_ codecs: String, _ kind: String, segment: Int = 2) throws -> String {
-        let name = "hls-\(kind)\(segment == 2 ? "" : "-\(segment)").m3u8"
-        let path = TestClips.folder + "/" + name
-        if access(path, R_OK) == 0 { return name }
         let film = try TestClips.flashAndBeep("hls-\(kind).mkv", codecs, seconds: 8)
-        try TestClips.run(
-            "ffmpeg",
-            [
-                "-nostdin", "-v", "error", "-y", "-i", film, "-c", "copy", "-f", "hls", "-hls_time", "\(segment)",
-                "-hls_playlist_type", "vod",
-            ]
-                + (kind == "fmp4" ? ["-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "hls-init.mp4"] : []) + [
-                    path
-                ])
-        return name
+        let folder = try TestClips.makeFolder(
+            of: "list.m3u8",
+            ["-i", film, "-c", "copy", "-f", "hls", "-hls_time", "\(segment)", "-hls_playlist_type", "vod"]
+                + (kind == "fmp4" ? ["-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "hls-init.mp4"] : []))
+        return name(folder) + "/list.m3u8"
     }
 
     @Test(arguments: ["ts", "fmp4"]) func aPlaylistOfSegmentsPlaysAndStaysTogether(_ kind: String) throws {
@@ -267,9 +256,11 @@ import Testing
         let server = try server()
         defer { server.stop() }
         let name = try playlist("-c:v libx264 -g 25 -c:a aac", "ts")
-        symlink(TestClips.folder + "/" + name, TestClips.folder + "/list.php")
+        // Beside its segments.
+        let other = name.replacing("list.m3u8", with: "list.php")
+        symlink("list.m3u8", TestClips.folder + "/" + other)
         #expect(
-            try MediaFile.open(server.url("typed/application/vnd.apple.mpegurl/list.php")).summary.container == "hls")
+            try MediaFile.open(server.url("typed/application/vnd.apple.mpegurl/\(other)")).summary.container == "hls")
     }
 
     @Test func aPlaylistCanBeSought() throws {
@@ -332,7 +323,7 @@ import Testing
 }
 
 /// What servers are told of who asks, by way of real requests.
-@Suite(.serialized) struct NetworkIdentityTests {
+@Suite struct NetworkIdentityTests {
     /// A playlist whose key and second piece lie elsewhere, of pieces that are enciphered.
     @Test func secretsAreForPlaylistsPiecesAndKeysOfTheServerThatWasNamed() throws {
         let folder = ScratchFolder()

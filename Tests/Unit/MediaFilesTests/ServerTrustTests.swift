@@ -5,7 +5,7 @@ import TalkieTestKit
 import Testing
 
 /// Films from https servers, some of which are not who they say. Every server is on this machine.
-@Suite(.serialized) struct ServerTrustTests {
+@Suite struct ServerTrustTests {
     /// A web server, one with TLS before it, and the authority that vouches for that.
     private final class House {
         let folder = ScratchFolder()

@@ -37,7 +37,10 @@ import Testing
         #expect(packets(sound[1]).first == joint && packets(sound[1]).count == 24)
         #expect(sound[2].presentationTime == time(2000))
         // The bytes went along.
-        guard case .encodedAudio(_, let batch) = sound[1].payload else { return }
+        guard case .encodedAudio(_, let batch) = sound[1].payload else {
+            Issue.record("\(sound[1].payload)")
+            return
+        }
         #expect(batch.withBytes(of: batch.packets[0]) { $0[0] } == 26)
     }
 
@@ -78,7 +81,10 @@ import Testing
         history.append(SampleBuffer(payload: .pcm(block), presentationTime: .zero, duration: time(1000)))
         let sound = history.sound(from: time(250))
         #expect(sound.count == 1)
-        guard case .pcm(let rest) = try #require(sound.first).payload else { return }
+        guard case .pcm(let rest) = try #require(sound.first).payload else {
+            Issue.record("\(sound[0].payload)")
+            return
+        }
         #expect(rest.frames == 750 && rest.samples[0] == 250 && rest.start == time(250))
     }
 

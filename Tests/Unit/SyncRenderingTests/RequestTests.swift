@@ -168,12 +168,18 @@ import Testing
                 asked.signal()
             }
         }
-        let feeder = Feeder()
-        feeder.begin(on: DispatchQueue(label: "feeder"))
-        feeder.asked.wait()
+        var feeder: Feeder? = Feeder()
+        feeder?.begin(on: DispatchQueue(label: "feeder"))
+        feeder?.asked.wait()
         // Compiles; nobody serves the main queue here.
-        feeder.begin(on: .main)
-        feeder.renderer.stopRequestingMediaData()
+        feeder?.begin(on: .main)
+        feeder?.renderer.stopRequestingMediaData()
+        weak let owner = feeder
+        feeder = nil
+        // A call that has not ended holds it for as long.
+        let deadline = HostInstant.now.advanced(by: .seconds(5))
+        while owner != nil, HostInstant.now < deadline { HostInstant.now.advanced(by: .milliseconds(1)).sleep() }
+        #expect(owner == nil, "a request holds its owner")
     }
 
     @Test func theLastRequestIsTheOnlyOne() throws {

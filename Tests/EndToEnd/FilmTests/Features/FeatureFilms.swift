@@ -1,9 +1,10 @@
 import Foundation
+import TalkieTestKit
 import Testing
 
 /// Films whose picture and sound say which second is played: a colour and a tone for each.
 ///
-/// Pictures are 320x180 with a white block in the upper left quarter of each side. Made by ffmpeg into one folder.
+/// Pictures are 320x180 with a white block in the upper left quarter of each side. Made by ffmpeg (`TestClips`), copied into one folder.
 struct FeatureFilms {
     typealias Color = DisplayPicture.Color
 
@@ -40,11 +41,8 @@ struct FeatureFilms {
     }
 
     private func make(_ name: String, _ arguments: [String]) throws -> String {
-        let path = scratch.path(name)
-        let result = try Program.run(
-            "/usr/bin/ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments + [path], atMost: 60)
-        try #require(result.status == 0, "\(result.errors)")
-        return path
+        try TestClips.make(at: scratch.path(name), arguments)
+        return scratch.path(name)
     }
 
     /// Six seconds; a second picture track in the reverse order, and a second sound track in German.
@@ -143,14 +141,12 @@ struct FeatureFilms {
     func qualities() throws -> String {
         for (name, second) in [("high", 0), ("low", 1)] {
             let (inputs, filter) = Self.picture([second, second, second])
-            _ = try make(
-                name + ".m3u8",
+            try TestClips.make(
+                name + ".m3u8", in: scratch.folder.path,
                 inputs + Self.tone(400 + 150 * second, 1) + [
                     "-filter_complex", "\(filter)[a];[3]aloop=2:48000,asetpts=N/SR/TB[b]", "-map", "[a]", "-map", "[b]",
                     "-c:v",
                     "mpeg2video", "-c:a", "mp2", "-f", "hls", "-hls_time", "1", "-hls_playlist_type", "vod",
-                    "-hls_segment_filename",
-                    scratch.path(name + "%d.ts"),
                 ])
         }
         return try scratch.file(

@@ -10,9 +10,9 @@ import VirtualSpeaker
 
 /// What the help page and the guides promise, on a screen and a sound card: films with picture and sound, from their beginning.
 ///
-/// Several programs play at once, each on a screen and a sink of its own. `Tools/features` reads the tags.
+/// Two programs play at once, each on a screen and a sink of its own. `Tools/features` reads the tags.
 @Suite(
-    .serialized, .timeLimit(.minutes(5)),
+    .serialized, .timeLimit(.minutes(5)), .repeatedWhenTheMachineStalls,
     .enabled(
         if: PulseServer.isWanted && VirtualDisplay.isWanted, "needs Xvfb, pulseaudio, python3 and ALSA's pulse plugin"))
 struct FeatureTests {

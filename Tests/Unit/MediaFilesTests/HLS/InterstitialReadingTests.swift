@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaFiles
 
-@Suite(.serialized) struct InterstitialReadingTests {
+@Suite struct InterstitialReadingTests {
     private let folder = ScratchFolder()
 
     private func read(_ ranges: [String], at location: String = "https://a.org/f/film.m3u8") throws -> [Interstitial] {
@@ -83,12 +83,9 @@ import Testing
         throws
     {
         let film = try TestClips.flashAndBeep("hls-source.mkv", "-c:v libx264 -g 25 -c:a aac", seconds: 8)
-        try TestClips.run(
-            "ffmpeg",
-            [
-                "-nostdin", "-v", "error", "-y", "-i", film, "-t", "4", "-c", "copy", "-f", "hls", "-hls_time", "1",
-                "-hls_playlist_type", "vod", folder.path("film.m3u8"),
-            ])
+        try TestClips.make(
+            "film.m3u8", in: folder.path,
+            ["-i", film] + TestClips.words("-t 4 -c copy -f hls -hls_time 1 -hls_playlist_type vod"))
         var lines = try String(decoding: TestClips.bytes(of: folder.path("film.m3u8")), as: UTF8.self)
             .split(separator: "\n").map(String.init)
         let first = try #require(lines.firstIndex { $0.hasPrefix("#EXTINF") })

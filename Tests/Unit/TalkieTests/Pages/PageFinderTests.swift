@@ -7,7 +7,7 @@ import Testing
 @testable import Playback
 
 /// A script stands in for yt-dlp: what it says of a page is written by the test, and the films lie on a server of this computer.
-@Suite(.serialized) struct PageFinderTests {
+@Suite struct PageFinderTests {
     private let folder = TemporaryFolder()
 
     /// - Returns: a program that records its arguments and its standard input, and runs `body`.
