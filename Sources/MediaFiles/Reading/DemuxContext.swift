@@ -551,7 +551,8 @@ final class DemuxContext {
 
     /// The byte at which the outermost structure of the container ends, as its header says; nil where it does not.
     private lazy var statedEnd: Int64? = {
-        guard address.kind == .file, ["matroska", "wav", "avi"].contains(where: { formatName.hasPrefix($0) }) else {
+        guard address.kind == .file, ["matroska", "wav", "avi", "asf"].contains(where: { formatName.hasPrefix($0) })
+        else {
             return nil
         }
         return ContainerLength.read(address.path)
