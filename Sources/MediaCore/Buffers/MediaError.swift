@@ -17,6 +17,8 @@ extension CodedError<MediaErrors>.Code {
     public static var unsupported: Self { Self(rawValue: "unsupported") }
     /// This packet is bad; the next may be good.
     public static var damagedPacket: Self { Self(rawValue: "damagedPacket") }
+    /// A segment of a stream cannot be read. Reading continues after it.
+    public static var lostSegment: Self { Self(rawValue: "lostSegment") }
     /// Reading failed and will fail again.
     public static var readFailed: Self { Self(rawValue: "readFailed") }
     /// The data end before the length that the container's header states. What is there has been read.
@@ -29,4 +31,9 @@ extension CodedError<MediaErrors>.Code {
     public static var limitExceeded: Self { Self(rawValue: "limitExceeded") }
     /// The system gives no more descriptors, threads or memory; later it may.
     public static var exhausted: Self { Self(rawValue: "exhausted") }
+}
+
+extension MediaError {
+    /// Whether the next call to `SampleSource.read()` may succeed.
+    package var isRecoverable: Bool { code == .damagedPacket || code == .lostSegment }
 }

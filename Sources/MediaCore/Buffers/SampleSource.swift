@@ -21,8 +21,9 @@ public protocol SampleSource: AnyObject, Sendable {
 
     /// The next samples, or nil at the end of the track. May block while a disk or a network answers.
     ///
-    /// - Throws: `damagedPacket` when reading can go on, anything else when it cannot: `incomplete` where the data end before the
-    ///   length that the header states, `readFailed` where the disk or the network fails. A failure is never an end.
+    /// - Throws: `damagedPacket` or `lostSegment` when reading can continue, anything else when it cannot: `incomplete`
+    ///   where the data end before the length that the header states, `readFailed` where the disk or the network
+    ///   fails. A failure is never an end.
     func read() throws(MediaError) -> SampleBuffer?
 
     /// Goes elsewhere on the film. Returns the film time from which samples will come, as far as known: at or before

@@ -128,6 +128,7 @@ final class SharedDemuxer: @unchecked Sendable {
 
     private func nextStep(_ state: inout State, lane: Int) -> Step {
         if state.lanes[lane].isCancelled { return .fail(MediaError(.cancelled, "reading was cancelled")) }
+        if let error = state.lanes[lane].takeLostSegment() { return .fail(error) }
         if let buffer = state.lanes[lane].take() { return .give(buffer) }
         if let failure = state.failure { return .fail(failure) }
         if state.isAtEnd { return .end }
@@ -159,7 +160,13 @@ final class SharedDemuxer: @unchecked Sendable {
         var failure: MediaError?
         do throws(MediaError) { packet = try context.nextPacket() } catch { failure = error }
         if packet == nil, failure == nil { failure = context.shortfall() }
+        let lostSegment = context.takeLostSegment()
         state.withLock { state in
+            if let lostSegment {
+                for lane in state.lanes.indices where state.lanes[lane].isActive {
+                    state.lanes[lane].noteLostSegment(lostSegment)
+                }
+            }
             if let packet {
                 let stream = packet.pointee.stream_index
                 if let lane = state.lanes.firstIndex(where: { $0.stream == stream }) {

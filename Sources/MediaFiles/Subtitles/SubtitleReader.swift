@@ -101,7 +101,12 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
                 progress.gave(buffer.presentationTime)
                 return buffer
             }
-            guard let packet = try context.nextPacket() else {
+            let next = try context.nextPacket()
+            if let error = context.takeLostSegment() {
+                if let next { context.putBack(next) }
+                throw error
+            }
+            guard let packet = next else {
                 if let shortfall = context.shortfall() { throw shortfall }
                 return nil
             }

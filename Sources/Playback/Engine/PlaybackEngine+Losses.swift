@@ -67,7 +67,12 @@ extension PlaybackEngine {
 
     /// Returns why neither sound nor pictures have come of an entry that was read to its end.
     private func reasonForNothing(in entry: PlaybackList.Entry) -> TalkieError {
-        guard let failure = entry.losses.failures.first(where: { $0.kind != .subtitle }) else {
+        let losses = entry.losses
+        guard
+            let failure = (losses.failures + [losses.lostSegment].compactMap { $0 }).first(where: {
+                $0.kind != .subtitle
+            })
+        else {
             return TalkieError(
                 .cannotOpen, "nothing in “\(entry.title)” can be decoded; it is damaged, or it needs a newer FFmpeg")
         }

@@ -94,8 +94,11 @@ final class SubtitleStage: TrackStage {
         } catch {
             failuresInARow += 1
             if error.code == .cancelled { throw error }
+            if error.code == .lostSegment {
+                list.note(lostSegment: error, at: readUntil, walker, of: entry.serial)
+            }
             // One bad packet is skipped; a source that only fails is over, and the film goes on without its words.
-            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
+            if !error.isRecoverable || failuresInARow >= Self.mostFailures {
                 isAtEnd = true
                 list.note(error, at: readUntil, walker, of: entry.serial)
             }

@@ -160,6 +160,8 @@ final class VideoStage: TrackStage {
 
     private func noteRead(_ present: PictureTrack) {
         if let until = present.readUntil { intake?.note(readUntil: shift.moved(until)) }
+        guard let entry, let lost = present.takeLostSegment() else { return }
+        list.note(lostSegment: lost.error, at: lost.place ?? entry.start, .picture, of: entry.serial)
     }
 
     /// Notes how far the layer is filled: to the end of the frame, or, where containers state a frame's duration wrongly, for as long as

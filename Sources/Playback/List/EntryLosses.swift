@@ -12,6 +12,8 @@ struct EntryLosses: Sendable {
     }
 
     private(set) var failures: [Failure] = []
+    /// The first segment of a stream that could not be read, and how far its track had been read.
+    private(set) var lostSegment: Failure?
     /// How far a track was read that has been read to its end.
     var soundRead: MediaTime?
     var picturesRead: MediaTime?
@@ -35,6 +37,10 @@ struct EntryLosses: Sendable {
         if !failures.contains(where: { $0.kind == failure.kind }) { failures.append(failure) }
     }
 
+    mutating func note(lostSegment loss: Failure) {
+        if lostSegment.map({ loss.place < $0.place }) ?? true { lostSegment = loss }
+    }
+
     mutating func note(undecodable sound: UndecodableSound) { undecodable = undecodable?.adding(sound) ?? sound }
 
     mutating func note(hole start: MediaTime, until end: MediaTime) {
@@ -43,7 +49,7 @@ struct EntryLosses: Sendable {
     }
 
     /// The item begins at another place: its tracks are read again.
-    mutating func restart() { (failures, soundRead, picturesRead) = ([], nil, nil) }
+    mutating func restart() { (failures, lostSegment, soundRead, picturesRead) = ([], nil, nil, nil) }
 
     /// Returns the sound that is missing; nil where none is.
     ///
@@ -61,7 +67,13 @@ extension PlaybackList.Entry {
     ///   - moment: the film time that is perceived; nil where the playing is over.
     func failure(at moment: MediaTime?) -> MediaFailure? {
         guard !losses.isReported else { return nil }
-        return lossOfTracks(at: moment) ?? lossOfSound(at: moment)
+        return lossOfSegment(at: moment) ?? lossOfTracks(at: moment) ?? lossOfSound(at: moment)
+    }
+
+    private func lossOfSegment(at moment: MediaTime?) -> MediaFailure? {
+        guard let lost = losses.lostSegment, moment.map({ $0 >= lost.place }) ?? true else { return nil }
+        return MediaFailure(
+            .failed, "“\(title)” lacks a part from \(lost.place.clock) on: \(lost.error.message)", at: lost.place)
     }
 
     private func lossOfTracks(at moment: MediaTime?) -> MediaFailure? {
@@ -95,8 +107,9 @@ extension PlaybackList.Entry {
 
     private func lossOfSound(at moment: MediaTime?) -> MediaFailure? {
         let summary = film.summary
-        // In MP4 and in streams without a stated duration a hole may be the film's own.
-        let isWhole = summary.isDurationStated && summary.container != "mp4"
+        // In MP4, at discontinuities of playlists and in streams without a stated duration a hole may be the film's
+        // own.
+        let isWhole = summary.isDurationStated && !["mp4", "hls", "dash"].contains(summary.container)
         guard
             let missing = losses.missingSound(
                 countsHoles: isWhole || losses.isDamaged || losses.undecodable != nil)

@@ -30,6 +30,8 @@ package final class PictureTrack: @unchecked Sendable {
     private var failuresInARow = 0
     /// Why the source ended before its end, since the last jump.
     private(set) var failure: MediaError?
+    /// Why a segment of the source was skipped, and the film time up to which packets had been read; nil where none was.
+    private var lostSegment: (error: MediaError, place: MediaTime?)?
     /// The picture that was handed out last, and the latest place of a sync picture that was read, since the last jump.
     private var last: SampleBuffer?
     private var lastSync: MediaTime?
@@ -68,7 +70,7 @@ package final class PictureTrack: @unchecked Sendable {
         if aim == .exact, goOn(to: time) { return time }
         (found, last, lastSync, staying) = (nil, nil, nil, nil)
         (sourceHasEnded, failuresInARow, failure) = (false, 0, nil)
-        (ahead, aheadBytes, endAhead, readUntil) = ([], 0, nil, nil)
+        (ahead, aheadBytes, endAhead, readUntil, lostSegment) = ([], 0, nil, nil, nil)
         if let sync = try findSync(aim, time) {
             decoder.flush()
             // Pictures that are shown before it and sent behind it need one that is not there.
@@ -181,8 +183,9 @@ package final class PictureTrack: @unchecked Sendable {
         } catch {
             if error.code == .cancelled { throw error }
             failuresInARow += 1
+            noteLostSegment(error)
             // What the decoder still holds is shown before the track is given up.
-            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
+            if !error.isRecoverable || failuresInARow >= Self.mostFailures {
                 failure = error
                 finish()
             }
@@ -205,10 +208,18 @@ package final class PictureTrack: @unchecked Sendable {
             aheadBytes += buffer.byteCount
         } catch {
             if error.code == .cancelled { throw error }
-            if error.code != .damagedPacket { endAhead = .failure(error) }
+            noteLostSegment(error)
+            if !error.isRecoverable { endAhead = .failure(error) }
         }
         return true
     }
+
+    private func noteLostSegment(_ error: MediaError) {
+        if error.code == .lostSegment { lostSegment = lostSegment ?? (error, readUntil) }
+    }
+
+    /// Returns the first segment that was skipped since the last call.
+    func takeLostSegment() -> (error: MediaError, place: MediaTime?)? { lostSegment.take() }
 
     private func handed(_ picture: SampleBuffer) -> Step {
         var picture = picture
