@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,6 +86,24 @@ class Mutations(unittest.TestCase):
         again = self.tool.Element.list(made, 0, len(made))
         self.assertEqual([one.name for one in again], [0x1A45DFA3, 0x18538067])
         self.assertEqual(b"".join(one.written() for one in again), made)
+
+    def test_every_tenth_is_played_at_half_speed(self):
+        seeds = tempfile.TemporaryDirectory()
+        self.addCleanup(seeds.cleanup)
+        with open(os.path.join(seeds.name, "a.smi"), "w") as file:
+            file.write(self.tool.SAMI)
+        for number in range(40):
+            words = self.tool.mutate("sami", argparse.Namespace(of=lambda kind: seeds.name), number, 27, f"{seeds.name}-{number}")
+            self.addCleanup(shutil.rmtree, f"{seeds.name}-{number}")
+            self.assertEqual(words[-3:], ["--sub-file", "a.smi", "good.mkv"])
+            if number % 10 == 0:
+                self.assertEqual(words[:-3], ["--speed", "0.5"])
+
+    def test_places_of_bitmaps_lie_in_them(self):
+        file = self.tool.presentation_graphics()
+        places = list(self.tool.graphics(file))
+        self.assertTrue(all(offset + width <= len(file) + 1 for offset, width, _ in places))
+        self.assertEqual(len([one for one in places if one[1] == 4]), 2 * file.count(b"PG"))
 
     def test_what_is_bad_is_said(self):
         options = argparse.Namespace(seconds=60)

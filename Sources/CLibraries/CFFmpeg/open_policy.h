@@ -35,6 +35,8 @@ typedef struct {
   /* Called with each media playlist, including one at the input's own URL. `location` is the URL after redirects. May
    * store a replacement allocated with av_malloc in `other` and return its length; otherwise returns 0. May be NULL. */
   int (*revise)(void *owner, const char *url, const char *location, const uint8_t *text, int count, uint8_t **other);
+  /* Called with each address that could not be opened, and the error of libavutil. May be NULL. */
+  void (*failed)(void *owner, const char *url, int error);
   void *owner;
   /* Nonzero if the first URL also comes from a playlist, so that it is not user-provided. */
   int is_led_to;
@@ -193,8 +195,8 @@ static inline int cff_refuse_where_hollow(AVFormatContext *context, AVIOContext 
   return status;
 }
 
-static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input, const char *url, int flags,
-                                   AVDictionary **options) {
+static inline int cff_open_by_policy(AVFormatContext *context, AVIOContext **input, const char *url, int flags,
+                                     AVDictionary **options) {
   cff_open_policy *policy = (cff_open_policy *)context->opaque;
   AVDictionary *own = NULL;
   AVDictionary **all = options ? options : &own;
@@ -222,6 +224,14 @@ static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input
   int status = policy->open(context, input, url, flags, all);
   av_dict_free(&own);
   return status < 0 ? status : cff_refuse_where_hollow(context, input, url, is_led_to);
+}
+
+static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input, const char *url, int flags,
+                                   AVDictionary **options) {
+  const cff_open_policy *policy = (const cff_open_policy *)context->opaque;
+  const int status = cff_open_by_policy(context, input, url, flags, options);
+  if (status < 0 && policy->failed) policy->failed(policy->owner, url, status);
+  return status;
 }
 
 static inline int cff_guarded_close(AVFormatContext *context, AVIOContext *input) {

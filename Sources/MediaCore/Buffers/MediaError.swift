@@ -17,6 +17,8 @@ extension CodedError<MediaErrors>.Code {
     public static var unsupported: Self { Self(rawValue: "unsupported") }
     /// This packet is damaged; reading can continue with the next one.
     public static var damagedPacket: Self { Self(rawValue: "damagedPacket") }
+    /// A segment of a stream cannot be read. Reading continues after it.
+    public static var lostSegment: Self { Self(rawValue: "lostSegment") }
     /// Reading failed permanently.
     public static var readFailed: Self { Self(rawValue: "readFailed") }
     /// The data ends before the length in the container's header. Everything before was read.
@@ -29,4 +31,9 @@ extension CodedError<MediaErrors>.Code {
     public static var limitExceeded: Self { Self(rawValue: "limitExceeded") }
     /// The system is out of descriptors, threads or memory; a retry may succeed.
     public static var exhausted: Self { Self(rawValue: "exhausted") }
+}
+
+extension MediaError {
+    /// Whether the next call to `SampleSource.read()` may succeed.
+    package var isRecoverable: Bool { code == .damagedPacket || code == .lostSegment }
 }

@@ -48,17 +48,17 @@ extension DemuxContext {
     func interstitials(of track: Track?) -> [Interstitial] {
         guard let track, let gate, formatName.hasPrefix("hls"), duration != nil else { return [] }
         let stream = streams.first { film.number(of: $0.pointee.index) == Int32(clamping: track.id) }
-        let known: FilmPlaylists.Known?
-        if let place = (stream?.pointee.id).flatMap(gate.playlists.address) {
-            known = gate.playlists.known(at: place)
-        } else {
-            known = gate.playlists.note(ownPlaylist(), at: address.url, from: address.url)
-        }
-        guard let known, known.playlist.isEnded else { return [] }
+        let place = (stream?.pointee.id).flatMap(gate.playlists.address) ?? address.url
+        guard let known = gate.playlists.known(at: place) else { return [] }
         return InterstitialReading.interstitials(of: known.playlist, at: known.location)
     }
 
-    /// The playlist at the film's own address, read once more: libavformat read it before anybody knew that it is one.
+    /// Reads the playlist at the film's own address once more: libavformat read it before it was known to be one.
+    func noteOwnPlaylist() {
+        guard let gate, formatName.hasPrefix("hls"), duration != nil, gate.playlists.isEmpty else { return }
+        _ = gate.playlists.note(ownPlaylist(), at: address.url, from: address.url)
+    }
+
     private func ownPlaylist() -> [UInt8] {
         guard let input = context?.pointee.pb, avio_seek(input, 0, SEEK_SET) == 0 else { return [] }
         if address.kind == .network { waiting.allow(options.readTimeout) }

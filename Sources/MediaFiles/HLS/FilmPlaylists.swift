@@ -58,7 +58,27 @@ final class FilmPlaylists: Sendable {
         return known
     }
 
+    /// Whether no playlist is known that has ended.
+    var isEmpty: Bool { state.withLock { $0.known.isEmpty } }
+
     func known(at address: String) -> Known? { state.withLock { $0.known[address] } }
+
+    /// Returns the playlist that names a segment and the segment's stated duration; nil where no known playlist names
+    /// it.
+    func segment(at address: String) -> (playlist: String, duration: MediaTime?)? {
+        for (place, known) in state.withLock({ $0.known }) {
+            guard let seconds = known.playlist.seconds(ofSegmentAt: address, from: known.location) else { continue }
+            return (place, MediaTime(boundedSeconds: seconds))
+        }
+        return nil
+    }
+
+    /// Whether the playlists state the durations of their segments in fractions of a second, and have ended.
+    var stateDuration: Bool {
+        state.withLock { state in
+            !state.known.isEmpty && state.known.values.allSatisfy { $0.playlist.hasExactDurations }
+        }
+    }
 
     // MARK: DASH
 

@@ -38,6 +38,8 @@ struct MediaPlaylist: Sendable {
     private(set) var isEnded = false
     /// Pieces of MP4 have a beginning that they share (4.3.2.5).
     private(set) var hasMap = false
+    /// Durations of segments have fractions; before version 3 they are rounded to whole seconds (RFC 8216, 4.3.2.1).
+    private(set) var hasExactDurations = false
     /// What tags of the name `EXT-X-DATERANGE` say (4.3.2.7).
     private(set) var dateRanges: [ArraySlice<UInt8>] = []
     private static let mostDateRanges = 1024
@@ -64,7 +66,9 @@ struct MediaPlaylist: Sendable {
         var before = 0
         for (index, line) in lines.enumerated().dropFirst() {
             if let value = Self.value(of: "#EXTINF:", in: line) {
-                seconds = Self.number(value.prefix { $0 != UInt8(ascii: ",") }) ?? 0
+                let number = value.prefix { $0 != UInt8(ascii: ",") }
+                seconds = Self.number(number) ?? 0
+                hasExactDurations = hasExactDurations || number.contains(UInt8(ascii: "."))
             } else if let value = Self.value(of: "#EXT-X-BYTERANGE:", in: line) {
                 let parts = value.split(separator: UInt8(ascii: "@")).map { Int64(boundedBytes: Self.text($0)) }
                 if let count = parts.first ?? nil { range = (count, parts.count > 1 ? parts[1] : nil) }
@@ -111,6 +115,27 @@ struct MediaPlaylist: Sendable {
 
     /// How long its pieces are together.
     var seconds: Double { pieces.reduce(0) { $0 + $1.seconds } }
+
+    /// Returns the duration of the segment at an address; nil where the playlist names none there.
+    ///
+    /// - Parameter location: what the playlist's addresses are relative to.
+    func seconds(ofSegmentAt address: String, from location: String) -> Double? {
+        let wanted = WebAddress(address)?.text ?? address
+        let (base, end) = (WebAddress(location), Array(address.utf8))
+        let folder = location.lastIndex(of: "/").map { String(location[...$0]) } ?? ""
+        var other: ArraySlice<UInt8>?
+        for piece in pieces {
+            let line = lines[piece.lines.upperBound - 1]
+            let name = line.lastIndex(of: UInt8(ascii: "/")).map { line[line.index(after: $0)...] } ?? line
+            // Segments may be parts of one file.
+            guard end.suffix(name.count).elementsEqual(name), line != other else { continue }
+            other = line
+            let reference = String(decoding: line, as: UTF8.self)
+            let place: String? = if let base { base.resolving(reference)?.text } else { folder + reference }
+            if place == wanted { return piece.seconds }
+        }
+        return nil
+    }
 
     /// How far from the playlist's beginning a date lies; nil where the playlist does not say when anything was.
     func moment(of date: Double) -> MediaTime? {

@@ -1,6 +1,7 @@
 internal import Glibc
+internal import MediaCore
 
-/// The length that the header of a Matroska, WAV or AVI file states, in bytes.
+/// The length that the header of a Matroska, WAV, AVI or ASF file states, in bytes.
 enum ContainerLength {
     /// Programs that write into a pipe leave the largest number that the field takes, or one a little smaller.
     private static let largestRIFF: UInt32 = 0x7FFF_F000
@@ -21,6 +22,7 @@ enum ContainerLength {
             // The length counts from byte 8 on (Multimedia Programming Interface, RIFF).
             return size > 0 && size < largestRIFF ? Int64(size) + 8 : nil
         }
+        if bytes.starts(with: asfHeader) { return asfEnd(bytes) }
         // EBML header, then the segment (RFC 8794, 11.2; RFC 9559, 5.1).
         var rest = bytes
         guard takeIdentifier(&rest) == 0x1A45_DFA3, let header = takeLength(&rest), header < 4000,
@@ -29,6 +31,22 @@ enum ContainerLength {
         rest = rest.dropFirst(Int(header))
         guard takeIdentifier(&rest) == 0x1853_8067, let length = takeLength(&rest) else { return nil }
         return Int64(rest.startIndex) + length
+    }
+
+    /// The header object and the file properties object (Advanced Systems Format specification, 10.1).
+    private static let asfHeader = Hexadecimal.bytes("3026B2758E66CF11A6D900AA0062CE6C") ?? []
+    private static let asfFileProperties = Hexadecimal.bytes("A1DCAB8C47A9CF118EE400C00C205365") ?? []
+
+    /// The size of the file follows the size of the object and an identifier (3.2). It is invalid where the broadcast
+    /// flag is set.
+    private static func asfEnd(_ bytes: ArraySlice<UInt8>) -> Int64? {
+        func number(_ place: Int, _ count: Int) -> UInt64 {
+            bytes[place..<place + count].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        let properties = bytes.indices.dropLast(103).first { bytes[$0..<$0 + 16].elementsEqual(asfFileProperties) }
+        guard let properties, number(properties + 88, 4) & 1 == 0 else { return nil }
+        let size = number(properties + 40, 8)
+        return size > 0 && size < 1 << 48 ? Int64(size) : nil
     }
 
     private static func takeIdentifier(_ bytes: inout ArraySlice<UInt8>) -> UInt32? {

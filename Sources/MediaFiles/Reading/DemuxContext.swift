@@ -42,6 +42,8 @@ final class DemuxContext {
     private var consecutiveFailures = 0
     /// How far an input that cannot go back was read for its header.
     private var headerEnd: Int64?
+    /// Segments of playlists that were skipped, until `takeLostSegment`.
+    private var lostSegments: [WebGate.LostSegment] = []
     /// Packets that libavformat could not make sense of.
     private(set) var damagedPackets = 0
 
@@ -87,6 +89,7 @@ final class DemuxContext {
             }
             // Otherwise what is missing is found out per stream.
         }
+        noteOwnPlaylist()
     }
 
     /// Opens an address, up to its header. `finishOpening` ends what is allowed for that.
@@ -410,8 +413,9 @@ final class DemuxContext {
         while true {
             av_packet_unref(packet)
             let code = av_read_frame(context, packet)
-            // A playlist's demuxer passes over pieces that it cannot open: a film with holes that nobody was told of.
+            // libavformat's demuxer of playlists skips segments that cannot be opened or break off without an error.
             if let distrust { throw distrust }
+            noteLostSegments()
             if code >= 0 {
                 consecutiveFailures = 0
                 gate?.isJumping = false
@@ -438,6 +442,28 @@ final class DemuxContext {
                     ? ReadingErrors.indexIsLast(address) : ReadingErrors.reading(code, address, waiting)
             }
         }
+    }
+
+    private func noteLostSegments() {
+        guard let lost = gate?.takeLostSegments(), !lost.isEmpty, managesOwnInputs else { return }
+        for segment in lost {
+            follower?.expectHole(of: segment.duration ?? .zero)
+            lostSegments.append(segment)
+        }
+    }
+
+    /// Returns why segments of the streams that are read were skipped since the last call; nil where none was.
+    func takeLostSegment() -> MediaError? {
+        guard !lostSegments.isEmpty else { return nil }
+        defer { lostSegments.removeAll() }
+        return lostSegments.first { isRead($0.playlist) }.map { ReadingErrors.segment($0.code, at: $0.address) }
+    }
+
+    /// Whether a stream of a playlist is read; true where the playlist is not known.
+    private func isRead(_ playlist: String?) -> Bool {
+        guard let playlist, let gate, !film.isOpenedAnew else { return true }
+        let own = streams.filter { gate.playlists.address(of: $0.pointee.id) == playlist }
+        return own.isEmpty || own.contains { $0.pointee.discard != AVDISCARD_ALL }
     }
 
     /// Takes timestamps, lengths and positions out of a packet that are beyond `InputLimit`: later differences of two fit into 64 bits. A
@@ -507,6 +533,7 @@ final class DemuxContext {
     private func jump(_ body: (UnsafeMutablePointer<AVFormatContext>) -> Int32) throws(MediaError) {
         guard let context else { return }
         forgetPrimed()
+        lostSegments.removeAll()
         consecutiveFailures = 0
         if address.kind == .network { waiting.allow(options.readTimeout) }
         gate?.isJumping = true
@@ -551,7 +578,8 @@ final class DemuxContext {
 
     /// The byte at which the outermost structure of the container ends, as its header says; nil where it does not.
     private lazy var statedEnd: Int64? = {
-        guard address.kind == .file, ["matroska", "wav", "avi"].contains(where: { formatName.hasPrefix($0) }) else {
+        guard address.kind == .file, ["matroska", "wav", "avi", "asf"].contains(where: { formatName.hasPrefix($0) })
+        else {
             return nil
         }
         return ContainerLength.read(address.path)
@@ -570,8 +598,9 @@ final class DemuxContext {
     /// Whether the duration comes from the header, and neither from stamps that were looked up nor from the bitrate.
     var statesDuration: Bool {
         guard let context, duration != nil || statedDuration != nil else { return false }
+        if managesOwnInputs { return statedDuration != nil || gate?.playlists.stateDuration ?? false }
         if headerSaysEverything { return true }
-        return context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM && !managesOwnInputs
+        return context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM
     }
 
     /// Whether the container's stamps may jump: transport streams that were joined or restarted.

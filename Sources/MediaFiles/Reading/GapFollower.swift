@@ -14,8 +14,7 @@ internal import MediaCore
 /// Pictures that come less often than once a second (slides, stills) stay where they are within the film's stated length, unless the next one
 /// continues before the gap or sound jumps with them. Subtitles go where the others go.
 ///
-/// The limit is `ReadOptions.maxGap` for all pauses together, in which no track has a packet; what follows makes up for them. Otherwise a
-/// wrong time base stretches a second of packets to hours of pauses.
+/// `PauseLimit` bounds all pauses together.
 struct GapFollower {
     /// How the other tracks are looked at.
     enum Reach {
@@ -43,17 +42,14 @@ struct GapFollower {
     }
 
     private let jumps: StampJumps
-    private let maxGap: MediaTime
-    /// The film's stated length.
-    private let duration: MediaTime?
+    private var pauses: PauseLimit
+    private var maxGap: MediaTime { pauses.maxGap }
     let reach: Reach
     private var lanes: [Lane]
     /// The jump in force.
     private var jump = 0
     /// The latest film time of any track.
     private var front = MediaTime.zero
-    /// Pauses of all tracks that the film after them has not made up for.
-    private var pauses = MediaTime.zero
     /// After a seek: the film time asked for, until the first packet.
     private var landing: MediaTime?
     private var isLanded = false
@@ -61,30 +57,16 @@ struct GapFollower {
     /// Where another reader has found the same gap, the shifts of two tracks differ by less.
     private static let slack = MediaTime(value: 5, timescale: 1)
 
-    /// A distance between packets that is no pause.
-    private static let maxStep = MediaTime(value: 1, timescale: 1)
-
-    /// How many seconds of pauses one second of packets makes up for.
-    private static let recovery: Int64 = 4
-
-    /// The longest pause of one track that is believed in a film with sound, where the others are not known to go on so long. Packets
-    /// of one time are nearer to each other in the file.
-    private static let longestSilentStill = MediaTime(value: 600, timescale: 1)
-
-    /// Where neither sound nor a stated length says more.
-    private static let longestStill = MediaTime(value: 3600, timescale: 1)
-
     init(
-        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], origin: MediaTime, duration: MediaTime?,
-        maxGap: Duration, reach: Reach
+        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], origin: FilmOrigin, pauses: PauseLimit,
+        reach: Reach
     ) {
         self.jumps = jumps
-        self.duration = duration
-        self.maxGap = MediaTime(nanoseconds: max(1_000_000_000, maxGap.wholeNanoseconds))
+        self.pauses = pauses
         self.reach = reach
         lanes = streams.compactMap { stream in
             stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE
-                ? nil : Lane(stream: stream, clock: TrackClock(stream: stream, origin: origin))
+                ? nil : Lane(stream: stream, clock: TrackClock(stream: stream, origin: origin[stream.pointee.index]))
         }
     }
 
@@ -95,7 +77,8 @@ struct GapFollower {
 
     /// Reading continues near a film time.
     mutating func landed(expecting time: MediaTime) {
-        (landing, isLanded, front, pauses) = (time, true, time, .zero)
+        (landing, isLanded, front) = (time, true, time)
+        pauses.reset()
         for index in lanes.indices { (lanes[index].end, lanes[index].own) = (nil, .zero) }
     }
 
@@ -148,29 +131,17 @@ struct GapFollower {
         let end = length <= maxGap ? time + length : time
         lanes[index].end = end
         if end > front {
-            pauses =
-                time - front > Self.maxStep
-                ? pauses + (time - front) : max(.zero, pauses - (end - front) * Self.recovery)
+            pauses.advance(from: front, to: time, end: end)
             front = end
         }
         return shift
     }
 
-    /// The longest pause that is believed without looking at the other tracks.
-    private var limit: MediaTime { max(Self.maxStep, maxGap - pauses) }
+    private var limit: MediaTime { pauses.longest }
 
     private func fits(_ time: MediaTime, _ lane: Lane) -> Bool {
-        guard let end = lane.end else { return time - front <= maxGap && (!isLanded || isPlausible(time)) }
+        guard let end = lane.end else { return time - front <= maxGap && (!isLanded || pauses.isPlausible(time)) }
         return time - max(front, end) <= limit && end - time <= maxGap
-    }
-
-    private func isPlausible(_ time: MediaTime) -> Bool { duration.map { time <= $0 + maxGap } ?? true }
-
-    /// Whether pictures may stay away until a film time, as far as the film's length says.
-    private func isPause(_ place: MediaTime, until time: MediaTime, hasSound: Bool) -> Bool {
-        guard time > place else { return false }
-        if hasSound { return isPlausible(time) && time - place <= Self.longestSilentStill }
-        return duration != nil ? isPlausible(time) : time - place <= Self.longestStill
     }
 
     // MARK: Deciding
@@ -212,7 +183,7 @@ struct GapFollower {
         let isSparse = !lanes[own].isDense && lanes[own].packets > 0
         // Pictures alone: a recorded screen on which nothing moves has no packets.
         let hasSound = lanes.indices.contains { !lanes[$0].isVideo && isAsked($0) }
-        let isPause = isPause(place, until: plain + shift, hasSound: hasSound)
+        let isPause = pauses.isStill(place, until: plain + shift, hasSound: hasSound)
         let isOutlier =
             following.map { ($0 + common - place).seconds.magnitude <= limit.seconds }
             ?? (isLast && !(isSparse && isPause))
@@ -224,7 +195,8 @@ struct GapFollower {
         // Where each track goes on, and where the last of them ended.
         var (start, end, isJoint) = (plain + lanes[own].own, place, true)
         var isFilled =
-            reach == .packets && isPlausible(plain + shift) && plain + shift - place <= Self.longestSilentStill
+            reach == .packets && pauses.isPlausible(plain + shift)
+            && plain + shift - place <= PauseLimit.longestSilentStill
         if !hasSound, isPause { (isJoint, isFilled) = (false, true) }
         var jumpsWithOthers = false
         for index in lanes.indices where index != own && isAsked(index) {

@@ -16,7 +16,8 @@ public final class MediaFile: MediaSource {
     private let options: ReadOptions
     private let asker: WebAsker
     /// In the input's own stamps, where film time begins.
-    package let origin: MediaTime
+    package var origin: MediaTime { origins.common }
+    private let origins: FilmOrigin
     /// libavformat's names for the container, so that a second reader need not guess.
     private let formatName: String
     private let streamIDs: [Int: Int32]
@@ -95,10 +96,12 @@ public final class MediaFile: MediaSource {
             }, uniquingKeysWith: { first, _ in first })
         var starts = try inspection.findStarts(in: context)
         // Inputs further apart do not count from one moment.
-        if let given = options.origin, abs((given - starts.origin).seconds) < 10 {
-            starts.origin = given
+        if let given = options.origin, abs((given - starts.origin.common).seconds) < 10 {
+            starts.origin.common = given
         }
-        origin = starts.origin
+        // Edit lists of MP4 state when a track begins (ISO 14496-12, 8.6.6).
+        if !formatName.hasPrefix("mov,") { inspection.separateOrigins(in: &starts) }
+        origins = starts.origin
         streamIDs = Dictionary(
             uniqueKeysWithValues: (inspection.playable + inspection.subtitles.streams).map {
                 (Int($0.pointee.index), $0.pointee.id)
@@ -120,7 +123,7 @@ public final class MediaFile: MediaSource {
             title: tags.title,
             isSeekable: context.canSeek || canReopen,
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
-            chapters: ChapterReading.chapters(of: context, origin: origin))
+            chapters: ChapterReading.chapters(of: context, origin: starts.origin.common))
         summary.isDurationStated = duration != nil && context.statesDuration
         (summary.artist, summary.album) = (tags.artist, tags.album)
         if let sheet {
@@ -133,10 +136,10 @@ public final class MediaFile: MediaSource {
         self.summary = summary
         if sharesReader {
             let demuxer = SharedDemuxer(
-                context, tracks: tracks, origin: origin, jumps: jumps, options: options,
+                context, tracks: tracks, origin: origins, jumps: jumps, options: options,
                 reopening: canReopen
                     ? Self.reopening(
-                        address, options, asker, cancellation, tracks, streamIDs, formatName, origin, jumps, duration)
+                        address, options, asker, cancellation, tracks, streamIDs, formatName, origins, jumps, duration)
                     : nil)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
@@ -160,12 +163,13 @@ public final class MediaFile: MediaSource {
             if liesApart { follow(context, only: track) }
             if playlistStreams != nil { context.film.choose(Int32(clamping: track.id)) }
             return TrackReader(
-                track: track, context: context, stream: stream, origin: origin, jumps: jumps,
+                track: track, context: context, stream: stream, origin: origins[Int32(clamping: track.id)],
+                jumps: jumps,
                 cancellation: own, options: options)
         }
         let (context, stream) = try openAgain(for: track, own)
         let reader = TrackReader(
-            track: track, context: context, stream: stream, origin: origin, jumps: jumps,
+            track: track, context: context, stream: stream, origin: origins[Int32(clamping: track.id)], jumps: jumps,
             cancellation: own, options: options)
         try reader.settleEpoch()
         return reader
@@ -193,7 +197,7 @@ public final class MediaFile: MediaSource {
             self.stream(for: track, in: context).map { SubtitleReader.Companion(track: track, stream: $0) }
         }
         let reader = SubtitleReader(
-            track: track, context: context, stream: stream, companions: companions, origin: origin, jumps: jumps,
+            track: track, context: context, stream: stream, companions: companions, origin: origins, jumps: jumps,
             cancellation: own, options: options)
         try reader.settleEpoch()
         return reader
@@ -208,7 +212,7 @@ public final class MediaFile: MediaSource {
     private static func reopening(
         _ address: InputAddress, _ options: ReadOptions, _ asker: WebAsker, _ cancellation: Cancellation,
         _ tracks: [Track],
-        _ ids: [Int: Int32], _ formatName: String, _ origin: MediaTime, _ jumps: StampJumps, _ duration: MediaTime?
+        _ ids: [Int: Int32], _ formatName: String, _ origin: FilmOrigin, _ jumps: StampJumps, _ duration: MediaTime?
     ) -> SharedDemuxer.Reopening {
         let format = formatName.split(separator: ",").first.map(String.init)
         return { () throws(MediaError) in
@@ -224,12 +228,14 @@ public final class MediaFile: MediaSource {
                 streams.append(stream)
             }
             if context.stampsMayJump {
-                context.follower = JumpFollower(jumps, streams: streams, origin: origin, hasPositions: true)
+                context.follower = JumpFollower(
+                    jumps, streams: streams, origin: origin, pauses: PauseLimit(maxGap: options.maxGap, duration: nil),
+                    hasPositions: true)
             } else if let reach = context.reachAcrossGaps {
                 context.findGaps(
                     GapFollower(
-                        jumps, streams: streams, origin: origin, duration: duration, maxGap: options.maxGap,
-                        reach: reach))
+                        jumps, streams: streams, origin: origin,
+                        pauses: PauseLimit(maxGap: options.maxGap, duration: duration), reach: reach))
             }
             return (context, streams)
         }
@@ -247,7 +253,11 @@ public final class MediaFile: MediaSource {
             context.keepOnly { numbers.contains($0) }
         }
         context.follower = JumpFollower(
-            jumps, streams: all, of: context.film, origin: origin, hasPositions: !context.managesOwnInputs)
+            jumps, streams: all, of: context.film, origin: origins,
+            // Of recordings that were joined libavformat states the length of one.
+            pauses: PauseLimit(
+                maxGap: options.maxGap, duration: context.managesOwnInputs ? summary.duration : nil),
+            hasPositions: !context.managesOwnInputs)
     }
 
     private func findGaps(_ context: DemuxContext) {
@@ -257,8 +267,8 @@ public final class MediaFile: MediaSource {
         if reach == .packets, !summary.sharesReader { context.keepOnly { numbers.contains($0) } }
         context.findGaps(
             GapFollower(
-                jumps, streams: streams, origin: origin, duration: summary.duration, maxGap: options.maxGap,
-                reach: reach))
+                jumps, streams: streams, origin: origins,
+                pauses: PauseLimit(maxGap: options.maxGap, duration: summary.duration), reach: reach))
     }
 
     /// libavformat names the streams of a playlist by its number (`AVStream.id` of its HLS).

@@ -95,6 +95,25 @@ enum ReadingErrors {
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
     }
 
+    /// Returns why a segment that a playlist names could not be read. The address is given without credentials and
+    /// query, which may be a permission.
+    static func segment(_ code: Int32, at address: String) -> MediaError {
+        let plain = WebAddress(address).map { $0.origin + $0.target } ?? address
+        let name = "\"\(PrintableText.of(String(plain.prefix { $0 != "?" })))\""
+        let cause =
+            switch code {
+            case cff_error_http_not_found: "the server has no \(name) (404)"
+            case cff_error_http_bad_request, cff_error_http_forbidden, cff_error_http_unauthorized,
+                cff_error_http_other_4xx:
+                "the server refuses to send \(name)"
+            case cff_error_http_server: "the server has a fault of its own with \(name)"
+            case cff_error_from_errno(ECONNRESET): "\(name) breaks off"
+            case cff_error_from_errno(ENOENT): "there is no \(name)"
+            default: "reading \(name) failed: \(text(code))"
+            }
+        return MediaError(.lostSegment, "\(cause); try again later")
+    }
+
     /// The data end before the length that the header states.
     static func incomplete(_ address: InputAddress) -> MediaError {
         MediaError(.incomplete, "\"\(address.text)\" is incomplete; copy or download it again")

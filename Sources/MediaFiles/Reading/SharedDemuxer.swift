@@ -43,7 +43,7 @@ final class SharedDemuxer: @unchecked Sendable {
     /// For a server that sends a film from its start only; nil where nothing can be opened again.
     let reopening: Reopening?
     private let jumps: StampJumps
-    private let origin: MediaTime
+    private let origin: FilmOrigin
     private let batch: Duration
     let state: Lock<State>
     /// One per lane, raised when something for it may have changed.
@@ -54,7 +54,7 @@ final class SharedDemuxer: @unchecked Sendable {
     private static let patience = Duration.seconds(1)
 
     init(
-        _ context: DemuxContext, tracks: [Track], origin: MediaTime, jumps: StampJumps, options: ReadOptions,
+        _ context: DemuxContext, tracks: [Track], origin: FilmOrigin, jumps: StampJumps, options: ReadOptions,
         reopening: Reopening? = nil
     ) {
         self.context = context
@@ -66,7 +66,7 @@ final class SharedDemuxer: @unchecked Sendable {
         var initial = State()
         for track in tracks {
             let stream = context.streams[track.id]
-            let clock = TrackClock(stream: stream, origin: origin)
+            let clock = TrackClock(stream: stream, origin: origin[Int32(clamping: track.id)])
             let packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
             initial.lanes.append(SharedLane(track: track, stream: stream.pointee.index, packager: packager))
         }
@@ -128,6 +128,7 @@ final class SharedDemuxer: @unchecked Sendable {
 
     private func nextStep(_ state: inout State, lane: Int) -> Step {
         if state.lanes[lane].isCancelled { return .fail(MediaError(.cancelled, "reading was cancelled")) }
+        if let error = state.lanes[lane].takeLostSegment() { return .fail(error) }
         if let buffer = state.lanes[lane].take() { return .give(buffer) }
         if let failure = state.failure { return .fail(failure) }
         if state.isAtEnd { return .end }
@@ -159,7 +160,13 @@ final class SharedDemuxer: @unchecked Sendable {
         var failure: MediaError?
         do throws(MediaError) { packet = try context.nextPacket() } catch { failure = error }
         if packet == nil, failure == nil { failure = context.shortfall() }
+        let lostSegment = context.takeLostSegment()
         state.withLock { state in
+            if let lostSegment {
+                for lane in state.lanes.indices where state.lanes[lane].isActive {
+                    state.lanes[lane].noteLostSegment(lostSegment)
+                }
+            }
             if let packet {
                 let stream = packet.pointee.stream_index
                 if let lane = state.lanes.firstIndex(where: { $0.stream == stream }) {
@@ -266,7 +273,8 @@ final class SharedDemuxer: @unchecked Sendable {
             for (index, stream) in streams.enumerated() {
                 let track = state.lanes[index].track
                 let packager = PacketPackager(
-                    track: track, stream: stream, clock: TrackClock(stream: stream, origin: origin), batch: batch)
+                    track: track, stream: stream,
+                    clock: TrackClock(stream: stream, origin: origin[Int32(clamping: track.id)]), batch: batch)
                 state.lanes[index].rebind(to: stream.pointee.index, packager)
                 state.lanes[index].reset(time, mode: mode)
             }

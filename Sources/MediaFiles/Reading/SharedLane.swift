@@ -22,6 +22,8 @@ struct SharedLane {
     /// Index of the oldest buffer still here.
     private var head = 0
     private var hasLost = false
+    /// Why segments were skipped, and how many of the waiting samples were read before that.
+    private var lostSegment: (error: MediaError, samplesBefore: Int)?
     /// What comes is of no use until decoding can begin again.
     private var awaitsSync = false
     /// Film time up to which the input has shown samples of this track.
@@ -66,6 +68,24 @@ struct SharedLane {
         collect()
     }
 
+    /// Segments were skipped here.
+    mutating func noteLostSegment(_ error: MediaError) {
+        close()
+        lostSegment = lostSegment ?? (error, waiting.count - head)
+    }
+
+    /// Returns why segments were skipped, once what was read before them was taken; nil otherwise.
+    mutating func takeLostSegment() -> MediaError? {
+        guard let lost = lostSegment, lost.samplesBefore <= 0 else { return nil }
+        lostSegment = nil
+        return lost.error
+    }
+
+    private mutating func advance() {
+        head += 1
+        lostSegment?.samplesBefore -= 1
+    }
+
     private mutating func collect() {
         while let buffer = packager.takeReady() {
             if awaitsSync, !buffer.flags.contains(.sync) { continue }
@@ -77,7 +97,7 @@ struct SharedLane {
 
     mutating func take() -> SampleBuffer? {
         guard head < waiting.count, var buffer = waiting[head].take() else { return nil }
-        head += 1
+        advance()
         if head == waiting.count || head >= 256 {
             waiting.removeFirst(head)
             head = 0
@@ -105,7 +125,7 @@ struct SharedLane {
         var mustGo = bytes > limit
         while head < waiting.count, let buffer = waiting[head], mustGo || !buffer.flags.contains(.sync) {
             bytes -= buffer.encodedBytes
-            head += 1
+            advance()
             mustGo = bytes > limit
             hasLost = true
         }
@@ -118,13 +138,14 @@ struct SharedLane {
         waiting.removeAll()
         head = 0
         bytes = 0
+        lostSegment = nil
     }
 
     /// Gives up samples that end at or before a film time; nil gives up all.
     mutating func forget(before limit: MediaTime?) {
         while head < waiting.count, let buffer = waiting[head], limit.map({ (buffer.end ?? $0) <= $0 }) ?? true {
             bytes -= buffer.encodedBytes
-            head += 1
+            advance()
             hasLost = true
         }
         waiting.removeFirst(head)

@@ -90,10 +90,15 @@ struct JumpFollower {
     private var sparse: [Int32: TrackClock] = [:]
     /// The latest film time of any stream.
     private var front: MediaTime?
+    private var pauses: PauseLimit
+    /// The film time up to which a hole is one of lost segments; nil where none was lost.
+    private var holeEnd: MediaTime?
     /// Byte position of the last packet that told its own.
     private var position: Int64 = 0
     /// After a jump of our own: the film time hoped for, until the first packet tells where we are.
     private var landing: MediaTime?
+    /// The film time hoped for at the last jump of our own.
+    private var landed: MediaTime?
     /// The film time of the first packet, where a playlist says it and stamps may have begun anew.
     private var piece: MediaTime?
 
@@ -104,12 +109,13 @@ struct JumpFollower {
 
     init(
         _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], of film: FilmStreams = FilmStreams(),
-        origin: MediaTime, hasPositions: Bool
+        origin: FilmOrigin, pauses: PauseLimit, hasPositions: Bool
     ) {
         self.jumps = jumps
+        self.pauses = pauses
         self.hasPositions = hasPositions
         for stream in streams {
-            let clock = TrackClock(stream: stream, origin: origin)
+            let clock = TrackClock(stream: stream, origin: origin[film.number(of: stream.pointee.index)])
             if stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE {
                 sparse[film.number(of: stream.pointee.index)] = clock
             } else {
@@ -140,7 +146,7 @@ struct JumpFollower {
         if !fits(plain, lane, jumps[lane.jump]) {
             if let next = later(than: lane.jump, fitting: plain, lane) {
                 lane.jump = next
-            } else if let end = lane.end ?? front,
+            } else if let end = lane.end ?? front ?? landed,
                 let made = jumps.add(.init(shift: end - plain, position: position, film: end))
             {
                 lane.jump = made
@@ -155,7 +161,10 @@ struct JumpFollower {
         lane.packets += 1
         let end = plain + shift + (length > Self.leap ? .zero : length)
         lane.end = end
-        if front.map({ $0 < end }) ?? true { front = end }
+        if front.map({ $0 < end }) ?? true {
+            if let front { pauses.advance(from: front, to: plain + shift, end: end) }
+            front = end
+        }
         return shift
     }
 
@@ -183,21 +192,30 @@ struct JumpFollower {
         guard let jump else { return false }
         let time = plain + jump.shift
         if let end = lane.end, time - end < Self.stepBack { return false }
-        if let front, time - front > Self.leap, !lane.isSlides { return false }
-        return true
+        guard let front else { return landed == nil || pauses.isPlausible(time) }
+        if time - front <= min(Self.leap, pauses.longest) { return true }
+        if let holeEnd, time <= holeEnd + Self.leap { return true }
+        return lane.isSlides && pauses.isStill(front, until: time, hasSound: lanes.values.contains { !$0.isVideo })
+    }
+
+    /// Makes a hole of the duration of a skipped segment no jump. Otherwise a track with a playlist of its own would be
+    /// moved against the others.
+    mutating func expectHole(of length: MediaTime) {
+        let start = max(holeEnd ?? .zero, front ?? landed ?? .zero)
+        holeEnd = start + min(length, PauseLimit.longestSilentStill)
     }
 
     /// Reading goes on elsewhere, about at this byte and near this film time.
     mutating func jumped(near byte: Int64, expecting time: MediaTime) {
         position = byte
-        landing = time
+        (landing, landed) = (time, time)
     }
 
     /// Reading goes on in a piece that begins about at `start`, for the sake of `time`.
     ///
     /// - Parameter isBehindBreak: the playlist says that stamps began anew between the film's start and this piece.
     mutating func opened(from start: MediaTime, at time: MediaTime, isBehindBreak: Bool) {
-        (position, landing, piece) = (0, time, isBehindBreak ? start : nil)
+        (position, landing, landed, piece) = (0, time, time, isBehindBreak ? start : nil)
     }
 
     /// How far the lengths of pieces may lead astray. Where a break was no other shift is as near by chance.
@@ -212,6 +230,8 @@ struct JumpFollower {
 
     private mutating func land(expecting time: MediaTime) {
         landing = nil
+        holeEnd = nil
+        pauses.reset()
         let jump = hasPositions ? jumps.index(at: position) : jumps.index(at: time)
         let shift = jumps[jump]?.shift ?? .zero
         for stream in lanes.keys {

@@ -1,6 +1,15 @@
 internal import CFFmpeg
 internal import MediaCore
 
+/// Where film time begins in the timestamps of each track.
+struct FilmOrigin {
+    var common: MediaTime
+    /// Of tracks that begin so long after the others that their timestamps count from elsewhere.
+    var own: [Int32: MediaTime] = [:]
+
+    subscript(track: Int32) -> MediaTime { own[track] ?? common }
+}
+
 /// Turns a stream's own time stamps into film time and back.
 ///
 /// Film time 0 is the origin that the first probe found; every reader of the film gets the same one. Stamps that

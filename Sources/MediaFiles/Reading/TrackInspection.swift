@@ -43,7 +43,22 @@ struct TrackInspection {
     /// Where each stream begins, in seconds of its own stamps, and the earliest of them.
     struct Starts {
         var byStream: [Int32: MediaTime] = [:]
-        var origin = MediaTime.zero
+        var origin = FilmOrigin(common: .zero)
+
+        /// How long after the start of the film a stream begins; nil where that is not known.
+        func start(of stream: Int32) -> MediaTime? { byStream[stream].flatMap { ($0 - origin[stream]).bounded } }
+    }
+
+    /// Gives each stream that begins too long after the others an origin of its own: the first packets of a film are of
+    /// one time.
+    func separateOrigins(in starts: inout Starts) {
+        for stream in playable {
+            guard let start = starts.byStream[stream.pointee.index] else { continue }
+            // Of timestamps that wrap, the later may be the smaller.
+            let clock = TrackClock(stream: stream, origin: starts.origin.common)
+            let delay = clock.unwrapped(clock.raw(start - starts.origin.common)).flatMap { clock.filmTime($0) }
+            if let delay, delay > PauseLimit.longestSilentStill { starts.origin.own[stream.pointee.index] = start }
+        }
     }
 
     /// Reads the first packet of every playable stream.
@@ -68,7 +83,7 @@ struct TrackInspection {
             // Containers that count in milliseconds place a trimmed start a fraction before zero.
             let nearZero =
                 earliest < MediaTime(value: 2, timescale: 1000) && earliest > MediaTime(value: -2, timescale: 1000)
-            starts.origin = nearZero ? .zero : earliest
+            starts.origin.common = nearZero ? .zero : earliest
         }
         return starts
     }
@@ -131,7 +146,7 @@ struct TrackInspection {
                 : .video(cover.map(FormatReading.video) ?? FormatReading.video(parameters, stream: stream))
             let kind: Track.Kind = isAudio ? .audio : .video
             numbers[kind]! += 1
-            let clock = TrackClock(stream: stream, origin: starts.origin)
+            let clock = TrackClock(stream: stream, origin: starts.origin.common)
             let duration = stream.pointee.duration
             let purpose = purposes.first { stream.pointee.disposition & $0.0 != 0 }?.1
             let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
@@ -142,7 +157,7 @@ struct TrackInspection {
                 isDefault: stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0,
                 isSpecialPurpose: purpose != nil,
                 isCoverArt: !isAudio && isCoverArt(stream),
-                start: starts.byStream[stream.pointee.index].flatMap { ($0 - starts.origin).bounded },
+                start: starts.start(of: stream.pointee.index),
                 duration: Self.length(duration, clock))
             if isAudio {
                 track.replayGain = ReplayGainReading.read { key in

@@ -14,6 +14,8 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     private let jumps: StampJumps
     /// Whole turns of wrapping stamps by which this input differs from the film; nil before the first packet.
     private var epoch: Int64 = 0
+    /// Why segments were skipped, thrown after what was read before them.
+    private var lostSegment: MediaError?
     private let use = SoleUse("TrackReader")
 
     init(
@@ -53,12 +55,19 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         defer { use.leave() }
         while true {
             if let buffer = packager.takeReady() { return buffer }
+            if let error = lostSegment.take() { throw error }
             let next: UnsafeMutablePointer<AVPacket>?
             do throws(MediaError) { next = try context.nextPacket() } catch {
                 // What was read before the failure is given out first; the next call fails again.
                 packager.close()
                 guard error.code != .cancelled, let buffer = packager.takeReady() else { throw error }
                 return buffer
+            }
+            lostSegment = context.takeLostSegment()
+            if lostSegment != nil {
+                if let next { context.putBack(next) }
+                packager.close()
+                continue
             }
             guard let packet = next else {
                 packager.close()
@@ -76,6 +85,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         use.enter()
         defer { use.leave() }
+        lostSegment = nil
         let plan = SeekPlan(track: track, stream: stream, target: time, mode: mode)
         packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
         return try plan.run(on: context, packager: packager, epoch: epoch, jumps: jumps)

@@ -109,7 +109,8 @@ public final class SubtitleFile: MediaSource {
             throw MediaError(.readFailed, "\"\(address.text)\" changed while it was being read; open it again")
         }
         return SubtitleReader(
-            track: track, context: context, stream: stream, companions: [], origin: .zero, jumps: StampJumps(),
+            track: track, context: context, stream: stream, companions: [], origin: FilmOrigin(common: .zero),
+            jumps: StampJumps(),
             cancellation: own, options: options)
     }
 

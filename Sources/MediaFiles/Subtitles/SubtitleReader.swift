@@ -37,23 +37,26 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
 
     init(
         track: Track, context: DemuxContext, stream: UnsafeMutablePointer<AVStream>, companions: [Companion],
-        origin: MediaTime, jumps: StampJumps, cancellation: Cancellation, options: ReadOptions
+        origin: FilmOrigin, jumps: StampJumps, cancellation: Cancellation, options: ReadOptions
     ) {
         self.track = track
         self.context = context
         self.stream = stream.pointee.index
         self.cancellation = cancellation
         self.jumps = jumps
-        let clock = TrackClock(stream: stream, origin: origin)
+        func companionClock(_ companion: Companion) -> TrackClock {
+            TrackClock(stream: companion.stream, origin: origin[Int32(clamping: companion.track.id)])
+        }
+        let clock = TrackClock(stream: stream, origin: origin[Int32(clamping: track.id)])
         packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let moving = companions.filter { !$0.track.isCoverArt }
         leader = moving.first { $0.track.kind == .video } ?? moving.first
         pace = Self.paceMaker(among: moving)
-        paceClock = pace.map { TrackClock(stream: $0.stream, origin: origin) }
+        paceClock = pace.map(companionClock)
         seeker =
             leader.map {
                 PacketPackager(
-                    track: $0.track, stream: $0.stream, clock: TrackClock(stream: $0.stream, origin: origin),
+                    track: $0.track, stream: $0.stream, clock: companionClock($0),
                     batch: options.audioBatch)
             } ?? packager
         keepStreams(withLeader: false)
@@ -98,7 +101,12 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
                 progress.gave(buffer.presentationTime)
                 return buffer
             }
-            guard let packet = try context.nextPacket() else {
+            let next = try context.nextPacket()
+            if let error = context.takeLostSegment() {
+                if let next { context.putBack(next) }
+                throw error
+            }
+            guard let packet = next else {
                 if let shortfall = context.shortfall() { throw shortfall }
                 return nil
             }

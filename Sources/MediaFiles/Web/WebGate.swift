@@ -21,6 +21,21 @@ final class WebGate: @unchecked Sendable {
     var isJumping = false
     /// Why what was opened cannot be played, where that is known better than libavformat can say it.
     private(set) var objection: MediaError?
+    private var policy: UnsafeMutablePointer<cff_open_policy>?
+
+    /// A part of a film in playlists that could not be opened or not be read to its end.
+    struct LostSegment {
+        var address: String
+        /// The error of libavutil.
+        var code: Int32
+        /// Address of the playlist that names the segment, and the duration stated there; nil where no known playlist
+        /// names it.
+        var playlist: String?
+        var duration: MediaTime?
+        fileprivate var failedWhileOpening: Bool
+    }
+    private var lostSegments: [LostSegment] = []
+    private static let maxLostSegments = 100
 
     init(_ asker: WebAsker, waiting: BlockingGuard) {
         (self.asker, self.waiting, playlists) = (asker, waiting, asker.playlists)
@@ -31,7 +46,12 @@ final class WebGate: @unchecked Sendable {
 
     /// Takes the place of libavformat's client; the caller keeps this object for as long as the policy.
     func install(in policy: UnsafeMutablePointer<cff_open_policy>) {
+        self.policy = policy
         policy.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+        policy.pointee.failed = { owner, url, code in
+            guard let owner, let url else { return }
+            Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue().noteFailure(of: String(cString: url), code)
+        }
         policy.pointee.web = { owner, url, isOpening, options, input in
             guard let owner, let url, let input else { return cff_error_exit }
             let gate = Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue()
@@ -75,10 +95,8 @@ final class WebGate: @unchecked Sendable {
     private func begin(
         _ url: String, isOpening: Bool, _ options: OpaquePointer?
     ) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
-        var (text, isEncrypted) = (url, false)
-        for prefix in ["crypto+", "crypto:"] where text.hasPrefix(prefix) {
-            (text, isEncrypted) = (String(text.dropFirst(prefix.count)), true)
-        }
+        let text = Self.withoutCipher(url)
+        let isEncrypted = text != url
         if let bytes = playlists.words(ofDASHAt: text) {
             return try context(WebSource(bytes), text, DASHPlaylists.type)
         }
@@ -119,7 +137,39 @@ final class WebGate: @unchecked Sendable {
             asker.share(cache, of: text)
             return try context(cache)
         }
-        return try context(WebSource(input, cipher), input.address.text, input.contentType)
+        let source = WebSource(input, cipher) { [unowned self] code in noteFailure(of: text, code) }
+        return try context(source, input.address.text, input.contentType)
+    }
+
+    private static func withoutCipher(_ url: String) -> String {
+        var text = url
+        for prefix in ["crypto+", "crypto:"] where text.hasPrefix(prefix) {
+            text = String(text.dropFirst(prefix.count))
+        }
+        return text
+    }
+
+    // MARK: Lost segments
+
+    /// Returns the segments that failed since the last call. A demuxer of playlists skips them without an error.
+    func takeLostSegments() -> [LostSegment] {
+        guard !lostSegments.isEmpty else { return [] }
+        defer { lostSegments.removeAll() }
+        return lostSegments.compactMap { lost in
+            let segment = playlists.segment(at: lost.address)
+            // While a film is opened the playlists of qualities that are not played may be missing.
+            guard segment != nil || !lost.failedWhileOpening else { return nil }
+            var lost = lost
+            (lost.playlist, lost.duration) = (segment?.playlist, segment?.duration)
+            return lost
+        }
+    }
+
+    private func noteFailure(of url: String, _ code: Int32) {
+        guard code != cff_error_exit, lostSegments.count < Self.maxLostSegments else { return }
+        lostSegments.append(
+            LostSegment(
+                address: Self.withoutCipher(url), code: code, failedWhileOpening: (policy?.pointee.left ?? -1) >= 0))
     }
 
     private func context(_ cache: WebCache) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
@@ -193,15 +243,25 @@ private final class WebSource {
     private let input: (any WebBytes)?
     private var cipher: BlockCipher?
     private var words: ArraySlice<UInt8> = []
+    /// Called with the error that ends reading.
+    private let onFailure: (Int32) -> Void
 
-    init(_ input: any WebBytes, _ cipher: BlockCipher? = nil) { (self.input, self.cipher) = (input, cipher) }
+    init(_ input: any WebBytes, _ cipher: BlockCipher? = nil, onFailure: @escaping (Int32) -> Void = { _ in }) {
+        (self.input, self.cipher, self.onFailure) = (input, cipher, onFailure)
+    }
 
     /// A playlist of our own.
-    init(_ words: [UInt8]) { (input, self.words) = (nil, words[...]) }
+    init(_ words: [UInt8]) { (input, self.words, onFailure) = (nil, words[...], { _ in }) }
 
     var isSeekable: Bool { cipher == nil && input?.isSeekable ?? false }
 
     func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+        let code = receive(into: target)
+        if code < 0, code != cff_error_eof { onFailure(code) }
+        return code
+    }
+
+    private func receive(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
         guard let input else {
             let count = min(words.count, target.count)
             _ = target.update(fromContentsOf: words.prefix(count))

@@ -151,10 +151,11 @@ final class AudioStage: TrackStage {
         } catch {
             // A damaged packet is skipped; a source that fails repeatedly ends.
             failuresInARow += 1
-            if error.code == .damagedPacket {
-                if failuresInARow == 1 { list.noteDamage(of: entry.serial) }
-                if failuresInARow < Self.mostFailures { return .moved }
+            if error.code == .damagedPacket, failuresInARow == 1 { list.noteDamage(of: entry.serial) }
+            if error.code == .lostSegment {
+                list.note(lostSegment: error, at: readUntil, walker, of: entry.serial)
             }
+            if error.isRecoverable, failuresInARow < Self.mostFailures { return .moved }
             if error.code != .cancelled {
                 list.note(error, at: readUntil, walker, of: entry.serial)
                 return reachEnd(of: entry)

@@ -69,7 +69,12 @@ extension PlaybackEngine {
 
     /// Returns the reason why neither audio nor video of an entry was decoded.
     private func reasonForNothing(in entry: PlaybackList.Entry) -> TalkieError {
-        guard let failure = entry.losses.failures.first(where: { $0.kind != .subtitle }) else {
+        let losses = entry.losses
+        guard
+            let failure = (losses.failures + [losses.lostSegment].compactMap { $0 }).first(where: {
+                $0.kind != .subtitle
+            })
+        else {
             return TalkieError(
                 .cannotOpen, "nothing in “\(entry.title)” can be decoded; it is damaged, or it needs a newer FFmpeg")
         }

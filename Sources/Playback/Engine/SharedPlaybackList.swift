@@ -161,6 +161,13 @@ final class SharedPlaybackList: Sendable {
         onChange()
     }
 
+    /// A segment of an entry could not be read at a film time; reading continues after it.
+    func note(lostSegment error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
+        let loss = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
+        update { list in list.change(serial) { $0.losses.note(lostSegment: loss) } }
+        onChange()
+    }
+
     /// Records that the audio of an entry was read to its end, in media time.
     func noteRead(soundUntil time: MediaTime, of serial: Int) {
         update { list in list.change(serial) { $0.losses.soundRead = time } }

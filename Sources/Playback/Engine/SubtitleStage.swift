@@ -98,8 +98,11 @@ final class SubtitleStage: TrackStage {
         } catch {
             failuresInARow += 1
             if error.code == .cancelled { throw error }
+            if error.code == .lostSegment {
+                list.note(lostSegment: error, at: readUntil, walker, of: entry.serial)
+            }
             // A damaged packet is skipped; a source that fails ends, and the item continues without subtitles.
-            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
+            if !error.isRecoverable || failuresInARow >= Self.mostFailures {
                 isAtEnd = true
                 list.note(error, at: readUntil, walker, of: entry.serial)
             }

@@ -164,6 +164,8 @@ final class VideoStage: TrackStage {
 
     private func noteRead(_ present: PictureTrack) {
         if let until = present.readUntil { intake?.note(readUntil: shift.moved(until)) }
+        guard let entry, let lost = present.takeLostSegment() else { return }
+        list.note(lostSegment: lost.error, at: lost.place ?? entry.start, .picture, of: entry.serial)
     }
 
     /// Records the end of the enqueued frame. If the container states a wrong duration, the interval to the preceding

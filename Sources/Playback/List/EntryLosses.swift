@@ -12,6 +12,8 @@ struct EntryLosses: Sendable {
     }
 
     private(set) var failures: [Failure] = []
+    /// The first segment of a stream that could not be read, and how far its track had been read.
+    private(set) var lostSegment: Failure?
     /// The read position of a track that was read to its end.
     var soundRead: MediaTime?
     var picturesRead: MediaTime?
@@ -36,6 +38,10 @@ struct EntryLosses: Sendable {
         if !failures.contains(where: { $0.kind == failure.kind }) { failures.append(failure) }
     }
 
+    mutating func note(lostSegment loss: Failure) {
+        if lostSegment.map({ loss.place < $0.place }) ?? true { lostSegment = loss }
+    }
+
     /// Adds undecodable audio.
     mutating func note(undecodable sound: UndecodableSound) { undecodable = undecodable?.adding(sound) ?? sound }
 
@@ -46,7 +52,7 @@ struct EntryLosses: Sendable {
     }
 
     /// Resets the failures and read positions, because the tracks are read again after a seek.
-    mutating func restart() { (failures, soundRead, picturesRead) = ([], nil, nil) }
+    mutating func restart() { (failures, lostSegment, soundRead, picturesRead) = ([], nil, nil, nil) }
 
     /// Returns the missing audio; nil if there is none.
     ///
@@ -64,7 +70,13 @@ extension PlaybackList.Entry {
     ///   - moment: The current media time; nil if the playback has ended.
     func failure(at moment: MediaTime?) -> MediaFailure? {
         guard !losses.isReported else { return nil }
-        return lossOfTracks(at: moment) ?? lossOfSound(at: moment)
+        return lossOfSegment(at: moment) ?? lossOfTracks(at: moment) ?? lossOfSound(at: moment)
+    }
+
+    private func lossOfSegment(at moment: MediaTime?) -> MediaFailure? {
+        guard let lost = losses.lostSegment, moment.map({ $0 >= lost.place }) ?? true else { return nil }
+        return MediaFailure(
+            .failed, "“\(title)” lacks a part from \(lost.place.clock) on: \(lost.error.message)", at: lost.place)
     }
 
     private func lossOfTracks(at moment: MediaTime?) -> MediaFailure? {
@@ -98,8 +110,9 @@ extension PlaybackList.Entry {
 
     private func lossOfSound(at moment: MediaTime?) -> MediaFailure? {
         let summary = film.summary
-        // In MP4, and in streams without a stated duration, a gap may be part of the media.
-        let isWhole = summary.isDurationStated && summary.container != "mp4"
+        // In MP4, at discontinuities of playlists and in streams without a stated duration a hole may be the film's
+        // own.
+        let isWhole = summary.isDurationStated && !["mp4", "hls", "dash"].contains(summary.container)
         guard
             let missing = losses.missingSound(
                 countsHoles: isWhole || losses.isDamaged || losses.undecodable != nil)

@@ -86,7 +86,7 @@ enum SoundEndFinder {
             } catch {
                 if error.code == .incomplete { return end }
                 failures += 1
-                guard error.code == .damagedPacket, failures < 100 else { throw error }
+                guard error.isRecoverable, failures < 100 else { throw error }
             }
         }
         return nil

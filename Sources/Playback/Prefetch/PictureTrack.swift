@@ -32,6 +32,8 @@ package final class PictureTrack: @unchecked Sendable {
     private var failuresInARow = 0
     /// The error that ended the source early, since the last seek.
     private(set) var failure: MediaError?
+    /// Why a segment of the source was skipped, and the film time up to which packets had been read; nil where none was.
+    private var lostSegment: (error: MediaError, place: MediaTime?)?
     /// The last returned frame, and the latest sync frame's time, since the last seek.
     private var last: SampleBuffer?
     private var lastSync: MediaTime?
@@ -71,7 +73,7 @@ package final class PictureTrack: @unchecked Sendable {
         if aim == .exact, goOn(to: time) { return time }
         (found, last, lastSync, staying) = (nil, nil, nil, nil)
         (sourceHasEnded, failuresInARow, failure) = (false, 0, nil)
-        (ahead, aheadBytes, endAhead, readUntil) = ([], 0, nil, nil)
+        (ahead, aheadBytes, endAhead, readUntil, lostSegment) = ([], 0, nil, nil, nil)
         if let sync = try findSync(aim, time) {
             decoder.flush()
             // Leading frames, which follow the sync frame in decoding order, lack their reference.
@@ -190,8 +192,9 @@ package final class PictureTrack: @unchecked Sendable {
         } catch {
             if error.code == .cancelled { throw error }
             failuresInARow += 1
+            noteLostSegment(error)
             // The decoder's remaining frames are shown before the track ends.
-            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
+            if !error.isRecoverable || failuresInARow >= Self.mostFailures {
                 failure = error
                 finish()
             }
@@ -214,10 +217,18 @@ package final class PictureTrack: @unchecked Sendable {
             aheadBytes += buffer.byteCount
         } catch {
             if error.code == .cancelled { throw error }
-            if error.code != .damagedPacket { endAhead = .failure(error) }
+            noteLostSegment(error)
+            if !error.isRecoverable { endAhead = .failure(error) }
         }
         return true
     }
+
+    private func noteLostSegment(_ error: MediaError) {
+        if error.code == .lostSegment { lostSegment = lostSegment ?? (error, readUntil) }
+    }
+
+    /// Returns the first segment that was skipped since the last call.
+    func takeLostSegment() -> (error: MediaError, place: MediaTime?)? { lostSegment.take() }
 
     private func handed(_ picture: SampleBuffer) -> Step {
         var picture = picture

@@ -36,7 +36,7 @@ enum VideoEndFinder {
     private static func next(_ source: any SampleSource) throws(MediaError) -> SampleBuffer? {
         for _ in 0..<100 {
             do throws(MediaError) { return try source.read() } catch {
-                if error.code != .damagedPacket { throw error }
+                if !error.isRecoverable { throw error }
             }
         }
         throw MediaError(.readFailed, "the end of the film is damaged; its length is what the container says")

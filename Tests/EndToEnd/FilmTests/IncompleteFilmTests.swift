@@ -78,6 +78,24 @@ import Testing
             sentences(result).contains { $0.contains("film.mp4” ") && $0.contains(" at 00:00:0") }, "\(result.errors)")
     }
 
+    @Test func aSegmentThatAServerDoesNotHaveIsReportedAndTheRestIsPlayed() throws {
+        let whole = try scratch.file("noise.mp4", try film("mp4", seconds: 8))
+        let playlist = scratch.folder.path + "/film.m3u8"
+        try TestClips.run(
+            "ffmpeg",
+            TestClips.words(
+                "-nostdin -v error -i \(whole) -c copy -f hls -hls_time 1 -hls_playlist_type vod \(playlist)"))
+        let server = try TinyWebServer(serving: scratch.folder.path)
+        defer { server.stop() }
+        #expect(try play([server.url("film.m3u8"), "--end", "2"]).status == 0)
+        unlink(scratch.folder.path + "/film4.ts")
+        let begun = ContinuousClock.now
+        let result = try play([server.url("film.m3u8")])
+        expectOneSentence(result, "lacks a part from 00:00:0")
+        #expect(result.errors.contains("the server has no \"\(server.url("film4.ts"))\" (404)"), "\(result.errors)")
+        #expect(ContinuousClock.now - begun > .seconds(7), "what follows is played")
+    }
+
     /// A tenth of the bytes is noise: the sound that could not be decoded is counted, and told once.
     @Test(arguments: ["mp4", "mkv"]) func soundThatCannotBeDecodedIsReportedOnceWithHowMuch(ending: String) throws {
         var bytes = try film(ending, seconds: 10)

@@ -110,6 +110,166 @@ import Testing
         try expectContinuous(try MediaFile.open(try folder.write(bytes, to: "early.flv")))
     }
 
+    /// All pictures count from elsewhere, 37 hours later than the sound.
+    @Test func aTrackThatBeginsHoursAfterTheOthersBeginsWithThem() throws {
+        var bytes = try TestClips.bytes(
+            of: TestClips.flashAndBeep("early.flv", "-c:v libx264 -g 12 -bf 0 -c:a aac -ar 44100"))
+        var tag = 13
+        while tag + 11 < bytes.count {
+            if bytes[tag] == 9 { bytes[tag + 7] = 8 }
+            tag += 15 + Int(bytes[tag + 1]) << 16 + Int(bytes[tag + 2]) << 8 + Int(bytes[tag + 3])
+        }
+        let film = try MediaFile.open(try folder.write(bytes, to: "late.flv"))
+        #expect(film.summary.tracks.allSatisfy { ($0.start ?? .zero).seconds < 0.2 })
+        try expectContinuous(film)
+        // As the end of the pictures is looked for.
+        let pictures = try film.reader(for: try #require(film.summary.track(.video)))
+        let target = MediaTime(value: 2, timescale: 1)
+        let found = try #require(try pictures.seek(to: target, mode: .exact))
+        #expect(found <= target && (target - found).seconds < 2)
+    }
+
+    /// Every timestamp after the second second is an hour later (`stts`, ISO 14496-12, 8.6.1.2).
+    @Test func anMP4WhoseSampleTableHasALongGapContinuesWhereTheFilmWas() throws {
+        let clip = try TestClips.flashAndBeep("gap.mkv", "-c:v libx264 -g 12 -c:a aac")
+        let later = { (name: String) in "\(name)='if(gte(T,2),PTS+3600/TB,PTS)'" }
+        let path = try TestClips.make(
+            "gap.mp4",
+            ["-i", clip, "-vf", later("setpts"), "-af", later("asetpts")]
+                + TestClips.words("-vsync passthrough -c:v libx264 -g 12 -bf 0 -c:a aac"))
+        try expectContinuous(try MediaFile.open(path))
+    }
+
+    /// An edit list is an explicit statement, not a wrong timestamp.
+    @Test func aTrackThatAnEditListDelaysBeginsLater() throws {
+        let clip = try TestClips.flashAndBeep("gap.mkv", "-c:v libx264 -g 12 -c:a aac")
+        let path = try TestClips.make(
+            "delayed.mp4",
+            ["-i", clip, "-itsoffset", "20", "-i", clip]
+                + TestClips.words("-map 0:v -map 1:a -c:v libx264 -g 12 -bf 0 -c:a aac"))
+        let film = try MediaFile.open(path)
+        let (pictures, sound) = (try #require(film.summary.track(.video)), try #require(film.summary.track(.audio)))
+        #expect((pictures.start ?? .zero).seconds < 0.1 && abs((sound.start ?? .zero).seconds - 20) < 0.1)
+        let seen = try walk(film)
+        #expect(
+            seen.ends.contains { $0 > 3 && $0 < 4.2 } && seen.ends.contains { $0 > 23 && $0 < 24.2 }, "\(seen.ends)")
+    }
+
+    /// `dwStart` of the header of the pictures (AVI's `AVISTREAMHEADER`) is a thousand seconds.
+    @Test func anAVIWhosePicturesBeginALongTimeAfterTheSoundBeginsWithBoth() throws {
+        var bytes = try TestClips.bytes(
+            of: TestClips.flashAndBeep("late.avi", "-c:v mpeg4 -g 12 -bf 0 -c:a libmp3lame"))
+        let header = try #require(bytes.indices.dropLast(32).first { bytes[$0..<$0 + 4].elementsEqual("vids".utf8) })
+        bytes.replaceSubrange(header + 28..<header + 32, with: [0xA8, 0x61, 0, 0])
+        let film = try MediaFile.open(try folder.write(bytes, to: "late.avi"))
+        #expect(film.summary.tracks.allSatisfy { ($0.start ?? .zero).seconds < 0.2 })
+        #expect(try #require(film.summary.duration).seconds < 5)
+        try expectContinuous(film)
+    }
+
+    @Test func anFLVWhoseTimestampsJumpByADayContinues() throws {
+        var bytes = try TestClips.bytes(
+            of: TestClips.flashAndBeep("early.flv", "-c:v libx264 -g 12 -bf 0 -c:a aac -ar 44100"))
+        var tag = 13
+        while tag + 11 < bytes.count {
+            let time = Int(bytes[tag + 4]) << 16 | Int(bytes[tag + 5]) << 8 | Int(bytes[tag + 6])
+            if bytes[tag] != 18, time >= 2000 { bytes[tag + 7] = 5 }
+            tag += 15 + Int(bytes[tag + 1]) << 16 + Int(bytes[tag + 2]) << 8 + Int(bytes[tag + 3])
+        }
+        try expectContinuous(try MediaFile.open(try folder.write(bytes, to: "gap.flv")))
+    }
+
+    // MARK: Playlists
+
+    /// Six seconds of pictures and sound with playlists of their own, in MP4; `edit` changes a segment of one of them.
+    private func playlists(_ edit: (_ isVideo: Bool, _ number: Int, _ bytes: inout [UInt8]) -> Void) throws -> MediaFile
+    {
+        let clip = try TestClips.flashAndBeep("parts.mkv", "-c:v libx264 -g 25 -bf 0 -c:a aac", seconds: 6)
+        let words =
+            "-nostdin -v error -y -i \(clip) -map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod"
+            + " -hls_segment_type fmp4 -hls_fmp4_init_filename i%v.mp4 -var_stream_map v:0,agroup:s~a:0,agroup:s"
+        try TestClips.run(
+            "ffmpeg", TestClips.words(words).map { $0.replacing("~", with: " ") } + [folder.path("part%v.m3u8")])
+        for playlist in 0...1 {
+            let text = String(decoding: try TestClips.bytes(of: folder.path("part\(playlist).m3u8")), as: UTF8.self)
+            for (number, name) in text.split(separator: "\n").filter({ !$0.hasPrefix("#") }).enumerated() {
+                var bytes = try TestClips.bytes(of: folder.path(String(name)))
+                edit(playlist == 0, number, &bytes)
+                try folder.write(bytes, to: String(name))
+            }
+        }
+        let master = [
+            "#EXTM3U", "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"s\",NAME=\"x\",DEFAULT=YES,URI=\"part1.m3u8\"",
+            "#EXT-X-STREAM-INF:BANDWIDTH=900000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"s\"", "part0.m3u8", "",
+        ]
+        return try MediaFile.open(
+            try folder.write(Array(master.joined(separator: "\n").utf8), to: "parts.m3u8"))
+    }
+
+    /// The field of a box of ISO 14496-12 behind its name, version and flags.
+    private static func place(of name: String, in bytes: [UInt8]) -> Int? {
+        bytes.indices.dropLast(12).first { bytes[$0..<$0 + 4].elementsEqual(name.utf8) }.map { $0 + 8 }
+    }
+
+    private func expectSixSeconds(_ film: MediaFile) throws {
+        let seen = try walk(film)
+        #expect(seen.ends.allSatisfy { $0 > 5 && $0 < 7 }, "\(seen.ends)")
+        #expect(seen.beeps.count >= 5)
+    }
+
+    /// `tfdt` (8.8.12) of all sound is a day later than that of the pictures.
+    @Test func aPlaylistThatBeginsHoursAfterTheOtherBeginsWithIt() throws {
+        let film = try playlists { isVideo, _, bytes in
+            guard !isVideo, let place = Self.place(of: "tfdt", in: bytes) else { return }
+            bytes[place + 3] = 1
+        }
+        #expect(film.summary.tracks.allSatisfy { ($0.start ?? .zero).seconds < 0.2 })
+        try expectSixSeconds(film)
+    }
+
+    /// The duration of a sample (8.8.7) is days in one segment: neither slides nor a pause.
+    @Test func picturesOfASegmentThatAreDaysApartArePlayedInTheirPlace() throws {
+        var edited = 0
+        let film = try playlists { isVideo, number, bytes in
+            guard isVideo, number == 0, let place = Self.place(of: "tfhd", in: bytes) else { return }
+            let flags = Int(bytes[place - 2]) << 8 | Int(bytes[place - 1])
+            guard flags & 8 != 0 else { return }
+            let field = place + 4 + (flags & 1 != 0 ? 8 : 0) + (flags & 2 != 0 ? 4 : 0)
+            bytes.replaceSubrange(field..<field + 4, with: [0xFB, 0xDE, 0x60, 0x04])
+            edited += 1
+        }
+        #expect(edited == 1)
+        try expectSixSeconds(film)
+    }
+
+    /// Pauses of less than ten seconds each, in a stream whose timestamps may jump.
+    @Test func pausesOfAPlaylistCountTogether() throws {
+        let context = try #require(avformat_alloc_context())
+        defer { avformat_free_context(context) }
+        let stream = try #require(avformat_new_stream(context, nil))
+        stream.pointee.time_base = AVRational(num: 1, den: 1000)
+        stream.pointee.codecpar.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+        var packet = av_packet_alloc()
+        defer { av_packet_free(&packet) }
+        let own = try #require(packet)
+        func end(after count: Int64, length: Int64, _ time: (Int64) -> Int64) -> Double {
+            var follower = JumpFollower(
+                StampJumps(), streams: [stream], origin: FilmOrigin(common: .zero),
+                pauses: PauseLimit(maxGap: .seconds(30), duration: nil), hasPositions: false)
+            var end = 0.0
+            for number in 0..<count {
+                own.pointee.dts = time(number)
+                (own.pointee.pts, own.pointee.duration) = (own.pointee.dts, length)
+                end = Double(time(number) + length) / 1000 + follower.shift(of: own).seconds
+            }
+            return end
+        }
+        #expect(end(after: 400, length: 20) { $0 * 9000 } < 70)
+        // What is played makes up for pauses, and one alone stays.
+        #expect(abs(end(after: 600, length: 1000) { $0 / 6 * 9000 + $0 % 6 * 1000 } - 897) < 1)
+        #expect(abs(end(after: 2, length: 20) { $0 * 9000 } - 9.02) < 0.01)
+    }
+
     @Test func aPauseShorterThanTheLimitStays() throws {
         let film = try film(MatroskaEdit(timestamp: { $0 < 4 ? $1 : $1 + 20_000 }))
         #expect(try walk(film).ends.allSatisfy { $0 > 23 && $0 < 24.2 })

@@ -11,7 +11,7 @@ import Testing
 
     private static let codecs = [
         "mp4": "-c:v libx264 -g 25 -c:a aac -movflags +faststart", "mkv": "-c:v libx264 -g 25 -c:a aac",
-        "wav": "-c:a pcm_s16le -vn", "avi": "-c:v libx264 -g 25 -c:a libmp3lame",
+        "wav": "-c:a pcm_s16le -vn", "avi": "-c:v libx264 -g 25 -c:a libmp3lame", "wmv": "-c:v wmv2 -g 25 -c:a wmav2",
     ]
 
     private func clip(_ ending: String) throws -> [UInt8] {
@@ -28,7 +28,7 @@ import Testing
         return (end, nil)
     }
 
-    @Test(arguments: ["mp4", "mkv", "wav", "avi"])
+    @Test(arguments: ["mp4", "mkv", "wav", "avi", "wmv"])
     func aTruncatedFileEndsWithAFailureBehindItsLastSample(_ ending: String) throws {
         let bytes = try clip(ending)
         for (share, isWhole) in [(45, false), (100, true)] {
@@ -48,6 +48,19 @@ import Testing
             }
             if ["mp4", "mkv"].contains(ending) { #expect(film.summary.isDurationStated) }
         }
+    }
+
+    /// The player compares the duration with what was read.
+    @Test(arguments: ["flv", "flac", "mp3"]) func aTruncatedFileStatesTheDurationOfTheWhole(_ ending: String) throws {
+        let codec = [
+            "flv": "-c:v libx264 -g 25 -c:a aac -ar 44100", "flac": "-c:a flac -vn", "mp3": "-c:a libmp3lame -vn",
+        ]
+        let bytes = try TestClips.bytes(
+            of: try TestClips.flashAndBeep("stated." + ending, codec[ending] ?? "", seconds: 12))
+        let film = try MediaFile.open(
+            try folder.write(Array(bytes.prefix(bytes.count * 45 / 100)), to: "film." + ending))
+        #expect(film.summary.isDurationStated)
+        #expect(abs(try #require(film.summary.duration).seconds - 12) < 0.2)
     }
 
     @Test func aFileThatIsTruncatedWhileItIsReadIsIncomplete() throws {
@@ -77,6 +90,21 @@ import Testing
         #expect(riff(100) == 108)
         #expect(riff(0) == nil && riff(.max) == nil && riff(0x7FFF_FFFF) == nil)
         #expect(ContainerLength.end(statedBy: []) == nil)
+        func asf(_ size: [UInt8], isBroadcast: Bool = false) -> Int64? {
+            let properties: [UInt8] = [
+                0xA1, 0xDC, 0xAB, 0x8C, 0x47, 0xA9, 0xCF, 0x11, 0x8E, 0xE4, 0, 0xC0, 0x0C, 0x20, 0x53, 0x65,
+            ]
+            let header: [UInt8] = [
+                0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11, 0xA6, 0xD9, 0, 0xAA, 0, 0x62, 0xCE, 0x6C,
+            ]
+            let rest = [UInt8](repeating: 0, count: 40) + [isBroadcast ? 1 : 2] + [UInt8](repeating: 0, count: 15)
+            return ContainerLength.end(
+                statedBy: (header + [UInt8](repeating: 0, count: 14) + properties + [UInt8](repeating: 0, count: 24)
+                    + size + rest)[...])
+        }
+        #expect(asf([0, 1, 0, 0, 0, 0, 0, 0]) == 256)
+        #expect(asf([0, 1, 0, 0, 0, 0, 0, 0], isBroadcast: true) == nil)
+        #expect(asf([UInt8](repeating: 255, count: 8)) == nil && asf([UInt8](repeating: 0, count: 8)) == nil)
     }
 
     /// A track that is not of this film, where all tracks share one reader.

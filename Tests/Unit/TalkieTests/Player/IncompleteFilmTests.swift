@@ -37,6 +37,7 @@ private final class TornFilm: MediaSource {
         let track: Track
         let source: any SampleSource
         let film: TornFilm
+        private let hasFailed = Lock(false)
 
         init(track: Track, source: any SampleSource, film: TornFilm) {
             (self.track, self.source, self.film) = (track, source, film)
@@ -45,6 +46,15 @@ private final class TornFilm: MediaSource {
         func read() throws(MediaError) -> SampleBuffer? {
             let buffer = try source.read()
             guard film.kinds.contains(track.kind), buffer?.presentationTime.map({ $0 >= film.place }) ?? true else {
+                return buffer
+            }
+            if let failure = film.failure, failure.isRecoverable {
+                // One sample is missing; the next call reads on.
+                guard
+                    hasFailed.withLock({ hasFailed in
+                        defer { hasFailed = true }; return hasFailed
+                    })
+                else { throw failure }
                 return buffer
             }
             if let failure = film.failure { throw failure }
@@ -94,6 +104,20 @@ private final class TornFilm: MediaSource {
         #expect(reports(programme).count == 1)
         #expect(report.error.message.hasPrefix("\(name) of “"), "\(report.error.message)")
         if kind != .video { #expect(programme.numbers.compactMap { $0 }.max() == 1_000_049) }
+    }
+
+    @Test(arguments: [Set([Track.Kind.audio, .video]), [.audio], [.video]])
+    func aSegmentThatIsLostIsReportedWithItsCauseAndItsPlaceAndTheFilmGoesOn(kinds: Set<Track.Kind>) throws {
+        let lost = MediaError(.lostSegment, "the server has no \"http://server/2.ts\" (404); try again later")
+        let programme = played(TornFilm(lost, of: kinds))
+        let report = try #require(reports(programme).first)
+        #expect(reports(programme).count == 1)
+        #expect(
+            report.error.message.hasSuffix("lacks a part from 00:00:01 on: \(lost.message)"), "\(report.error.message)")
+        #expect(report.error.exitStatus == 1)
+        #expect(abs(report.position.seconds - 1) < 0.1)
+        #expect(programme.core.state.mediaFailure == report && programme.core.state.failure == nil)
+        #expect(programme.numbers.compactMap { $0 }.max() == 1_000_049)
     }
 
     @Test func dataThatEndBeforeTheHeaderSaysAreIncomplete() throws {
