@@ -218,7 +218,7 @@ package final class StimulusRun {
         screen?.detach()
         // In parallel: a speaker that does not answer must not delay the others.
         let closers = renderers.map { renderer in
-            // Ignored: without a thread the output is closed on this one.
+            // ignored: without a thread the output is closed on this one.
             let closer = try? WorkerThread.start(name: "calibration closing") { renderer.invalidate() }
             if closer == nil { renderer.invalidate() }
             return closer

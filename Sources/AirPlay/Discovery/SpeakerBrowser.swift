@@ -139,7 +139,7 @@ package final class SpeakerBrowser: SpeakerSource {
                 }
                 soon(watch)
             case .resolved(let name, let endpoint, let strings):
-                // Malformed records leave the service without an address.
+                // ignored: malformed records leave the service without an address.
                 guard let record = try? TXTRecord(strings: strings) else { return }
                 if !directory.resolved(name, at: endpoint, record: record) { watch.drop(name) }
                 soon(watch)

@@ -10,7 +10,7 @@ struct MainQueue {
     private var turn = MainQueueTurn()
 
     init() {
-        // libdispatch aborts the process if it gets no descriptor; the queue is not served then.
+        // ignored: libdispatch aborts the process if it gets no descriptor; the queue is not served then.
         let mayServe = cshim_is_main_thread() != 0 && (try? PollableSignal()) != nil
         descriptor = mayServe ? _dispatch_get_main_queue_handle_4CF() : nil
     }

@@ -8,6 +8,7 @@ extension VideoDecoder {
         _ format: VideoFormat, threads: Int?, _ acceleration: (any HardwareAcceleration)?
     ) throws(MediaError) -> (UnsafeMutablePointer<AVCodecContext>, (any HardwareAcceleration)?) {
         // The device has its own threads; frame threads would only add latency.
+        // ignored: software decodes what a device does not; `DecoderReport` reports the decoder.
         if let acceleration, let context = try? openOnce(format, threads: 1, acceleration) {
             return (context, acceleration)
         }

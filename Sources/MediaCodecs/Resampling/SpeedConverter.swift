@@ -51,9 +51,6 @@ final class SpeedConverter: PCMConverter {
 
     func reset() {
         inner.reset()
-        // Ignored: on failure the stretcher has no graph and stays silent until `begin`
-        // succeeds at the next discontinuity.
-        try? stretcher.begin()
         (start, expected) = (nil, nil)
         (isEnding, isHolding, isFinished) = (false, false, false)
     }
@@ -67,18 +64,17 @@ final class SpeedConverter: PCMConverter {
                 // The stretcher is drained; the next audio starts at its own media time.
                 isEnding = false
                 (start, expected) = (nil, nil)
-                try stretcher.begin()
                 if block.frames > 0 { return true }
             }
             if isHolding {
-                put()
+                try put()
             } else if try inner.receive(into: natural) {
                 if let expected, (natural.start - expected).nanoseconds.magnitude > 1_000_000 {
                     isEnding = true
                     isHolding = true
                     stretcher.finish()
                 } else {
-                    put()
+                    try put()
                 }
             } else if isFinished, start != nil {
                 isEnding = true
@@ -90,12 +86,15 @@ final class SpeedConverter: PCMConverter {
         return block.frames > 0
     }
 
-    private func put() {
-        isHolding = false
+    /// Sends `natural` to the stretcher, which starts anew after a reset or a discontinuity; a failure is thrown here and
+    /// the next call tries again.
+    private func put() throws(MediaError) {
         if start == nil {
+            try stretcher.begin()
             start = natural.start
             given = 0
         }
+        isHolding = false
         expected = natural.end
         stretcher.push(natural.samples, frames: natural.frames)
     }

@@ -33,7 +33,7 @@ struct CalibrationOutputs {
         var speakers: [OutputIdentity] = []
         for output in outputs {
             if let card = output as? SoundCard {
-                // A card that cannot be opened is reported by `open`.
+                // ignored: a card that cannot be opened is reported by `open`.
                 let sink = try? SoundCardProbe.sink(of: device)
                 if case .unknown(let reason)? = sink { throw Self.unknown(device, reason) }
                 card.open()

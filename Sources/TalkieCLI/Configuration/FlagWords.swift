@@ -63,5 +63,6 @@ enum FlagWords {
     }
 
     /// Whether ArgumentParser accepts the word without a value.
+    // ignored: only whether it can be parsed counts.
     private static func isSwitch(_ word: String) -> Bool { (try? PlayCommand.parse(["film", word])) != nil }
 }

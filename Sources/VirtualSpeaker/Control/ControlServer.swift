@@ -69,7 +69,7 @@ final class ControlServer: Sendable {
     }
 
     private func admit(_ stream: TCPSocket) {
-        // Ignored: the sender sees the connection close and retries.
+        // ignored: the sender sees the connection close and retries.
         guard !core.isDead, let connection = try? ControlConnection(stream: stream, core: core, server: self) else {
             return
         }

@@ -143,6 +143,7 @@ struct SpeakerSession {
     private func info(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
         if !request.body.isEmpty {
             // A body with `qualifier` requests a subset (the mDNS strings); the full list contains it.
+            // ignored: the sender receives the status of a bad request.
             guard let body = try? PropertyList(binary: request.body), body["qualifier"]?.array != nil else {
                 throw .badRequest
             }
@@ -260,7 +261,7 @@ struct SpeakerSession {
     }
 
     private mutating func tearDown(_ request: RTSPRequest) -> Reply {
-        // shairport-sync ignores a TEARDOWN without a property list.
+        // ignored: shairport-sync ignores a TEARDOWN without a property list.
         guard let body = try? PropertyList(binary: request.body), body.dictionary != nil else { return Self.done }
         backend.closeStream()
         if body["streams"] != nil { return Self.done }
