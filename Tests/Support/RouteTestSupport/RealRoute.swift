@@ -52,7 +52,7 @@ final class CardRoute: RecordedRoute {
     let queue: any MediaRequestQueue = DispatchQueue(label: "test feeding")
     let promises = RoutePromises(
         flushLead: .milliseconds(350), mostFlushLead: .milliseconds(350), depth: 1...3, factor: Bounds.factor,
-        startError: 1)
+        startError: 5)
     private let server: PulseServer
     private let recorder: PulseServer.Recorder
 
@@ -89,7 +89,7 @@ final class SpeakerRoute: RecordedRoute {
         promises = RoutePromises(
             flushLead: route == .buffered ? .milliseconds(1050) : .milliseconds(750),
             mostFlushLead: route == .buffered ? .milliseconds(1500) : .milliseconds(700),
-            depth: route == .buffered ? 30...600 : 1...20, factor: Bounds.factor, startError: 1)
+            depth: route == .buffered ? 30...600 : 1...20, factor: Bounds.factor, startError: 5)
         peer = try Peer(receiver, tolerance)
         try peer.record(seconds: Int((seconds + Self.margin).rounded(.up)))
         synchronizer.addRenderer(renderer)
