@@ -1,6 +1,7 @@
 internal import MediaCore
 
-/// The lines of a configuration's keys, for sentences about what they name. Two configurations that differ in lines only are equal.
+/// The lines of a configuration's keys, for messages. All values are equal, so that configurations that differ in lines
+/// only are equal.
 struct KeyLines: Sendable, Equatable {
     private var lines: [String: Int] = [:]
 
@@ -10,7 +11,8 @@ struct KeyLines: Sendable, Equatable {
 
     static func == (left: Self, right: Self) -> Bool { true }
 
-    /// Returns the line of a key, as `fleet.password_file`, or of a text in a list, as `playlist[2]`; 0 where it was not written.
+    /// Returns the line of a key such as `fleet.password_file`, or of a list element such as `playlist[2]`; 0 if
+    /// absent.
     func line(_ path: String) -> Int { lines[path] ?? 0 }
 
     private mutating func add(_ table: TOMLDocument.Table, path: String) {

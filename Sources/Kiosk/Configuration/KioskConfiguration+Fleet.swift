@@ -1,18 +1,20 @@
 internal import MediaCore
 
 extension KioskConfiguration {
-    /// `[fleet]`: driven and watched from elsewhere, over MQTT.
+    /// `[fleet]`: remote control and monitoring over MQTT.
     package struct Fleet: Sendable, Hashable {
         package var host: String
         package var port: Int
-        /// What this kiosk is called; a level of topics.
+        /// The name of this kiosk, one level of its topics.
         package var name: String
+        /// The first levels of all topics.
         package var prefix = "talkie"
         package var user: String?
-        /// The path of a file with the password.
+        /// The path of the file that contains the password.
         package var passwordFile: String?
-        /// The path of a file with the authorities that the broker is believed by; the system's where it is nil.
+        /// The path of a file with the trusted certificate authorities; nil: the system's.
         package var authorities: String?
+        /// Whether the connection uses TLS.
         package var isEncrypted = false
 
         package init(host: String, port: Int = 1883, name: String) {
@@ -22,7 +24,7 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Fleet {
-    /// Nil where there is no such table, or it is wrong.
+    /// Reads the table; nil if it is absent or invalid.
     init?(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("fleet") else { return nil }
         guard case .table(let table) = node.value else {
@@ -62,7 +64,7 @@ extension KioskConfiguration.Fleet {
         if isEncrypted, !broker.hasPort { port = Self.encryptedPort }
     }
 
-    /// IANA's ports of MQTT, without and with TLS.
+    /// The IANA ports of MQTT without and with TLS.
     private static let plainPort = 1883
     private static let encryptedPort = 8883
 
@@ -73,7 +75,7 @@ extension KioskConfiguration.Fleet {
         var isEncrypted: Bool
     }
 
-    /// `mqtt://host`, `mqtts://host:8884`, `mqtt://[::1]:1883`.
+    /// Parses `mqtt://host`, `mqtts://host:8884` or `mqtt://[::1]:1883`.
     private static func broker(_ value: TOMLDocument.Value) throws(ValueError) -> Broker {
         let wanted = "a broker is written \"mqtt://10.0.0.2\", \"mqtt://10.0.0.2:1884\" or \"mqtts://…\""
         guard case .string(let text) = value, let separator = text.firstRange(of: "://") else {
@@ -113,7 +115,7 @@ extension KioskConfiguration.Fleet {
         return text
     }
 
-    /// One level of a topic (MQTT 3.1.1, 4.7): no separators, no wildcards, nothing that no terminal shows.
+    /// Parses one topic level (MQTT 3.1.1, 4.7): no separators, no wildcards, printable characters only.
     private static func level(_ value: TOMLDocument.Value) throws(ValueError) -> String {
         let wanted = "a name of at most 64 bytes is wanted, without / # + and not \"all\""
         let text = try text(value, wanted)

@@ -1,7 +1,8 @@
 internal import MediaCore
 
 extension KioskConfiguration {
-    /// `[hooks]`: what the shell is asked to do beside what the kiosk does itself, as for displays that only listen to CEC.
+    /// `[hooks]`: shell commands run in addition to the kiosk's own actions, for example for displays controlled by CEC
+    /// only.
     package struct Hooks: Sendable, Hashable {
         package var screenOn: String?
         package var screenOff: String?

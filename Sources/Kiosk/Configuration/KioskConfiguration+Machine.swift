@@ -5,12 +5,12 @@ internal import Storage
 package import SyncRendering
 
 extension KioskConfiguration {
-    /// Returns what this configuration names and this computer does not have at present, each with its line. The kiosk starts all the same
-    /// and waits for it. Blocks on the disk.
+    /// Returns warnings about configured files and devices that are missing at present, each with its line. The kiosk
+    /// starts nevertheless and waits for them. Blocks on the disk.
     ///
     /// - Parameters:
-    ///   - file: the configuration's name, for sentences.
-    ///   - displays: those that are connected; a failure is why none can be reached.
+    ///   - file: The configuration's name for messages.
+    ///   - displays: The connected displays, or the reason why there are none.
     package func machineWarnings(
         file: String, displays: Result<[ConnectedDisplay], OutputError>
     ) -> [ConfigMistake] {
@@ -19,7 +19,7 @@ extension KioskConfiguration {
             warnings.append(ConfigMistake(file, line: lines.line(path), sentence))
         }
         check(programme, in: "", warn)
-        // A part that names no films plays those of the other hours.
+        // A part without a playlist inherits the outer one, which is already checked.
         for part in parts where part.programme.playlist != programme.playlist {
             check(part.programme, in: "day_parts.\(part.name).", warn)
         }

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 extension KioskConfiguration {
-    /// `[metrics]`: `listen = "127.0.0.1:9595"`, or false.
+    /// Reads `[metrics]`: `listen = "127.0.0.1:9595"`, or false.
     mutating func readMetrics(_ reader: inout TableReader) {
         guard let node = reader.node("metrics") else { return }
         guard case .table(let table) = node.value else {

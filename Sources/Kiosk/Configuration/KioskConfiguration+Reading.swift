@@ -2,12 +2,12 @@ internal import LocalOutput
 package import MediaCore
 
 extension KioskConfiguration {
-    /// Understands a configuration.
+    /// Parses and validates a configuration.
     ///
     /// - Parameters:
-    ///   - file: its name, for sentences.
-    ///   - folder: where relative paths begin.
-    /// - Throws: everything that is wrong with it, each with its line, in their order.
+    ///   - file: The file's name for messages.
+    ///   - folder: The base of relative paths.
+    /// - Throws: All mistakes, each with its line, in line order.
     package init(_ bytes: [UInt8], file: String, folder: String) throws(KioskConfigurationError) {
         let document: TOMLDocument
         do throws(ConfigMistake) { document = try TOMLDocument(bytes, file: file) } catch {
@@ -118,7 +118,7 @@ extension KioskConfiguration {
             let from = part.value("from", Self.time)
             let to = part.value("to", Self.time)
             let days = part.value("days", Self.days) ?? Set(1...7)
-            // What is not said is as at other times.
+            // Settings that the part omits are inherited.
             var programme = self.programme
             programme.read(&part, folder: folder)
             if part.table["from"] == nil || part.table["to"] == nil {
@@ -200,7 +200,7 @@ extension KioskConfiguration {
         return days
     }
 
-    /// `current`, `preferred`, `film`, `1920x1080`, `1920x1080@50`.
+    /// Parses `current`, `preferred`, `film`, `1920x1080` or `1920x1080@50`.
     private static func mode(_ value: TOMLDocument.Value) throws(ValueError) -> DisplayMode {
         let wanted = "a mode is \"current\", \"preferred\", \"film\", or written \"1920x1080@50\""
         guard case .string(let text) = value else { throw ValueError(wanted) }
@@ -221,7 +221,7 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Programme {
-    /// Takes what a table says; the rest stays.
+    /// Reads the settings of a table; omitted settings are unchanged.
     fileprivate mutating func read(_ reader: inout TableReader, folder: String) {
         if let texts = reader.texts("playlist") { playlist = texts.map { Self.whole($0.text, in: folder) } }
         if let order = reader.choice("order", KioskConfiguration.Order.self) { self.order = order }
@@ -240,7 +240,7 @@ extension KioskConfiguration.Programme {
         }
     }
 
-    /// Addresses as they are; paths from the root of the disk.
+    /// Returns web addresses and absolute paths unchanged; other paths are relative to `folder`.
     static func whole(_ text: String, in folder: String) -> String {
         text.hasPrefix("/") || text.contains("://") ? text : "\(folder)/\(text)"
     }
@@ -256,9 +256,9 @@ extension TOMLDocument.Value {
     }
 }
 
-/// Why a configuration cannot be used: everything at once.
+/// All mistakes of a configuration.
 package struct KioskConfigurationError: Error, Equatable {
-    /// In the order of their lines; at least one.
+    /// At least one, in line order.
     package var mistakes: [ConfigMistake]
 
     package init(mistakes: [ConfigMistake]) { self.mistakes = mistakes }

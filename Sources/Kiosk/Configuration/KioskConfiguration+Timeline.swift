@@ -3,14 +3,15 @@ internal import Playback
 package import Telemetry
 
 extension KioskConfiguration {
+    /// `[timeline]`: the file of the flight recorder.
     package struct Timeline: Sendable, Equatable {
-        /// A whole path.
+        /// An absolute path.
         package var file: String
-        /// Half a gigabyte at most, which is about two days of films at 24 pictures a second.
+        /// At most half a gigabyte: about two days of films with a frame rate of 24.
         package var rotation = TimelineRotation(maxSize: 64 << 20, maxAge: .seconds(86_400), keep: 7)
     }
 
-    /// `[timeline]`: `file`, `max_size`, `max_age`, `keep`.
+    /// Reads `[timeline]`: `file`, `max_size`, `max_age`, `keep`.
     mutating func readTimeline(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("timeline") else { return }
         guard case .table(let table) = node.value else {
@@ -43,7 +44,7 @@ extension KioskConfiguration {
                 switch value {
                 case .integer(let seconds): return try TimelineRotation.age(seconds: Double(seconds))
                 case .string(let text):
-                    // ignored: the error that is thrown instead says what an age may be.
+                    // ignored: the error that is thrown instead states the valid ages.
                     guard case .fromStart(let time)? = try? FilmPosition(parsing: text) else {
                         throw TimelineRotation.ageError
                     }

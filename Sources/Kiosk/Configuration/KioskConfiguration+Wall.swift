@@ -1,10 +1,11 @@
 internal import MediaCore
 
 extension KioskConfiguration {
-    /// `[wall]`: the screens of several kiosks show one thing.
+    /// `[wall]`: several kiosks show the same films in sync.
     package struct Wall: Sendable, Hashable {
-        /// Where chronyd is asked: an address of this computer, or the path of its socket.
+        /// The address of this computer, or the path of the socket, at which chronyd is queried.
         package var chrony = "127.0.0.1"
+        /// The UDP port of chronyd.
         package var chronyPort = 323
 
         package init() {}
@@ -12,7 +13,7 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Wall {
-    /// Nil where there is no such table, or it is switched off.
+    /// Reads the table; nil if it is absent, or `follow` is false.
     init?(_ reader: inout TableReader) {
         guard let node = reader.node("wall") else { return nil }
         guard case .table(let table) = node.value else {
@@ -27,7 +28,7 @@ extension KioskConfiguration.Wall {
         if let text = inner.value(
             "chrony",
             { value throws(ValueError) in
-                // chronyc would take what begins so for an option.
+                // chronyc would parse a leading hyphen as an option.
                 guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 255, !text.hasPrefix("-") else {
                     throw ValueError("an address of this computer is wanted, or chronyd's socket, as \"127.0.0.1\"")
                 }

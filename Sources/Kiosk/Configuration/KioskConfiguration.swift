@@ -1,18 +1,20 @@
 package import LocalOutput
 package import MediaCore
 
-/// What a kiosk was told by its configuration, understood and checked for sense; nothing has been opened yet.
+/// The parsed and validated configuration of a kiosk. No file or device has been opened yet.
 package struct KioskConfiguration: Sendable, Equatable {
+    /// The order of a playlist.
     package enum Order: String, Sendable, CaseIterable {
-        /// As the list has it; folders in natural order.
+        /// In playlist order; folders in natural order.
         case listed
-        /// Every item once, in an order that is thrown anew for each round.
+        /// Every item once per pass, in a random order that changes with each pass.
         case shuffled
     }
 
     package typealias Overscan = ScreenArrangement.Overscan
     package typealias DisplayMode = LocalOutput.DisplayMode
 
+    /// When playback starts.
     package enum Start: Sendable, Hashable {
         case atOnce
         /// The next time that the clock shows this.
@@ -20,15 +22,17 @@ package struct KioskConfiguration: Sendable, Equatable {
         case moment(WrittenMoment)
     }
 
+    /// The action for an item that cannot be played.
     package enum BrokenItem: String, Sendable, CaseIterable {
-        /// The next one follows without a gap.
+        /// Plays the next item without a gap.
         case skip
-        /// The slate says which, for as long as the item would have lasted, or ten seconds.
+        /// Shows the slate with the item's failure for ten seconds.
         case slate
-        /// The kiosk ends with the item's status, for a supervisor.
+        /// Ends the kiosk with the item's exit status, for a supervisor.
         case stop
     }
 
+    /// A display, by its index or a part of its name.
     package enum Screen: Sendable, Hashable {
         case number(Int)
         case named(String)
@@ -41,78 +45,83 @@ package struct KioskConfiguration: Sendable, Equatable {
         }
     }
 
-    /// Where whoever runs the show reads how it goes.
+    /// The display of the operator's board.
     package enum OperatorScreen: Sendable, Hashable {
         /// The first display that does not show the films.
         case other
         case chosen(Screen)
     }
 
-    /// What may be another at other times of the day.
+    /// The settings that may differ by time of day.
     package struct Programme: Sendable, Equatable {
-        /// Files, folders, playlists and addresses, in order; paths are whole.
+        /// Files, folders, playlists and web addresses, in order; paths are absolute.
         package var playlist: [String] = []
         package var order = Order.listed
-        /// Where the sound goes, all at once; empty is silent.
+        /// The outputs that play at the same time; empty: no audio.
         package var speakers = ["local"]
-        /// Who takes over, in this order, when all of them are lost; behind them the sound card.
+        /// The outputs used, in this order, if all `speakers` are lost; the sound card is the last.
         package var fallbacks: [String] = []
-        /// Nil leaves speakers as their owners set them.
+        /// 0…130; nil: the volumes of speakers are not changed.
         package var volume: Double?
     }
 
+    /// A part of the day with a different programme.
     package struct DayPart: Sendable, Equatable {
         package var name: String
         package var span: DaySpan
-        /// The days on which it begins; 1 is Monday.
+        /// The weekdays on which the part starts; 1 is Monday.
         package var days: Set<Int>
         package var programme: Programme
     }
 
+    /// The programme outside of `parts`.
     package var programme = Programme()
-    /// Of several that are in force the last one counts.
+    /// If several parts apply, the last one counts.
     package var parts: [DayPart] = []
+    /// Whether the playlist is repeated.
     package var loops = true
+    /// The display of the films.
     package var screen: Screen?
-    /// Nil for none; further displays are left alone.
+    /// The display of the operator's board; nil: none. Further displays are not used.
     package var operatorScreen: OperatorScreen?
     /// Degrees clockwise: 0, 90, 180, 270.
     package var rotation = 0
-    /// Nil scales the picture on a display that states that it hides edges (EDID).
+    /// Nil: video is scaled on a display whose EDID states overscan.
     package var overscan: Overscan?
-    /// Per cent of each side that words keep free.
+    /// The margin that text keeps to each side, in percent.
     package var titleSafe = 0.0
     package var mode = DisplayMode.current
+    /// When playback starts.
     package var start = Start.atOnce
-    /// Screen and sound are off.
+    /// The hours in which screen and audio are off.
     package var quietHours: [DaySpan] = []
-    /// A picture for when there is nothing to show; nil is Talkie's own.
+    /// The image shown while nothing can be played; nil: the built-in slate.
     package var slate: String?
     package var onBrokenItem = BrokenItem.skip
-    /// How long a picture file is shown.
+    /// The display duration of image files.
     package var imageDuration = Duration.seconds(10)
-    /// How long a speaker may leave everything unanswered before others take over; nil waits until its connection is given up.
+    /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
     package var speakerTimeout: Duration?
     package var hooks = Hooks()
-    /// Where health can be asked for; nil for nowhere.
+    /// The address of the metrics server; nil: no server.
     package var metrics: MetricsAddress? = .standard
-    /// Where the flight recorder writes; nil for nowhere.
+    /// The flight recorder's file; nil: no recording.
     package var timeline: Timeline?
-    /// In step with other kiosks; nil plays by itself.
+    /// Synchronization with other kiosks; nil: none.
     package var wall: Wall?
-    /// Driven and watched over MQTT; nil is by nobody.
+    /// Remote control and monitoring over MQTT; nil: none.
     package var fleet: Fleet?
 
-    /// What is understood but should be written in another way, each with its line.
+    /// Valid settings that should be written differently, each with its line.
     package var remarks: [ConfigMistake] = []
-    /// Where its keys were written.
+    /// The lines of the keys.
     var lines = KeyLines()
 
     package init() {}
 
-    /// How all that is drawn lies on the screen.
+    /// Returns the layout of all content on the screen.
     ///
-    /// - Parameter isOverscanning: whether the display states that it hides the edges.
+    /// - Parameter isOverscanning: Whether the display states overscan.
     func arrangement(isOverscanning: Bool) -> ScreenArrangement {
         var arrangement = ScreenArrangement()
         arrangement.rotation = rotation
@@ -121,6 +130,6 @@ package struct KioskConfiguration: Sendable, Equatable {
         return arrangement
     }
 
-    /// Whether any hour has sound.
+    /// Whether any programme has audio.
     var hasSound: Bool { !programme.speakers.isEmpty || parts.contains { !$0.programme.speakers.isEmpty } }
 }

@@ -1,7 +1,7 @@
 internal import CTOML
 internal import MediaCore
 
-/// A TOML document (toml.io, 1.0) whose values know their lines. A value.
+/// A TOML document (toml.io, 1.0) whose values carry their line numbers. A value.
 struct TOMLDocument: Equatable {
     struct Node: Equatable {
         /// From 1.
@@ -14,7 +14,7 @@ struct TOMLDocument: Equatable {
         case integer(Int64)
         case number(Double)
         case flag(Bool)
-        /// Without a zone where the document says none.
+        /// Without an offset if the document states none.
         case moment(WrittenMoment)
         case time(TimeOfDay)
         case date
@@ -24,7 +24,7 @@ struct TOMLDocument: Equatable {
 
     struct Table: Equatable {
         var line: Int
-        /// In the order of the lines.
+        /// In line order.
         var entries: [Entry] = []
 
         subscript(_ key: String) -> Node? { entries.first { $0.key == key }?.node }
@@ -37,10 +37,12 @@ struct TOMLDocument: Equatable {
 
     let root: Table
 
-    /// Larger than anybody writes by hand.
+    /// The maximum size in bytes, beyond any configuration written by hand.
     static let mostBytes = 1 << 20
 
-    /// - Throws: where and why it is no TOML; toml++ ends at the first such place.
+    /// Parses a document.
+    ///
+    /// - Throws: The first syntax error that toml++ finds, with its line.
     init(_ bytes: [UInt8], file: String) throws(ConfigMistake) {
         guard bytes.count <= Self.mostBytes else {
             throw ConfigMistake(file, line: 0, "more than a megabyte; this is no configuration")
@@ -67,7 +69,7 @@ struct TOMLDocument: Equatable {
         root = builder.root
     }
 
-    /// Puts together what a walk brings.
+    /// Builds the document from the events of its traversal.
     private final class Builder {
         private enum Open {
             case array(key: String?, line: Int, [Node])
@@ -138,7 +140,7 @@ struct TOMLDocument: Equatable {
 }
 
 extension TOMLDocument.Value {
-    /// For sentences: `a number`.
+    /// The kind of the value for messages, such as `a number`.
     var words: String {
         switch self {
         case .string: "a text"

@@ -1,21 +1,21 @@
 internal import MediaCore
 
-/// Takes values out of a table and keeps what is wrong with them, each with its line, so that a person is told everything at once.
+/// Reads values from a TOML table and collects all mistakes with their lines, so that the user sees every one at once.
 struct TableReader {
     let table: TOMLDocument.Table
     private let file: String
-    /// Keys that somebody asked for.
+    /// The keys that were read.
     private var known: [String] = []
     private(set) var mistakes: [ConfigMistake] = []
 
     init(_ table: TOMLDocument.Table, file: String) { (self.table, self.file) = (table, file) }
 
-    /// For a table inside this one; its mistakes are to be taken over.
+    /// Returns a reader for a nested table. The caller must pass its mistakes to `take`.
     func inside(_ table: TOMLDocument.Table) -> TableReader { TableReader(table, file: file) }
 
     mutating func note(_ line: Int, _ sentence: String) { mistakes.append(ConfigMistake(file, line: line, sentence)) }
 
-    /// Returns a sentence about something that is no mistake.
+    /// Returns a hint that is not a mistake.
     func remark(_ line: Int, _ sentence: String) -> ConfigMistake { ConfigMistake(file, line: line, sentence) }
 
     mutating func take(_ others: [ConfigMistake]) { mistakes += others }
@@ -25,7 +25,7 @@ struct TableReader {
         return table[key]
     }
 
-    /// What a value means; nil where it is absent or wrong, which is noted.
+    /// Returns a converted value; nil if it is absent or invalid, which is recorded.
     mutating func value<Value>(
         _ key: String, _ meaning: (TOMLDocument.Value) throws(ValueError) -> Value
     ) -> Value? {
@@ -36,7 +36,7 @@ struct TableReader {
         }
     }
 
-    /// One text, or a list of them, each with its line.
+    /// Returns one string or a list of strings, each with its line; nil if absent.
     mutating func texts(_ key: String) -> [(text: String, line: Int)]? {
         guard let node = node(key) else { return nil }
         let nodes: [TOMLDocument.Node] = if case .array(let nodes) = node.value { nodes } else { [node] }
@@ -51,7 +51,7 @@ struct TableReader {
         return texts
     }
 
-    /// One of the cases, by its name.
+    /// Returns the enum case named by a string.
     mutating func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _: Choice.Type) -> Choice?
     where Choice.RawValue == String {
         value(key) { value throws(ValueError) in
@@ -67,7 +67,7 @@ struct TableReader {
         return "one of " + quoted.dropLast().joined(separator: ", ") + " and " + (quoted.last ?? "") + " is wanted"
     }
 
-    /// Notes every key that nobody asked for. The last call.
+    /// Records every key that was not read. Must be the last call.
     mutating func finish() {
         for entry in table.entries where !known.contains(entry.key) {
             let hint = SimilarWord.nearest(to: entry.key, among: known).map { "; did you mean \($0)?" } ?? ""

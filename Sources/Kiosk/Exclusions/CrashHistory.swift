@@ -1,45 +1,46 @@
 internal import MediaCore
 internal import Storage
 
-/// Which items were open when earlier processes of the kiosk ended without a farewell. A value; the caller provides the time.
+/// The items that were open when earlier processes of the kiosk ended abnormally. A value; the caller provides the
+/// time.
 ///
-/// An item that was open at two such ends in a row is skipped until its file changes or a day has passed. After the first end an item is a
-/// suspect: it is played with no other item open, so that a second end has one possible cause.
+/// An item that was open at two such ends in a row is skipped until its file changes or a day has passed. After the
+/// first end it is a suspect: it is played with no other item open, so that a second end has one possible cause.
 struct CrashHistory: Sendable, Equatable {
-    /// An item that was open at the end of a process.
+    /// An item that was open when a process ended.
     private struct Strike: Sendable, Equatable {
         var count: Int
-        /// `FileEdition.text`; empty for what is no file.
+        /// `FileEdition.text`; empty for an item that is not a file.
         var edition: String
-        /// The last of these ends, in seconds since 1970.
+        /// The time of the last of these ends, in seconds since 1970.
         var at: Int
     }
 
-    /// An item that is open, by its key.
+    /// An open item, by its key.
     private struct Opening: Sendable, Equatable {
         var key: String
-        /// `FileEdition.text`; empty for what is no file.
+        /// `FileEdition.text`; empty for an item that is not a file.
         var edition: String
     }
 
-    /// The number of ends in a row after which an item is skipped.
+    /// The number of consecutive ends after which an item is skipped.
     static let maxCrashes = 2
-    /// Until an item that is skipped is tried again, in seconds.
+    /// The time until a skipped item is retried, in seconds.
     static let retryAfter = 86_400
     private static let maxOpen = 64
     private static let maxStrikes = 256
     static let kind = "kiosk-items"
     static let version = 1
 
-    /// The items that are open to be played, the one that was opened last at the end.
+    /// The items open for playback, in the order of opening.
     private var open: [Opening] = []
-    /// Those that are open to be measured; an item may be in both.
+    /// The items open for measuring; an item may be in both lists.
     private var measured: [Opening] = []
     private var strikes: [String: Strike] = [:]
 
     init() {}
 
-    /// Identifies an item in the file without the credentials of its address (FNV-1a, 64 bits).
+    /// Returns the identifier of an item in the file: a hash of its address without credentials (FNV-1a, 64 bits).
     static func key(of address: String) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in PrintableText.withoutCredentials(address).utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -48,7 +49,7 @@ struct CrashHistory: Sendable, Equatable {
 
     // MARK: Events of a process
 
-    /// Blames what was open when the process before ended. Returns the items that are skipped from now on.
+    /// Blames the items that were open when the previous process ended. Returns the items that are skipped as a result.
     mutating func begin(at now: WallTime) -> [String] {
         defer { open = [] }
         var guilty: [String] = []
@@ -58,7 +59,7 @@ struct CrashHistory: Sendable, Equatable {
             strikes[opening.key] = Strike(count: count, edition: opening.edition, at: now.seconds)
             if count == Self.maxCrashes { guilty.append(opening.key) }
         }
-        // Several suspects can be open on a wall only: the one that was opened last is blamed, the others stay suspects.
+        // Only on a wall can several suspects be open. The one opened last is blamed; the others remain suspects.
         for key in guilty.dropLast() { strikes[key]?.count = Self.maxCrashes - 1 }
         while strikes.count > Self.maxStrikes, let oldest = strikes.min(by: { $0.value.at < $1.value.at }) {
             strikes[oldest.key] = nil
@@ -66,7 +67,7 @@ struct CrashHistory: Sendable, Equatable {
         return guilty.suffix(1)
     }
 
-    /// An item is about to be opened.
+    /// Records that an item is about to be opened.
     mutating func noteOpening(_ key: String, edition: String) {
         open.removeAll { $0.key == key }
         open.append(Opening(key: key, edition: edition))
@@ -74,45 +75,45 @@ struct CrashHistory: Sendable, Equatable {
         forgiveStrikes(of: key, unlessOf: edition)
     }
 
-    /// An item is about to be opened for a look at its length.
+    /// Records that an item is about to be opened for measuring its duration.
     mutating func noteMeasuring(_ key: String, edition: String) {
         measured.append(Opening(key: key, edition: edition))
         forgiveStrikes(of: key, unlessOf: edition)
     }
 
-    /// An item was measured, and is closed again.
+    /// Records that a measured item was closed.
     mutating func noteMeasured(_ key: String) {
         if let index = measured.firstIndex(where: { $0.key == key }) { measured.remove(at: index) }
     }
 
-    /// The file is another one now.
+    /// Clears the strikes of an item whose file has changed.
     private mutating func forgiveStrikes(of key: String, unlessOf edition: String) {
         if strikes[key].map({ $0.edition != edition }) ?? false { strikes[key] = nil }
     }
 
-    /// An item is perceived: those that were opened before it are closed.
+    /// Records that an item is perceived; those opened before it are closed.
     mutating func noteBegan(_ key: String) {
         guard let index = open.firstIndex(where: { $0.key == key }) else { return }
         open.removeFirst(index)
     }
 
-    /// An item was played to its end, or for long enough.
+    /// Clears the strikes of an item that was played to its end, or for long enough.
     mutating func notePlayed(_ key: String) { strikes[key] = nil }
 
-    /// An item could not be played, which ended nothing but itself.
+    /// Records that an item cannot be played; the process continues.
     mutating func noteFailed(_ key: String) {
         open.removeAll { $0.key == key }
         strikes[key] = nil
     }
 
-    /// The process ends as it should.
+    /// Records a normal end of the process.
     mutating func close() { (open, measured) = ([], []) }
 
-    /// Gives items another chance whose day has passed; true when there was one.
+    /// Permits another attempt for items that were skipped for a day. Returns true if there are any.
     mutating func expire(at now: WallTime) -> Bool {
         var hasExpired = false
         for (key, strike) in strikes where strike.count >= Self.maxCrashes {
-            // A clock that was set back is no reason to wait longer.
+            // The absolute difference, so that a clock that was set back does not extend the wait.
             guard abs(now.seconds - strike.at) >= Self.retryAfter else { continue }
             strikes[key]?.count = Self.maxCrashes - 1
             hasExpired = true
@@ -120,16 +121,17 @@ struct CrashHistory: Sendable, Equatable {
         return hasExpired
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    /// Returns true for an item that is played with no other item open.
+    /// Returns true if an item must be played with no other item open.
     func isSuspect(_ key: String) -> Bool { strikes[key] != nil }
 
+    /// Returns true if this edition of an item is skipped.
     func isSkipped(_ key: String, edition: String) -> Bool {
         strikes[key].map { $0.count >= Self.maxCrashes && $0.edition == edition } ?? false
     }
 
-    // MARK: The file
+    // MARK: File
 
     var record: StateRecord {
         var record = StateRecord(kind: Self.kind, version: Self.version)
@@ -143,7 +145,7 @@ struct CrashHistory: Sendable, Equatable {
         return record
     }
 
-    /// What a record does not say, or says wrong, is absent.
+    /// Restores a history; missing and invalid values are ignored.
     init(_ record: StateRecord) {
         for number in 0..<Self.maxOpen {
             guard let value = record["open-\(number)"] else { break }

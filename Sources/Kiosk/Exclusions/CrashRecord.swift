@@ -3,16 +3,17 @@ internal import MediaCore
 internal import Playback
 internal import Storage
 
-/// Keeps a `CrashHistory` in the state folder, written before an item is opened. Any thread.
+/// Stores a `CrashHistory` in the state folder before each item is opened. Any thread.
 ///
-/// The file is overwritten in place and not synchronized: it has to survive the end of the process, not of the computer, and a write for
-/// each item must not wear a memory card. A record that a power failure has torn is treated as absent.
+/// The file is overwritten in place and not synchronized: it must survive the end of the process, not a power failure.
+/// A synchronized write per item would wear out a memory card. A record torn by a power failure is treated as absent.
 final class CrashRecord: Sendable {
     private struct State {
         var history = CrashHistory()
         var written: CrashHistory?
-        /// -1 before the first write, and where the folder cannot be written.
+        /// -1 before the first write, and if the folder is not writable.
         var descriptor: Int32 = -1
+        /// True after `close`, and if a newer version owns the file: nothing is written any more.
         var isClosed = false
     }
 
@@ -20,7 +21,9 @@ final class CrashRecord: Sendable {
     private let file: String
     private let state = Lock(State())
 
-    /// - Parameter configuration: the file that the kiosk runs by; each has a record of its own.
+    /// Creates a record.
+    ///
+    /// - Parameter configuration: The path of the configuration. Configurations with the same file name share a record.
     init(_ folder: StateFolder, configuration: String) {
         self.folder = folder
         let name = configuration.split(separator: "/").last.map(String.init) ?? ""
@@ -31,9 +34,11 @@ final class CrashRecord: Sendable {
 
     deinit { state.withLock { if $0.descriptor >= 0 { Glibc.close($0.descriptor) } } }
 
-    /// Reads what earlier processes left and blames what was open. Blocks on the disk. Call once, before the first item is opened.
+    /// Reads the record of earlier processes and blames the items that were open. Blocks on the disk. Must be called
+    /// once, before the first item is opened.
     ///
-    /// - Returns: a sentence about a record that could not be read; nil otherwise. A newer Talkie's is left alone: nothing is recorded then.
+    /// - Returns: A sentence about a record that cannot be read; nil otherwise. The record of a newer version is not
+    ///   changed, and nothing is recorded then.
     @discardableResult
     func begin(at now: WallTime) -> String? {
         var (history, note) = (CrashHistory(), String?.none)
@@ -55,13 +60,13 @@ final class CrashRecord: Sendable {
         return note
     }
 
-    /// An item is about to be opened: the record is on its way to the disk when this returns.
+    /// Records that an item is about to be opened. The record is written to the file when this returns.
     func noteOpening(_ address: String) {
         let edition = FileEdition(of: address)?.text ?? ""
         update { $0.noteOpening(CrashHistory.key(of: address), edition: edition) }
     }
 
-    /// Calls `body`, which opens an item to measure it and closes it again. The record is on its way to the disk before.
+    /// Calls `body`, which opens an item for measuring and closes it again. The item is recorded before.
     func measuring<Result>(_ address: String, _ body: () throws(MediaError) -> Result) throws(MediaError) -> Result {
         let key = CrashHistory.key(of: address)
         let edition = FileEdition(of: address)?.text ?? ""
@@ -70,12 +75,13 @@ final class CrashRecord: Sendable {
         return try body()
     }
 
-    /// The process ends as it should. The player may open items until it is shut down: they are not recorded.
+    /// Records a normal end of the process. Items that the player opens until it is shut down are not recorded.
     func close() {
         update { $0.close() }
         state.withLock { $0.isClosed = true }
     }
 
+    /// Changes the history, and writes it if it differs from the file.
     func update(_ change: (inout CrashHistory) -> Void) {
         state.withLock { state in
             guard !state.isClosed else { return }

@@ -1,53 +1,53 @@
 internal import MediaCore
 internal import Playback
 
-/// Which items of a list are not played at present, and why. The kiosk's thread only.
+/// The items of a playlist that are not played at present, with their reasons. Used on the kiosk's thread only.
 struct ItemExclusions {
     typealias Item = PlaylistLoader.Item
 
     enum Reason: Sendable, Hashable {
-        /// It ended the program twice in a row.
+        /// The item ended the program twice in a row.
         case crashed
-        /// Neither picture nor sound came, and repairs did not help.
+        /// Neither video nor audio arrived, and repairs did not help.
         case stuck
-        /// Its server, or its disk, is slower than the film.
+        /// The server or the disk is slower than the item's data rate.
         case slow
     }
 
     private struct Entry {
         var reason: Reason
-        /// Excluded until then.
+        /// The end of the exclusion.
         var until: HostInstant
-        /// How often in a row it was too slow.
+        /// The number of consecutive exclusions as `slow`.
         var count = 1
     }
 
-    /// A film that got stuck is tried again after so long, if its file does not change before.
+    /// The time until a stuck item is retried, unless its file changes earlier.
     static let stuckPause = Duration.seconds(86_400)
-    /// A film that was too slow is tried again after so long, doubled each time in a row.
+    /// The time until a slow item is retried, doubled for each consecutive exclusion.
     static let slowPause = Duration.seconds(60)
     static let maxSlowPause = Duration.seconds(900)
-    /// Films that ended the program are played all the same after so long, where nothing else is left to play.
+    /// The delay before items that ended the program are played because nothing else is left.
     static let crashedPause = Duration.seconds(60)
     private static let maxEntries = 1024
-    /// An item that plays for so long is no suspect any more.
+    /// The playing time after which an item is no longer a suspect.
     static let provingTime = Duration.seconds(600)
 
     private let crashes: CrashRecord
     private var entries: [Item: Entry] = [:]
     private var excluded: [(item: Item, reason: Reason)] = []
-    /// When items that ended the program are played because nothing else is left; nil while something is.
+    /// When items that ended the program are played because nothing else is left; nil while other items are.
     private var playsCrashedFrom: HostInstant?
     private var playing: (address: String, since: HostInstant)?
 
     init(_ crashes: CrashRecord) { self.crashes = crashes }
 
-    // MARK: The list
+    // MARK: Playlist
 
-    /// Returns the items that are to be played. Where only slow or stuck ones are left, these; where only those are left
-    /// that ended the program, these after `crashedPause`.
+    /// Returns the items to play. If all others are excluded, slow and stuck items are returned; if only items that
+    /// ended the program are left, these are returned after `crashedPause`.
     ///
-    /// - Returns: also the items that were not excluded at the last call, with their reasons.
+    /// - Returns: Also the items that were not excluded at the last call, with their reasons.
     mutating func admit(_ items: [Item], at now: HostInstant) -> (items: [Item], new: [(item: Item, reason: Reason)]) {
         let history = crashes.history
         let known = excluded.map { Exclusion($0.item, $0.reason) }
@@ -95,7 +95,7 @@ struct ItemExclusions {
         entries[item] = Entry(reason: reason, until: now.advanced(by: pause), count: count)
     }
 
-    /// Returns true when an item may be played again since the last call of `admit`.
+    /// Returns true if an item may be played again since the last call of `admit`.
     mutating func expire(at now: HostInstant, wall: WallTime) -> Bool {
         var hasExpired = false
         crashes.update { if $0.expire(at: wall) { hasExpired = true } }
@@ -103,7 +103,7 @@ struct ItemExclusions {
         return hasExpired || excluded.contains { $0.reason != .crashed && (entries[$0.item]?.until ?? now) <= now }
     }
 
-    /// Sentences about the items that are excluded, for health and MQTT.
+    /// Sentences about the excluded items, for health and MQTT.
     var sentences: [String] { excluded.map { Self.sentence($0.item, $0.reason) } }
 
     static func sentence(_ item: Item, _ reason: Reason) -> String {
@@ -117,17 +117,17 @@ struct ItemExclusions {
         }
     }
 
-    /// Returns true for a file beside the list that ended the program twice in a row: the picture of the slate.
+    /// Returns true if a file outside the playlist, such as the slate image, ended the program twice in a row.
     func isSkipped(_ path: String) -> Bool {
         crashes.history.isSkipped(CrashHistory.key(of: path), edition: FileEdition(of: path)?.text ?? "")
     }
 
-    // MARK: The item that plays
+    // MARK: Current item
 
-    /// Returns true for an item that is played with no other item open.
+    /// Returns true if an item must be played with no other item open.
     func isSuspect(_ address: String) -> Bool { crashes.history.isSuspect(CrashHistory.key(of: address)) }
 
-    /// An item is perceived; the one before it was played to its end.
+    /// Records that an item is perceived; the previous one was played to its end.
     mutating func noteBegan(_ item: Item, at now: HostInstant) {
         noteEnded()
         playing = (item.address, now)
@@ -135,15 +135,15 @@ struct ItemExclusions {
         crashes.update { $0.noteBegan(key) }
     }
 
-    /// An item plays: after it was opened without an item before it, or after a pause.
+    /// Records that an item plays: opened without a predecessor, or after a pause.
     mutating func notePlaying(_ item: Item, at now: HostInstant) {
         if playing?.address != item.address { playing = (item.address, now) }
     }
 
-    /// The fault is not in the items: those that got stuck are played again.
+    /// Permits stuck items again: the fault was not in the items.
     mutating func forgiveStuck() { for (item, entry) in entries where entry.reason == .stuck { entries[item] = nil } }
 
-    /// The item that plays shows pictures, or is heard.
+    /// Records that the current item presents video or audio.
     mutating func noteProgress(of item: Item, at now: HostInstant) {
         if let entry = entries[item], entry.until <= now { entries[item] = nil }
         guard let playing, now - playing.since >= Self.provingTime, isSuspect(playing.address) else { return }
@@ -151,13 +151,13 @@ struct ItemExclusions {
         crashes.update { $0.notePlayed(key) }
     }
 
-    /// An item could not be played, which ended nothing but itself.
+    /// Records that an item cannot be played; the process continues.
     func noteFailed(_ address: String) {
         let key = CrashHistory.key(of: address)
         crashes.update { $0.noteFailed(key) }
     }
 
-    /// The item that plays has ended.
+    /// Records the end of the current item.
     mutating func noteEnded() {
         guard let address = playing?.address else { return }
         playing = nil
@@ -165,6 +165,6 @@ struct ItemExclusions {
         crashes.update { $0.notePlayed(key) }
     }
 
-    /// The process ends as it should.
+    /// Records a normal end of the process.
     func close() { crashes.close() }
 }

@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Limits the log lines about commands from afar. A value; the caller provides the time.
+/// Limits the log lines about fleet commands. A value; the caller provides the time.
 struct CommandLog: Sendable {
-    /// So many commands are logged within one interval.
+    /// The maximum number of lines per interval.
     static let maxLines = 10
     static let interval = Duration.seconds(60)
 
@@ -10,7 +10,8 @@ struct CommandLog: Sendable {
     private var count = 0
     private var left = 0
 
-    /// Returns the line for a command; nil where too many came before. The first line of an interval counts those that were left out.
+    /// Returns the line for a command; nil at the limit. The first line of an interval states the number of commands
+    /// without a line.
     mutating func line(for words: String, at now: HostInstant) -> String? {
         if began.map({ now - $0 >= Self.interval }) ?? true { (began, count) = (now, 0) }
         guard count < Self.maxLines else {

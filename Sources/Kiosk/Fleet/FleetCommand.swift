@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// What somebody wants of a kiosk from elsewhere: `{"id": "7f3", "do": "volume", "volume": 40}`.
+/// A command received from the broker: `{"id": "7f3", "do": "volume", "volume": 40}`.
 package struct FleetCommand: Sendable, Hashable {
     package enum Action: Sendable, Hashable {
         case next
@@ -12,31 +12,31 @@ package struct FleetCommand: Sendable, Hashable {
         case screenshot
         /// 0…130.
         case volume(Double)
-        /// Shows the slate, with these words beside its own, until it is to play again.
+        /// Pauses and shows a slate with this text until `play`; nil: the default text.
         case slate(String?)
     }
 
-    /// Names the command; an answer has it, too.
+    /// Identifies the command; its answer contains the same id.
     package var id: String
     package var action: Action
 
     package init(id: String, action: Action) { (self.id, self.action) = (id, action) }
 
-    /// Larger messages are nothing that anybody wants of a kiosk.
+    /// The maximum size of a message in bytes.
     package static let mostBytes = 4096
     private static let longestID = 64
     private static let longestWords = 500
 
-    /// Why something is no command, with its id where it has one.
+    /// The reason why a message is not a valid command, with its id if present.
     struct Refusal: Error, Hashable {
         var id: String?
         var sentence: String
     }
 
-    /// The words that `do` knows.
+    /// The valid values of `do`.
     static let words = ["next", "previous", "pause", "play", "reload", "screenshot", "volume", "slate"]
 
-    /// Reads a message.
+    /// Parses a message.
     init(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
         guard bytes.count <= Self.mostBytes else {
             throw Refusal(id: nil, sentence: "A command has at most \(Self.mostBytes) bytes.")
@@ -80,20 +80,22 @@ package struct FleetCommand: Sendable, Hashable {
     private static let choice = words.dropLast().joined(separator: ", ") + " and " + words[words.count - 1]
 }
 
-/// What came of a command.
+/// The answer to a command.
 package struct FleetAnswer: Sendable, Hashable {
-    /// Nil answers something that had none.
+    /// Nil if the message had no valid id.
     package var id: String?
+    /// Whether the command was carried out.
     package var isDone: Bool
-    /// What a person should know: why not, or where the screenshot lies.
+    /// The reason of a failure, or the path of a screenshot.
     package var words: String?
-    /// The same id came before; nothing was done this time.
+    /// A command with this id was received before; it was not carried out again.
     package var isRepeated = false
 
     package init(id: String?, isDone: Bool, words: String? = nil) {
         (self.id, self.isDone, self.words) = (id, isDone, words)
     }
 
+    /// The answer as JSON.
     package var json: String {
         var members: [(String, JSONValue)] = [("id", .optional(id)), ("done", .flag(isDone))]
         if let words { members.append(("words", .text(String(words.prefix(1000))))) }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import MediaCore
 internal import Sockets
 
-/// The topics of one kiosk.
+/// The MQTT topics of one kiosk.
 struct FleetTopics: Sendable, Hashable {
     let state: String
     let online: String
@@ -18,7 +18,7 @@ struct FleetTopics: Sendable, Hashable {
     }
 }
 
-/// One connection to the broker, from its making to its end. Confined to the fleet's thread, on which libmosquitto calls back.
+/// One connection to the broker. Used on the fleet's thread only, on which libmosquitto calls back.
 final class FleetConnection {
     typealias Take = (UnsafeRawBufferPointer, _ isRetained: Bool) -> Void
 
@@ -27,29 +27,31 @@ final class FleetConnection {
     private let topics: FleetTopics
     private let take: Take
     private(set) var isConnected = false
-    /// Why the broker turned us away.
+    /// The reason why the broker refused the connection.
     private var refusal: String?
-    /// The broker ended the connection before it accepted it, as one does that does not know the version of MQTT.
+    /// The broker refused the version of MQTT, or closed the connection before accepting it, as some do for an unknown
+    /// version.
     private(set) var hasRefusedVersion = false
 
-    /// Seconds between two signs of life; after one and a half times that the broker gives us up (MQTT 3.1.1, 3.1.2.10).
+    /// The keep-alive interval in seconds. The broker drops a client that is silent for one and a half intervals (MQTT
+    /// 3.1.1, 3.1.2.10).
     private static let keepAlive: Int32 = 20
-    /// What the broker has sent is read in pieces of so many packets.
+    /// The maximum number of packets per read or write.
     private static let packets: Int32 = 16
-    /// Delivered at least once (MQTT 3.1.1, 4.3.2); ids make it once.
+    /// Quality of service 1: delivered at least once (MQTT 3.1.1, 4.3.2); command ids prevent duplicates.
     private static let atLeastOnce: Int32 = 1
-    /// Larger packets are not sent to a client of MQTT 5 that says so (MQTT 5, 3.1.2.11.4). Far above a command and its topic: what is
-    /// a little too large is answered with a sentence.
+    /// In bytes. A broker omits larger packets for an MQTT 5 client that states this limit (MQTT 5, 3.1.2.11.4). Far
+    /// above a command with its topic, so that a slightly too large command is received and answered.
     private static let maxPacket: UInt32 = 64 << 10
-    /// How long the last words may take.
+    /// The timeout for sending the last packets.
     private static let farewell = Duration.milliseconds(500)
 
-    /// Begins to connect. Looking the broker's name up may block for as long as the system's resolver does.
+    /// Starts connecting. The lookup of the broker's name may block for as long as the system's resolver.
     ///
     /// - Parameters:
-    ///   - isBounded: speaks MQTT 5, in which the broker is told the largest packet to send; otherwise 3.1.1.
-    ///   - take: called with each message, from `turn`.
-    /// - Throws: why not.
+    ///   - isBounded: Uses MQTT 5, in which the client states its maximum packet size; otherwise 3.1.1.
+    ///   - take: Called with each message, from `turn`.
+    /// - Throws: The reason of the failure.
     init(
         _ library: MosquittoLibrary, _ fleet: KioskConfiguration.Fleet, password: String?, isBounded: Bool,
         take: @escaping Take
@@ -71,7 +73,7 @@ final class FleetConnection {
         try check(library.setWill(client, topics.online, 1, "0", Self.atLeastOnce, true))
         if let user = fleet.user { try check(library.setUser(client, user, password)) }
         if fleet.isEncrypted {
-            // The system's authorities lie in a folder of certificates named by what is in them (c_rehash(1)).
+            // The system's authorities are a folder of certificates, named by hash (c_rehash(1)).
             let folder = fleet.authorities == nil ? "/etc/ssl/certs" : nil
             try check(library.setEncryption(client, fleet.authorities, folder, nil, nil, nil))
         }
@@ -81,8 +83,8 @@ final class FleetConnection {
 
     deinit { library.destroy(client) }
 
-    /// Has the broker keep larger packets to itself. The library keeps the properties of a connection without a host, which it refuses to
-    /// open, for the one that follows; only its blocking call takes properties.
+    /// Limits the size of packets that the broker sends. Only the library's blocking connect call accepts properties.
+    /// Without a host that call fails, but the library keeps the properties for the next connection.
     private func boundPackets() {
         guard let setNumber = library.setNumber, let add = library.addNumber, let free = library.freeProperties,
             let connect = library.connectWithProperties
@@ -95,9 +97,9 @@ final class FleetConnection {
         }
     }
 
-    /// Waits until something can be read or written, until `signal` is raised or the moment has passed, and does what is due.
+    /// Blocks until the socket is ready, `signal` is raised or the deadline has passed, and processes what is due.
     ///
-    /// - Throws: why the connection is over.
+    /// - Throws: The reason why the connection ended.
     func turn(until deadline: HostInstant, signal: PollableSignal) throws(ValueError) {
         let socket = library.socket(client)
         guard socket >= 0 else { throw ValueError(refusal ?? "the broker has hung up") }
@@ -111,7 +113,7 @@ final class FleetConnection {
             if !isConnected, refusal == nil, endings.contains(where: { $0.rawValue == code }) {
                 hasRefusedVersion = true
             }
-            // The broker's own word says more than the library's.
+            // The broker's reason is more specific than the library's.
             if let refusal { throw ValueError(refusal) }
             try check(code)
         }
@@ -122,7 +124,7 @@ final class FleetConnection {
     func publish(state: String) throws(ValueError) { try publish(topics.state, state, isRetained: true) }
     func publish(answer: String) throws(ValueError) { try publish(topics.answer, answer, isRetained: false) }
 
-    /// Says goodbye, so that the broker need not give the last will.
+    /// Disconnects cleanly, so that the broker does not publish the last will.
     func end() {
         guard isConnected else { return }
         do throws(ValueError) {
@@ -134,7 +136,7 @@ final class FleetConnection {
                 try check(library.write(client, Self.packets))
             }
         } catch {
-            // Then the last will says it.
+            // The broker publishes the last will instead.
         }
     }
 
@@ -143,11 +145,11 @@ final class FleetConnection {
         try check(library.publish(client, nil, topic, Int32(bytes.count), bytes, Self.atLeastOnce, isRetained))
     }
 
-    // MARK: What the library calls
+    // MARK: Callbacks
 
     private func hear(connection code: Int32) {
         guard code == 0 else {
-            // MQTT 3.1.1, 3.2.2.3, and MQTT 5, 3.2.2.2.
+            // The reason codes of MQTT 3.1.1, 3.2.2.3, and MQTT 5, 3.2.2.2.
             hasRefusedVersion = [1, 0x84].contains(code)
             let code = [0x86: 4, 0x87: 5][code] ?? code
             let words = code < 0x80 ? library.refusal(code) : library.reason?(code)

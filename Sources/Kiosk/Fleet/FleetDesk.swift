@@ -1,24 +1,27 @@
 internal import MediaCore
 
-/// Takes commands and remembers which were taken, so that none is done twice. A value; bounded whatever comes.
+/// Accepts commands and remembers their ids, so that none is carried out twice. A value of bounded size.
 struct FleetDesk: Sendable {
     enum Verdict: Sendable, Hashable {
         case carryOut(FleetCommand)
         case answer(FleetAnswer)
     }
 
-    /// So many commands are remembered, the oldest forgotten first: a broker repeats what it sent within seconds.
+    /// The maximum number of remembered commands; the oldest is discarded first. A broker repeats messages within
+    /// seconds.
     static let most = 256
 
     private struct Known: Sendable {
         var id: String
-        /// Nil while it is being carried out.
+        /// Nil while the command is carried out.
         var answer: FleetAnswer?
     }
 
     private var known: [Known] = []
 
-    /// - Parameter isRetained: the broker kept it for whoever comes, from before this connection.
+    /// Returns whether to carry out the command of a message, or the answer to send.
+    ///
+    /// - Parameter isRetained: Whether the broker stored the message before this connection.
     mutating func take(_ bytes: UnsafeRawBufferPointer, isRetained: Bool) -> Verdict {
         let command: FleetCommand
         do throws(FleetCommand.Refusal) { command = try FleetCommand(bytes) } catch {
@@ -40,7 +43,7 @@ struct FleetDesk: Sendable {
         return .carryOut(command)
     }
 
-    /// A command has been carried out, or could not be; false when that was said before.
+    /// Records the answer to a command; returns false if it was answered before.
     mutating func note(_ answer: FleetAnswer) -> Bool {
         guard let index = known.firstIndex(where: { $0.id == answer.id }) else { return true }
         guard known[index].answer == nil else { return false }

@@ -2,15 +2,17 @@ package import MediaCore
 internal import Sockets
 internal import Storage
 
-/// A kiosk's place in a fleet: it tells the broker how it is, and carries out what comes from there. A broker that vanishes or talks nonsense
-/// changes nothing about the film; it is tried again, and told of once. Threads: any; one of its own does the talking.
+/// Connects a kiosk to the MQTT broker of its fleet: publishes its state and receives commands.
+///
+/// Failures of the broker do not affect playback. They are reported once, and the connection is retried. Any thread;
+/// the thread "fleet" communicates.
 package final class FleetLink: Sendable {
-    /// Answers a command, once; any thread.
+    /// Answers a command. Must be called once; any thread.
     package typealias Reply = @Sendable (_ isDone: Bool, _ words: String?) -> Void
 
     private struct State {
         var desk = FleetDesk()
-        /// Not sent yet; the newest state is enough.
+        /// The state to send next; earlier unsent ones are dropped.
         var state: String?
         var answers: [String] = []
         var lastState: String?
@@ -18,18 +20,18 @@ package final class FleetLink: Sendable {
         var isConnected = false
     }
 
-    /// Between two attempts; doubled while they fail.
+    /// The delay between attempts; doubled after each failure.
     private static let firstPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
-    /// A broker that does not take us within this time is not there.
+    /// The timeout for the broker to accept the connection.
     private static let patience = Duration.seconds(15)
-    /// A connection that held so long was a good one: the next loss begins with a short pause again.
+    /// The duration of a connection after which the next attempt has the shortest delay again.
     private static let goodFor = Duration.seconds(30)
-    /// States are sent no more often.
+    /// The minimum interval between state messages.
     private static let leastInterval = Duration.seconds(1)
-    /// Answers that wait for a connection, the oldest let go first.
+    /// The maximum number of answers that wait for a connection; the oldest is discarded first.
     private static let mostAnswers = 64
-    /// How long `stop` waits: a name that is being looked up cannot be interrupted.
+    /// The timeout of `stop`: a name lookup cannot be interrupted.
     private static let mostFarewell = Duration.seconds(2)
 
     private let fleet: KioskConfiguration.Fleet
@@ -42,12 +44,12 @@ package final class FleetLink: Sendable {
     private let hasEnded = Signal()
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// Reads the password; nothing is connected before `start`.
+    /// Creates a link and reads the password; `start` connects.
     ///
     /// - Parameters:
-    ///   - handle: carries out a command, on the fleet's thread; must return at once, and may reply later.
-    ///   - tell: what a person should know, on the same thread.
-    /// - Throws: the library or the password file is not there.
+    ///   - handle: Called with each command on the fleet's thread. Must not block; may reply later.
+    ///   - tell: Called with sentences for the user, on the same thread.
+    /// - Throws: `TalkieError` if libmosquitto or a file is missing.
     package init(
         _ fleet: KioskConfiguration.Fleet, tell: @escaping @Sendable (String) -> Void = { _ in },
         handle: @escaping @Sendable (FleetCommand, @escaping Reply) -> Void
@@ -61,9 +63,12 @@ package final class FleetLink: Sendable {
         do throws(ExhaustionError) { signal = try PollableSignal() } catch { throw TalkieError(error) }
     }
 
-    /// Whether the broker hears us at present.
+    /// Whether the broker has accepted the connection.
     package var isConnected: Bool { state.withLock { $0.isConnected } }
 
+    /// Starts the thread.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     package func start() throws(ExhaustionError) {
         let worker = try WorkerThread.start(name: "fleet") { [self] in
             run()
@@ -72,14 +77,15 @@ package final class FleetLink: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// Tells the fleet how the kiosk is; kept by the broker until the next. Returns at once.
+    /// Publishes the state as a retained message. Returns at once.
     package func publish(_ message: KioskStateMessage) {
         let text = message.json
         state.withLock { $0.state = text == $0.lastState ? nil : text }
         signal.raise()
     }
 
-    /// Says goodbye and ends the thread. Waits two seconds at most; what is still looked up by then ends by itself.
+    /// Disconnects and ends the thread. Blocks for two seconds at most; a name lookup that takes longer ends in the
+    /// background.
     package func stop() {
         state.withLock { $0.isStopping = true }
         signal.raise()
@@ -91,14 +97,14 @@ package final class FleetLink: Sendable {
         if hasEnded.wait(until: .now.advanced(by: Self.mostFarewell)) { worker.join() }
     }
 
-    // MARK: The thread
+    // MARK: Thread
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
     private func run() {
         var pause = Self.firstPause
         var isTold = false
-        // MQTT 5 first, because the broker then keeps to itself what is too large.
+        // MQTT 5 first: its broker does not send packets that are too large.
         var isBounded = true
         while !isStopping {
             let began = HostInstant.now
@@ -146,7 +152,7 @@ package final class FleetLink: Sendable {
         while !isStopping, HostInstant.now < moment { _ = signal.wait(until: moment) }
     }
 
-    /// Until it is over or the kiosk ends.
+    /// Serves a connection until it ends or the kiosk stops.
     private func talk(_ connection: FleetConnection, whenConnected: () -> Void) throws(ValueError) {
         let began = HostInstant.now
         var isNew = true
@@ -162,7 +168,7 @@ package final class FleetLink: Sendable {
                 isNew = false
                 state.withLock { state in
                     state.isConnected = true
-                    // A broker that was started anew knows nothing of us.
+                    // A restarted broker has lost the retained state.
                     state.state = state.state ?? state.lastState
                 }
                 whenConnected()

@@ -1,28 +1,28 @@
 package import MediaCore
 
-/// What a fleet is told of a kiosk, retained by the broker. A value; what is nil is left out.
+/// The state of a kiosk, retained by the broker. A value; nil members are omitted.
 package struct KioskStateMessage: Sendable, Hashable {
-    /// The program's release.
+    /// The version of the program.
     package var release = ""
-    /// `playing`, `paused`, `slate`, `quiet`, `waiting`: the session's own word.
+    /// `playing`, `waiting`, `paused`, `slate`, `off` or `nothing`.
     package var phase = ""
     package var title: String?
-    /// Of the list, from 1, and how many there are.
+    /// The playlist position, from 1, and the number of items.
     package var item: Int?
     package var items: Int?
     package var position: MediaTime?
     package var duration: MediaTime?
-    /// The part of the day.
+    /// The name of the day part.
     package var part: String?
     package var speakers: [String] = []
     package var volume: Double?
-    /// How the wall's time is known, and how far the film is ahead of the wall.
+    /// The source of the wall's time, and how far the film is ahead of the wall.
     package var clock: String?
     package var wallOffset: Duration?
-    /// Since the kiosk was started, and how often its repair had to begin anew.
+    /// The time since the start, and the number of repairs since then.
     package var uptime: Duration?
     package var repairs: Int?
-    /// What a person should see to, the most urgent first.
+    /// Problems that need the user's attention, the most urgent first.
     package var problems: [String] = []
 
     package init() {}
@@ -30,6 +30,7 @@ package struct KioskStateMessage: Sendable, Hashable {
     private static let mostWords = 20
     private static let longest = 300
 
+    /// The message as JSON. Lists and texts are truncated.
     package var json: String {
         var members: [(String, JSONValue)] = [
             ("release", .text(Self.bounded(release))), ("phase", .text(Self.bounded(phase))),

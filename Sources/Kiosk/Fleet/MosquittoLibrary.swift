@@ -1,7 +1,7 @@
 internal import CMosquitto
 internal import Glibc
 
-/// libmosquitto's functions, found at run time: a kiosk that belongs to no fleet needs neither it nor OpenSSL.
+/// The functions of libmosquitto, loaded at run time: a kiosk without a fleet requires neither it nor OpenSSL.
 struct MosquittoLibrary: Sendable {
     typealias Client = OpaquePointer
     typealias Memory = UnsafeMutableRawPointer
@@ -14,12 +14,13 @@ struct MosquittoLibrary: Sendable {
     let destroy: @convention(c) @Sendable (Client) -> Void
     let setWill: @convention(c) @Sendable (Client, Text, Int32, UnsafeRawPointer?, Int32, Bool) -> Int32
     let setUser: @convention(c) @Sendable (Client, Text?, Text?) -> Int32
-    /// Authorities as a file or a folder, certificate and key of the client, who unlocks the key.
+    /// File and folder of authorities, certificate and key of the client, callback for the password of the key.
     let setEncryption: @convention(c) @Sendable (Client, Text?, Text?, Text?, Text?, UnsafeRawPointer?) -> Int32
-    /// Returns at once; host, port, seconds between signs of life.
+    /// Returns at once. Host, port, keep-alive interval in seconds.
     let connect: @convention(c) @Sendable (Client, Text, Int32, Int32) -> Int32
-    /// MQTT 5 with properties of CONNECT: an option's number and value; a property's number and value, added to a list; host, port, seconds
-    /// between signs of life, an address to bind, the list; the list's end. Nil in a library before 1.6.
+    /// MQTT 5 with properties of CONNECT. `setNumber`: option, value. `addNumber`: list, property, value.
+    /// `connectWithProperties`: host, port, keep-alive interval in seconds, bind address, list. Nil in a library before
+    /// 1.6.
     let setNumber: (@convention(c) @Sendable (Client, Int32, Int32) -> Int32)?
     let addNumber: (@convention(c) @Sendable (UnsafeMutablePointer<OpaquePointer?>, Int32, UInt32) -> Int32)?
     let connectWithProperties: (@convention(c) @Sendable (Client, Text?, Int32, Int32, Text?, OpaquePointer?) -> Int32)?
@@ -38,10 +39,10 @@ struct MosquittoLibrary: Sendable {
     let onMessage: @convention(c) @Sendable (Client, MessageNews?) -> Void
     let words: @convention(c) @Sendable (Int32) -> Text?
     let refusal: @convention(c) @Sendable (Int32) -> Text?
-    /// The same for a reason code of MQTT 5.
+    /// Same as `refusal`, for a reason code of MQTT 5.
     let reason: (@convention(c) @Sendable (Int32) -> Text?)?
 
-    /// Nil where the library is not installed. Stays loaded.
+    /// Nil if the library is not installed. It stays loaded.
     static let shared = MosquittoLibrary()
 
     private init?() {
@@ -60,7 +61,7 @@ struct MosquittoLibrary: Sendable {
             setUser = try find("mosquitto_username_pw_set")
             setEncryption = try find("mosquitto_tls_set")
             connect = try find("mosquitto_connect_async")
-            // ignored: without these the connection is one of MQTT 3.1.1.
+            // ignored: without these functions MQTT 3.1.1 is used.
             setNumber = try? find("mosquitto_int_option")
             addNumber = try? find("mosquitto_property_add_int32")
             connectWithProperties = try? find("mosquitto_connect_bind_v5")

@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import Storage
 
-/// Takes screenshots that were asked for from afar one at a time, and writes them into the state folder. Any thread.
+/// Takes the screenshots requested by fleet commands one at a time, and writes them to the state folder. Any thread.
 ///
-/// A picture of a screen takes tens of megabytes on its way to the file: of the requests that come meanwhile the last one is kept.
+/// A screenshot uses tens of megabytes until it is written. Of the requests received meanwhile, only the last is kept.
 final class ScreenshotQueue: Sendable {
     private struct State {
         var isBusy = false
@@ -17,12 +17,14 @@ final class ScreenshotQueue: Sendable {
     private let screenshot: @Sendable () async -> [UInt8]?
     private let state = Lock(State())
 
-    /// - Parameter screenshot: what is on the screen, as a PNG; nil when there is nothing.
+    /// Creates a queue.
+    ///
+    /// - Parameter screenshot: Captures the screen as a PNG; nil without an image.
     init(_ folder: StateFolder, screenshot: @escaping @Sendable () async -> [UInt8]?) {
         (self.folder, self.screenshot) = (folder, screenshot)
     }
 
-    /// Takes a screenshot, after the one that is being taken; `reply` says where it is. Returns at once.
+    /// Takes a screenshot after the current one; `reply` receives its path. Returns at once.
     func request(_ reply: @escaping FleetLink.Reply) {
         let (isFirst, displaced) = state.withLock { state -> (Bool, FleetLink.Reply?) in
             guard state.isBusy else {

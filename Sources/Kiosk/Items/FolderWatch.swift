@@ -1,27 +1,27 @@
 internal import Glibc
 internal import MediaCore
 
-/// Hears from the kernel when something changes in folders (inotify(7)). One thread uses it.
+/// Receives change events of folders from the kernel (inotify(7)). Must be used by one thread.
 struct FolderWatch: ~Copyable {
-    /// Readable when there are news.
+    /// Readable while events are pending.
     let descriptor: Int32
     private var folders: [String: Int32] = [:]
-    /// The kernel has one watch for all names of a folder (links).
+    /// The folders of each watch: the kernel has one watch for all names of a folder (links).
     private var names: [Int32: Set<String>] = [:]
-    /// Files that somebody began to write and has not closed.
+    /// Files that were created and not closed by their writer yet.
     private(set) var unfinished: Set<String> = []
     private var hasNewFolder = false
 
-    /// More folders than a kiosk has; what lies in further ones is found when everything is looked at again.
+    /// The maximum number of watched folders, more than a kiosk has. Changes in others are found by the periodic scan.
     static let mostFolders = 1024
     private static let mostUnfinished = 1024
 
-    /// What may change a list of films: files that were written to their end, that came, went, or may be read now.
+    /// The events that may change a playlist: files written completely, added or removed, and changed permissions.
     private static let mask = UInt32(
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
     )
 
-    /// - Throws: when the system gives no further descriptor.
+    /// - Throws: `ExhaustionError` if the system provides no descriptor.
     init() throws(ExhaustionError) {
         descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw .descriptor(errno) }
@@ -29,9 +29,9 @@ struct FolderWatch: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Watches these folders from now on, and no others.
+    /// Replaces the watched folders.
     ///
-    /// - Returns: those that cannot be watched, each with the system's word for why.
+    /// - Returns: The folders that cannot be watched, each with the system's reason.
     mutating func watch(_ wanted: Set<String>) -> [(folder: String, cause: String)] {
         for (folder, number) in folders where !wanted.contains(folder) {
             folders[folder] = nil
@@ -60,16 +60,16 @@ struct FolderWatch: ~Copyable {
         return refused
     }
 
-    /// Whether folders were added since the last question.
+    /// Returns true if folders were added since the last call.
     mutating func takeNewness() -> Bool {
         defer { hasNewFolder = false }
         return hasNewFolder
     }
 
-    /// Takes the news; true when the films may be others now.
+    /// Reads all pending events. Returns true if the items may have changed.
     mutating func hasChanged() -> Bool {
         var changed = false
-        // One event holds a name of at most 255 bytes and its end.
+        // An event contains a name of at most 255 bytes and its terminator.
         let room = 64 * (MemoryLayout<inotify_event>.size + 256)
         var bytes = [UInt8](repeating: 0, count: room)
         while true {
@@ -91,12 +91,12 @@ struct FolderWatch: ~Copyable {
     private mutating func take(_ event: inotify_event, _ name: String) -> Bool {
         let mask = Int32(bitPattern: event.mask)
         func has(_ flag: Int) -> Bool { mask & Int32(truncatingIfNeeded: flag) != 0 }
-        // More happened than the kernel keeps.
+        // The kernel's event queue overflowed.
         if has(Int(IN_Q_OVERFLOW)) { return true }
         if has(Int(IN_IGNORED)) || has(Int(IN_DELETE_SELF)) || has(Int(IN_MOVE_SELF)) {
             if let all = names.removeValue(forKey: event.wd) {
                 for folder in all { folders[folder] = nil }
-                // A folder that was renamed is still watched, under a name that is another one's.
+                // A renamed folder is still watched, under a path that may belong to another folder.
                 if !has(Int(IN_IGNORED)) { inotify_rm_watch(descriptor, event.wd) }
             }
             return true
@@ -109,7 +109,7 @@ struct FolderWatch: ~Copyable {
                 if unfinished.count < Self.mostUnfinished { unfinished.insert(path) }
                 continue
             }
-            // Rights that change during writing.
+            // Permissions that change while the file is written.
             if has(Int(IN_ATTRIB)), unfinished.contains(path) { continue }
             unfinished.remove(path)
             changed = true
@@ -117,7 +117,7 @@ struct FolderWatch: ~Copyable {
         return changed
     }
 
-    /// Whether a file that was made is one that somebody will close; links come whole.
+    /// Returns true if a writer will close a created file; links are complete at once.
     private func isBeingWritten(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1

@@ -4,25 +4,25 @@ internal import Playback
 internal import Storage
 internal import Synchronization
 
-/// Finds the films of a programme, and finds them anew whenever one comes, goes or is changed. A thread of its own, because a network
-/// drive may take its time.
+/// Finds the items of a programme, and again whenever a file is added, removed or changed. Runs on its own thread: a
+/// network drive may be slow.
 final class ItemsWatch: Sendable {
-    /// What a programme holds now.
+    /// The items of a programme.
     struct Found: Sendable, Equatable {
-        /// Counts programmes: what comes late for the one before is of no interest.
+        /// The number of the search; the receiver drops results of earlier ones.
         var programme: Int
         var items: [PlaylistLoader.Item]
-        /// Why there is nothing; nil otherwise.
+        /// The reason why there are no items; nil otherwise.
         var failure: String?
-        /// What was left out, for people.
+        /// Sentences about omitted items.
         var remarks: [String] = []
     }
 
-    /// Somebody who copies ten files is done when so long nothing has happened.
+    /// The time without events after which a series of changes, such as copying ten files, is complete.
     private static let rest = Duration.milliseconds(300)
-    /// However busy a folder is, its changes are looked at after so long.
+    /// The maximum delay of a scan while a folder keeps changing.
     private static let longestRest = Duration.seconds(3)
-    /// Changes on drives of other computers are not told: everything is looked at this often.
+    /// The interval of full scans. Changes made by other computers on network drives cause no events.
     private static let rounds = Duration.seconds(60)
 
     private let report: @Sendable (Found) -> Void
@@ -31,26 +31,27 @@ final class ItemsWatch: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// - Parameter report: called on the watch's thread; must return at once.
+    /// - Parameter report: Called on the watch's thread; must not block.
+    /// - Throws: `ExhaustionError` if the system provides no descriptor.
     init(report: @escaping @Sendable (Found) -> Void) throws(ExhaustionError) {
         self.report = report
         wake = try PollableSignal()
     }
 
-    /// - Throws: when the system gives no thread or descriptor.
+    /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     func start() throws(ExhaustionError) {
         let watch = WatchBox(try FolderWatch())
         let worker = try WorkerThread.start(name: "kiosk files") { [self] in run(watch) }
         thread.withLock { $0 = worker }
     }
 
-    /// Finds what these name from now on: files, folders, playlists, addresses.
+    /// Replaces what to find: files, folders, playlists, addresses. Returns at once.
     func find(_ words: [String], programme: Int) {
         self.words.withLock { $0 = (words, programme) }
         wake.raise()
     }
 
-    /// Looks at everything at once.
+    /// Requests a full scan. Returns at once.
     func lookAgain() { wake.raise() }
 
     func stop() {
@@ -59,9 +60,9 @@ final class ItemsWatch: Sendable {
         thread.withLock { $0?.join() }
     }
 
-    /// Carries what cannot be copied into the thread.
+    /// Moves a value that cannot be copied to the thread.
     ///
-    /// `@unchecked Sendable`: made by `start`, then used by the one thread it is given to.
+    /// `@unchecked Sendable`: created by `start`, then used only by the thread that it is passed to.
     private final class WatchBox: @unchecked Sendable {
         var watch: FolderWatch
         init(_ watch: consuming FolderWatch) { self.watch = watch }
@@ -84,14 +85,14 @@ final class ItemsWatch: Sendable {
                     report(news)
                 }
                 last = found
-                // What happened in a new folder before it was watched was not told.
+                // Changes in a new folder before it was watched caused no events.
                 if box.watch.takeNewness() { continue }
             }
             waitForNews(box)
         }
     }
 
-    /// Waits until something has changed and nothing changes any more.
+    /// Blocks until a change is complete, a scan is requested or the periodic scan is due.
     private func waitForNews(_ box: WatchBox) {
         let round = HostInstant.now.advanced(by: Self.rounds)
         var due = round
@@ -105,7 +106,7 @@ final class ItemsWatch: Sendable {
         }
     }
 
-    /// What words name now, and the folders in which that may change.
+    /// Returns the items that `words` name, and the folders in which they may change.
     static func look(
         for words: [String], programme: Int, without unfinished: Set<String> = []
     ) -> (found: Found, folders: Set<String>) {
@@ -134,7 +135,7 @@ final class ItemsWatch: Sendable {
         return (found, folders)
     }
 
-    /// The folder in which a file lies, or will; the nearest one that is there. Nil for what is no file.
+    /// Returns the nearest existing folder of a file, which need not exist; nil for anything but files.
     private static func folder(of word: String) -> String? {
         guard !InputCheck.isAddress(word), word != "-" else { return nil }
         var path = PlaylistLoader.isFolder(word) ? word : parent(of: word)

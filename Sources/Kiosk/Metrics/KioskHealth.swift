@@ -1,44 +1,46 @@
 package import MediaCore
 package import SyncRendering
 
-/// How a kiosk is, at one moment: what is told to whoever watches it. A value that the session makes, as often as it likes.
+/// The health of a kiosk at one instant, as reported to monitoring. A value; the director publishes it.
 package struct KioskHealth: Sendable, Equatable {
+    /// What is shown.
     package enum Shown: Sendable, Equatable {
         case playing
-        /// A film whose data do not come fast enough: for what, and which.
+        /// A film whose data arrives too slowly: the source and the film.
         case waiting(String)
-        /// Paused by a command from afar.
+        /// Paused by a fleet command.
         case paused
-        /// A slate in place of the films, by a command from afar.
+        /// A slate requested by a fleet command.
         case slate
-        /// Dark and silent because it was told to be: until when, or why.
+        /// Screen and audio are off as configured, with the end or the reason.
         case off(String)
-        /// A slate, because there is nothing that can be played: why.
+        /// A slate because nothing can be played, with the reason.
         case nothing(String)
     }
 
+    /// The state of one output.
     package struct Output: Sendable, Equatable {
-        /// As people call it.
+        /// The user-visible name.
         package var name: String
         package var isConnected = true
-        /// How late its sound is.
+        /// The offset of its audio; positive if late.
         package var error: Duration?
-        /// How far ahead of the playhead it has sound.
+        /// The buffered audio ahead of the playhead.
         package var buffered: Duration?
         package var underruns = 0
-        /// Nil for one that needs no clock.
+        /// The state of the speaker's clock; nil without one.
         package var clock: SpeakerClockState?
 
         package init(_ name: String) { self.name = name }
     }
 
     package struct Item: Sendable, Equatable {
-        /// As its list names it, without names and passwords.
+        /// The name in the playlist, without credentials.
         package var name: String
-        /// Its place in the list, from 1.
+        /// The playlist position, from 1.
         package var index: Int
         package var began: WallTime
-        /// Where it is now.
+        /// The current media time.
         package var position: MediaTime?
 
         package init(_ name: String, index: Int, began: WallTime, position: MediaTime? = nil) {
@@ -47,57 +49,60 @@ package struct KioskHealth: Sendable, Equatable {
         }
     }
 
-    /// What became of the configuration.
+    /// The state of the configuration.
     package struct Configuration: Sendable, Equatable {
-        /// When the one in force was read.
+        /// When the configuration in force was loaded.
         package var loaded: WallTime
-        /// How often another one was not taken.
+        /// The number of rejected configurations.
         package var refusals = 0
-        /// Why the last one was not; nil where the last one is in force.
+        /// The reason of the last rejection; nil if the last configuration is in force.
         package var refusal: String?
 
         package init(loaded: WallTime) { self.loaded = loaded }
     }
 
-    /// When this was so.
+    /// The instant of the observation.
     package var moment: HostInstant
     package var shown: Shown
-    /// Why it is not alive, in spite of what it means to show; a sentence.
+    /// The reason why intended playback fails, as a sentence; nil without a fault.
     package var fault: String?
-    /// What is not as it should be while the kiosk does what it is for: a speaker whose fallback plays, items that are skipped.
+    /// Impairments that do not stop playback, such as a fallback in use or skipped items; a sentence each.
     package var degradations: [String] = []
-    /// The number of items of the list that are not played at present.
+    /// The number of playlist items that are not played at present.
     package var skippedItems = 0
-    /// Since a picture became visible; nil before the first.
+    /// The time since a frame became visible; nil before the first.
     package var sincePicture: Duration?
-    /// Since an output took sound; nil before the first.
+    /// The time since an output accepted audio; nil before the first.
     package var sinceSound: Duration?
-    /// Sound minus picture: positive when sound is late.
+    /// Audio minus video: positive when audio is late.
     package var offset: Duration?
-    /// The largest difference between two outputs.
+    /// The largest offset between two outputs.
     package var skew: Duration?
+    /// The number of frames presented to a visible window.
     package var pictures = 0
+    /// The number of frames dropped.
     package var dropped = 0
     package var outputs: [Output] = []
-    /// How often the process was started anew, as far as its state folder remembers.
+    /// The number of restarts of the process recorded in the state folder.
     package var restarts = 0
-    /// How often each step was taken against a fault.
+    /// The number of repairs by stage.
     package var repairs: [String: Int] = [:]
-    /// The last item that began.
+    /// The item that started last.
     package var item: Item?
+    /// The time since the director was created.
     package var uptime: Duration
     package var configuration: Configuration
-    /// What other parts have to tell: the wall's clock, the fleet's broker.
+    /// Further metrics: the wall's clock, the fleet's broker.
     package var more: [MetricFamily] = []
 
     package init(at moment: HostInstant, shown: Shown, uptime: Duration, configuration: Configuration) {
         (self.moment, self.shown, self.uptime, self.configuration) = (moment, shown, uptime, configuration)
     }
 
-    /// A session that has not said how it is for so long stands still.
+    /// The maximum age of a health value; an older one means that the kiosk's thread is blocked.
     package static let longestSilence = Duration.seconds(10)
 
-    /// What is answered to whoever asks whether it is well.
+    /// Returns the result of the health check.
     package func verdict(at now: HostInstant) -> Verdict {
         let silence = now - moment
         if silence > Self.longestSilence {
@@ -115,6 +120,7 @@ package struct KioskHealth: Sendable, Equatable {
         }
     }
 
+    /// The result of the health check, with a sentence.
     package enum Verdict: Sendable, Equatable {
         case well(String)
         case ill(String)

@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// One metric with its samples (Prometheus, "Exposition formats", text format 0.0.4).
+/// A metric with its samples (Prometheus, "Exposition formats", text format 0.0.4).
 package struct MetricFamily: Sendable, Equatable {
     package enum Kind: String, Sendable { case counter, gauge }
 
@@ -22,7 +22,7 @@ package struct MetricFamily: Sendable, Equatable {
         }
     }
 
-    /// Letters, digits and underscores, with its unit; a counter's ends in `_total`.
+    /// Letters, digits and underscores, with the unit; the name of a counter ends in `_total`.
     let name: StaticString
     let help: StaticString
     let kind: Kind
@@ -32,7 +32,7 @@ package struct MetricFamily: Sendable, Equatable {
         (self.name, self.kind, self.help, self.samples) = (name, kind, help, samples)
     }
 
-    /// One value; none where it is not known.
+    /// Creates a metric with one value, or without samples if it is nil.
     package init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ value: Double?) {
         self.init(name, kind, help, value.map { [Sample($0)] } ?? [])
     }
@@ -41,7 +41,7 @@ package struct MetricFamily: Sendable, Equatable {
         left.name.description == right.name.description && left.kind == right.kind && left.samples == right.samples
     }
 
-    /// Families without samples are left out.
+    /// Returns the metrics in text format; those without samples are omitted.
     static func text(of families: [MetricFamily]) -> String {
         var text = ""
         for family in families where !family.samples.isEmpty {
@@ -56,7 +56,7 @@ package struct MetricFamily: Sendable, Equatable {
         return text
     }
 
-    /// In help a backslash and a line's end are written with a backslash, in a label's value a quotation mark, too.
+    /// Escapes backslashes and line feeds, and quotation marks in label values.
     private static func escaped(_ text: String, quotes: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -70,12 +70,12 @@ package struct MetricFamily: Sendable, Equatable {
         return result
     }
 
-    /// As Go reads numbers.
+    /// Returns a number as Go parses it.
     private static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
         if value == value.rounded(), value.magnitude < 1e15 { return "\(Int64(value))" }
-        // To the nanosecond: durations become seconds by a division.
+        // Exact to the nanosecond: durations are converted to seconds by a division.
         return value.magnitude < 1e9 ? Decimals.short(value, atMost: 9) : "\(value)"
     }
 }

@@ -3,16 +3,17 @@ internal import Glibc
 package import MediaCore
 internal import Sockets
 
-/// Answers whoever asks how the kiosk is: `/metrics` (Prometheus), `/healthz`, and to this computer alone `/screenshot.png`.
+/// An HTTP server for the health of a kiosk: `/metrics` (Prometheus), `/healthz`, and `/screenshot.png` for clients on
+/// this computer only.
 ///
-/// It has a thread of its own, which alone does everything here; the session only hands over values. Few connections are served at once, each for a
-/// short time. A port that is taken is told once and tried again now and then; the kiosk goes on.
+/// All requests are handled on the thread "metrics"; the kiosk's thread only publishes values. The number and the
+/// duration of connections are limited. A port in use is reported once and retried; the kiosk continues.
 package final class MetricsServer: Sendable {
-    /// What is asked while somebody waits for an answer.
+    /// The functions that provide responses.
     package struct Source: Sendable {
-        /// As the session said last. On the server's thread; must not wait for the session.
+        /// Returns the health published last. Called on the server's thread; must not block.
         package var health: @Sendable () -> KioskHealth
-        /// What is on the screen as a PNG; nil when there is none.
+        /// Captures the screen as a PNG; nil without an image.
         package var screenshot: @Sendable () async -> [UInt8]?
 
         package init(
@@ -28,12 +29,14 @@ package final class MetricsServer: Sendable {
     private let thread: WorkerThread
     private let bound: Lock<UInt16?>
 
+    /// Starts the server.
+    ///
     /// - Parameters:
-    ///   - address: port 0 lets the system choose one.
-    ///   - clock: that of the health's moments.
-    ///   - patience: how long a connection may be silent, in whole seconds; three times that is what all of it may take.
-    ///   - tell: on the server's thread, sentences about a port that is taken, and is ours in the end.
-    /// - Throws: when the system gives no thread or descriptor.
+    ///   - address: Port 0: chosen by the system.
+    ///   - clock: The clock of `KioskHealth.moment`.
+    ///   - patience: The idle timeout of a connection, in whole seconds. Its total timeout is three times as long.
+    ///   - tell: Called on the server's thread with sentences about a port in use, and about its later success.
+    /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     package init(
         at address: MetricsAddress, clock: any HostClock = MonotonicClock(), patience: Duration = .seconds(5),
         source: Source,
@@ -49,22 +52,22 @@ package final class MetricsServer: Sendable {
         }
     }
 
-    /// The port that is served; nil while there is none. Any thread.
+    /// The bound port; nil while there is none. Any thread.
     package var port: UInt16? { bound.withLock { $0 } }
 
-    /// Ends every connection and the thread.
+    /// Closes all connections and joins the thread.
     package func stop() {
         isStopping.withLock { $0 = true }
         wake.raise()
         thread.join()
     }
 
-    // MARK: The thread
+    // MARK: Thread
 
-    /// Scrapes come every quarter of a minute from one or two servers, and people ask by hand; of more connections than these the oldest
-    /// ends, so that clients which say nothing keep no question from being answered.
+    /// Scrapes arrive every quarter of a minute from one or two servers; manual requests are rare. Beyond this number
+    /// the oldest connection is closed, so that idle clients do not block others.
     private static let mostConnections: Int32 = 32
-    /// Until a port that is taken is tried again.
+    /// The delay before a port in use is retried.
     private static let retry = Duration.seconds(10)
 
     private static func run(
@@ -109,7 +112,7 @@ package final class MetricsServer: Sendable {
         }
         do throws(SocketError) {
             let listener = try TCPListener(address: address.address, port: address.port)
-            // The library closes its own; ours goes with the listener.
+            // The library closes its duplicate; the listener closes the original.
             let descriptor = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 3)
             guard descriptor >= 0 else { return fail(SystemCause.text(errno)) }
             let context = Unmanaged.passUnretained(desk).toOpaque()
@@ -131,12 +134,13 @@ package final class MetricsServer: Sendable {
     }
 }
 
-/// Answers requests, on the server's thread alone.
+/// Handles requests. Used on the server's thread only.
 private final class MetricsDesk {
     private let source: MetricsServer.Source
     private let clock: any HostClock
     private let wake: PollableSignal
-    /// A request that waits for its picture. One at a time: pictures are large.
+    /// The request that waits for a screenshot. One at a time, because images are large. The task that takes the
+    /// screenshot writes `picture`; all else is used on the server's thread.
     private var held: (exchange: OpaquePointer, until: HostInstant, picture: Lock<Picture>)?
 
     private enum Picture: Sendable {
@@ -144,7 +148,7 @@ private final class MetricsDesk {
         case come([UInt8]?)
     }
 
-    /// A screen that shows nothing may have nobody to draw a picture.
+    /// The timeout of a screenshot: a window without content may never draw one.
     private let patience: Duration
 
     init(source: MetricsServer.Source, clock: any HostClock, patience: Duration, wake: PollableSignal) {
@@ -185,7 +189,7 @@ private final class MetricsDesk {
         }
     }
 
-    /// Returns false for a name that a web page may have resolved to this computer (DNS rebinding).
+    /// Returns false for a host name that a web page may have resolved to this computer (DNS rebinding).
     private func isNamedRightly(_ request: chttp_request) -> Bool {
         let host = request.host.map { String(cString: $0).lowercased() } ?? ""
         let name = host.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
@@ -195,7 +199,7 @@ private final class MetricsDesk {
         return ["localhost", own, own + ".local"].contains(name) && !name.isEmpty || IPv4Address(name) != nil
     }
 
-    /// Answers who waits, when it is time.
+    /// Answers the waiting request if its screenshot is available or its timeout has passed.
     func attend() {
         guard let (exchange, until, picture) = held else { return }
         switch picture.withLock({ $0 }) {
@@ -209,7 +213,7 @@ private final class MetricsDesk {
             answer(exchange, 503, "the screen gives no picture\n")
         }
         held = nil
-        // The answer goes out with the next turn.
+        // The response is sent in the next iteration.
         wake.raise()
     }
 

@@ -1,12 +1,12 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What a kiosk's web server says of its health.
+/// The responses of the metrics server.
 enum MetricsText {
-    /// The version that the text format has had since 2014.
+    /// The version of the text format since 2014.
     static let type = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// All of it, as Prometheus reads it.
+    /// Returns all metrics in the text format of Prometheus.
     static func metrics(_ health: KioskHealth, at now: HostInstant) -> String {
         let verdict = health.verdict(at: now)
         var isWell = false
@@ -48,7 +48,7 @@ enum MetricsText {
         return MetricFamily.text(of: families + health.more)
     }
 
-    /// Status and words for `/healthz`.
+    /// Returns status and body of `/healthz`.
     static func healthz(_ health: KioskHealth, at now: HostInstant) -> (status: Int, text: String) {
         switch health.verdict(at: now) {
         case .well(let words): (200, "ok \(PrintableText.of(words))\n")
@@ -72,7 +72,7 @@ enum MetricsText {
     }
 
     private static func outputs(_ outputs: [KioskHealth.Output]) -> [MetricFamily] {
-        // Two samples of one name and the same labels are refused by who reads them.
+        // Prometheus rejects two samples with the same name and labels.
         var names: [String] = []
         for output in outputs {
             var (name, number) = (output.name, 1)

@@ -1,12 +1,13 @@
 internal import MediaCore
 
-/// What a kiosk shows at which time of which day. A value; whoever asks brings the time.
+/// The schedule of a kiosk: what is shown at which time. A value; the caller provides the time.
 package struct KioskSchedule: Sendable {
+    /// What is shown at a time.
     package struct Shown: Sendable, Equatable {
         package var programme: KioskConfiguration.Programme
-        /// The part of the day that it comes from; nil at all other times.
+        /// The name of the current part of the day; nil outside of all parts.
         package var part: String?
-        /// Screen and sound are off.
+        /// Screen and audio are off.
         package var isQuiet: Bool
     }
 
@@ -17,7 +18,7 @@ package struct KioskSchedule: Sendable {
         (self.configuration, self.calendar) = (configuration, calendar)
     }
 
-    /// What is to be shown at a moment.
+    /// Returns what is shown at a time.
     package func shown(at moment: WallTime) -> Shown {
         let local = calendar.local(moment)
         let part = configuration.parts.last { Self.isInForce($0, at: local) }
@@ -26,14 +27,14 @@ package struct KioskSchedule: Sendable {
             isQuiet: configuration.quietHours.contains { $0.contains(local.time) })
     }
 
-    /// The next moment at which something else is to be shown; nil where nothing ever changes.
+    /// Returns the next time at which something else is shown; nil if nothing changes.
     package func nextChange(after moment: WallTime) -> WallTime? {
         let spans = configuration.parts.map(\.span) + configuration.quietHours
         let times = Set(spans.flatMap { [$0.from, $0.to] })
         guard !times.isEmpty else { return nil }
         let today = calendar.local(moment)
         let present = shown(at: moment)
-        // Days of the week come back after seven; one more for a part that passes midnight.
+        // Weekdays repeat after seven days; one more for a part that passes midnight.
         for days in 0...8 {
             let moments = times.map {
                 calendar.moment(year: today.year, month: today.month, day: today.day, plusDays: days, at: $0)
@@ -44,10 +45,10 @@ package struct KioskSchedule: Sendable {
         return nil
     }
 
-    /// Returns when the quiet hours end that a moment lies in; nil where they never do.
+    /// Returns the end of the quiet hours that include a time; nil if they never end.
     package func quietEnd(after moment: WallTime) -> WallTime? {
         var next = nextChange(after: moment)
-        // Parts of the day begin and end in them, each twice a day at most.
+        // Parts of the day start and end within quiet hours, each at most twice a day.
         for _ in 0..<(2 * (configuration.parts.count + configuration.quietHours.count) * 8) {
             guard let end = next, shown(at: end).isQuiet else { return next }
             next = nextChange(after: end)
@@ -55,7 +56,7 @@ package struct KioskSchedule: Sendable {
         return nil
     }
 
-    /// When it begins, for one that is started at a moment; nil where that is past, or at once.
+    /// Returns when playback starts if the kiosk is started at `moment`; nil if it starts at once.
     package func start(from moment: WallTime) -> WallTime? {
         switch configuration.start {
         case .atOnce: return nil
@@ -75,18 +76,19 @@ package struct KioskSchedule: Sendable {
 
     private static func isInForce(_ part: KioskConfiguration.DayPart, at local: LocalTime) -> Bool {
         guard part.span.contains(local.time) else { return false }
-        // Behind midnight it is the part that began the day before.
+        // After midnight, the part that started on the previous day applies.
         let began = part.span.passesMidnight && local.time < part.span.to ? (local.weekday + 5) % 7 + 1 : local.weekday
         return part.days.contains(began)
     }
 }
 
 extension WallCalendar {
+    /// Returns the time of a written date; without an offset, in the zone of this computer.
     func moment(of written: WrittenMoment) -> WallTime {
         guard let offset = written.offsetMinutes else {
             return moment(year: written.year, month: written.month, day: written.day, plusDays: 0, at: written.time)
         }
-        // Days since 1970 by the Gregorian calendar, counted from March, so that a leap day comes last.
+        // Days since 1970 in the Gregorian calendar. Years are counted from March, so that the leap day is their last.
         let year = written.month > 2 ? written.year : written.year - 1
         let month = (written.month + 9) % 12
         let days = 365 * year + year / 4 - year / 100 + year / 400 + (month * 306 + 5) / 10 + written.day - 719_469

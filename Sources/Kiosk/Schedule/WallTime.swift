@@ -1,9 +1,10 @@
 internal import Glibc
 internal import MediaCore
 
-/// A moment as calendars and clocks on the wall show it, in seconds since 1970 (POSIX.1-2017, 4.16). Steps when somebody sets the
-/// clock; nothing that is heard or seen hangs on it but when programmes change.
+/// A calendar time in seconds since 1970 (POSIX.1-2017, 4.16). It steps when the clock is set. Only the schedule
+/// depends on it, not the timing of audio and video.
 package struct WallTime: Sendable, Hashable, Comparable {
+    /// Seconds since 1970.
     package let seconds: Int
 
     package init(seconds: Int) { self.seconds = seconds }
@@ -16,11 +17,11 @@ package struct WallTime: Sendable, Hashable, Comparable {
 
     package static func < (left: WallTime, right: WallTime) -> Bool { left.seconds < right.seconds }
 
-    /// How long it is from here to a later moment.
+    /// Returns the duration until a later time.
     package func duration(to later: WallTime) -> Duration { .seconds(later.seconds - seconds) }
 }
 
-/// What clocks on the wall show where this computer is.
+/// A local date and time of this computer.
 package struct LocalTime: Sendable, Hashable {
     package var year, month, day: Int
     /// 1 is Monday.
@@ -28,15 +29,16 @@ package struct LocalTime: Sendable, Hashable {
     package var time: TimeOfDay
 }
 
-/// From moments to what clocks show, and back; a zone's rules are the system's.
+/// Converts between times and local dates; the rules of the zone are the system's.
 package protocol WallCalendar: Sendable {
+    /// Returns the local date and time.
     func local(_ moment: WallTime) -> LocalTime
-    /// The moment at which clocks show this, `days` later than a date; where clocks are put forward over it, as much later, and where they
-    /// show it twice, the first.
+    /// Returns the time at which clocks show `time`, `days` after a date. A time that daylight saving skips is later by
+    /// the skipped duration; of a repeated time, the first is returned.
     func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime
 }
 
-/// The calendar of the zone that this computer is in (`TZ`, /etc/localtime).
+/// The calendar of this computer's zone (`TZ`, /etc/localtime).
 package struct SystemCalendar: WallCalendar {
     package init() {}
 
@@ -44,7 +46,7 @@ package struct SystemCalendar: WallCalendar {
         var seconds = time_t(moment.seconds)
         var parts = tm()
         localtime_r(&seconds, &parts)
-        // A leap second has no place of its own in `TimeOfDay`.
+        // `TimeOfDay` cannot represent a leap second.
         let time = TimeOfDay(
             hour: Int(parts.tm_hour), minute: Int(parts.tm_min), second: min(59, Int(parts.tm_sec)))
         return LocalTime(

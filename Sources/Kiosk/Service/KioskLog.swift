@@ -1,26 +1,26 @@
 package import MediaCore
 
-/// What a sentence of a kiosk is about, for programs that read the journal.
+/// The subject of a log sentence, for programs that read the journal.
 package struct KioskNote: Sendable, Equatable {
     package enum Event: String, Sendable, CaseIterable {
         case start, reload, stop
-        /// Another item begins.
+        /// An item starts.
         case item
         /// An item cannot be played.
         case broken
-        /// Nothing is shown or heard for longer than there should be.
+        /// Video or audio is missing for longer than expected.
         case fault
-        /// A step was taken against a fault, or ended one.
+        /// A repair was made, or a fault is over.
         case repair
-        /// Another programme, quiet hours.
+        /// The programme changes; quiet hours start or end.
         case schedule
         case output
     }
 
     package var event: Event?
-    /// The item as its list names it, without names and passwords.
+    /// The name in the playlist, without credentials.
     package var item: String?
-    /// Which step of a repair.
+    /// The stage of a repair.
     package var stage: String?
 
     package init(_ event: Event? = nil, item: String? = nil, stage: String? = nil) {
@@ -30,28 +30,31 @@ package struct KioskNote: Sendable, Equatable {
     }
 }
 
-/// Where a kiosk says what it does: the journal where standard error leads there, otherwise plain sentences as everywhere in the program. Any
-/// thread.
+/// The log of a kiosk: the journal if standard error is connected to it, otherwise plain sentences as in other
+/// commands. Any thread.
 package struct KioskLog: Sendable {
     private let journal: ServiceJournal?
     private let plainly: @Sendable (LogLevel, String) -> Void
     private let most: LogLevel
 
+    /// Creates a log.
+    ///
     /// - Parameters:
-    ///   - most: what is told besides errors; those below are not.
+    ///   - most: The least severe level that is logged.
     ///   - journal: `ServiceJournal.ofStandardError()`.
-    ///   - plainly: writes a sentence on the terminal.
+    ///   - plainly: Writes a sentence to the terminal.
     package init(
         most: LogLevel, journal: ServiceJournal?, plainly: @escaping @Sendable (LogLevel, String) -> Void
     ) {
         (self.most, self.journal, self.plainly) = (most, journal, plainly)
     }
 
+    /// Logs a sentence.
     package func say(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
         guard level <= most else { return }
         if let journal { journal.write(level, sentence, note) } else { plainly(level, sentence) }
     }
 
-    /// Nothing of it is lost when the process ends. The last call.
+    /// Writes all pending sentences. Must be the last call.
     package func close() { journal?.close() }
 }

@@ -2,12 +2,12 @@ internal import CSystemd
 internal import Glibc
 package import MediaCore
 
-/// The journal of systemd, with fields (systemd.journal-fields(7)). Any thread.
+/// The systemd journal, with fields (systemd.journal-fields(7)). Any thread.
 ///
-/// What is written goes through a thread of its own, because the journal's socket blocks while its reader is behind. At most 256 sentences wait;
-/// how many were left out is written once there is room.
+/// Sentences are written on the thread "journal", because the journal's socket blocks while its reader is slow. At most
+/// 256 sentences are queued. The number of dropped ones is written once there is space.
 package final class ServiceJournal: Sendable {
-    /// More than a kiosk says in the second in which a journal is turned over.
+    /// More than a kiosk logs in the second of a journal rotation.
     private static let mostWaiting = 256
 
     private struct State {
@@ -21,15 +21,15 @@ package final class ServiceJournal: Sendable {
     private let done = Signal()
     private let identifier: String
 
-    /// Where standard error leads into the journal, that one; nil elsewhere.
+    /// Returns the journal if standard error is connected to it; nil otherwise.
     package static func ofStandardError(identifier: String = "talkie") -> ServiceJournal? {
         guard isStream(2, getenv("JOURNAL_STREAM").map { String(cString: $0) } ?? "") else { return nil }
-        // ignored: without a thread sentences go to standard error, which leads into the journal too.
+        // ignored: without a thread, sentences go to standard error, which is connected to the journal as well.
         return try? ServiceJournal(identifier: identifier) { ServiceJournal.send($0) }
     }
 
-    /// Whether a descriptor is the one that `JOURNAL_STREAM` names (systemd.exec(5)): its device and inode. A program that was given
-    /// another standard error inherited the variable only.
+    /// Returns true if a descriptor has the device and inode that `JOURNAL_STREAM` names (systemd.exec(5)). A program
+    /// with a redirected standard error still inherits the variable.
     static func isStream(_ descriptor: Int32, _ text: String) -> Bool {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
         var status = stat()
@@ -39,10 +39,12 @@ package final class ServiceJournal: Sendable {
         return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
     }
 
+    /// Creates a journal and starts its thread.
+    ///
     /// - Parameters:
-    ///   - identifier: `SYSLOG_IDENTIFIER`.
-    ///   - deliver: takes the fields of one sentence, each `NAME=value`, on the journal's thread.
-    /// - Throws: when the system gives no thread.
+    ///   - identifier: The value of `SYSLOG_IDENTIFIER`.
+    ///   - deliver: Called on the journal's thread with the fields of one sentence, each `NAME=value`.
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     package init(identifier: String, deliver: @escaping @Sendable ([String]) -> Void) throws(ExhaustionError) {
         self.identifier = identifier
         _ = try WorkerThread.start(name: "journal", priority: .background) { [state, wake, done] in
@@ -71,6 +73,7 @@ package final class ServiceJournal: Sendable {
         wake.raise()
     }
 
+    /// Queues a sentence. Returns at once.
     package func write(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
         let fields = Self.fields(level, sentence, identifier, note)
         state.withLock { state in
@@ -80,14 +83,14 @@ package final class ServiceJournal: Sendable {
         wake.raise()
     }
 
-    /// Writes what waits, for a fifth of a second at most. The last call.
+    /// Writes the queued sentences. Blocks for at most a fifth of a second. Must be the last call.
     package func close() {
         state.withLock { $0.isClosing = true }
         wake.raise()
         done.wait(until: .now.advanced(by: .milliseconds(200)))
     }
 
-    /// Values keep their line: what films and speakers are called cannot begin another field.
+    /// Values are single lines: the name of a film or a speaker cannot start another field.
     private static func fields(
         _ level: LogLevel, _ sentence: String, _ identifier: String, _ note: KioskNote = KioskNote()
     )
@@ -112,7 +115,7 @@ package final class ServiceJournal: Sendable {
 }
 
 extension LogLevel {
-    /// The number of syslog(3).
+    /// The priority of syslog(3).
     var priority: Int {
         switch self {
         case .error: 3

@@ -2,23 +2,23 @@ internal import Glibc
 package import MediaCore
 internal import Sockets
 
-/// Who started this program and wants to know how it is: systemd, or whoever speaks as it does (sd_notify(3)). Any thread.
+/// The service manager that started the program: systemd, or one with the same protocol (sd_notify(3)). Any thread.
 ///
-/// Nothing here ever waits or fails: where nobody listens nothing is sent, and a manager that is away for a while is told of the last state when
-/// it is back.
+/// Notifications neither block nor fail. Without a manager, nothing is sent. A manager that is temporarily unavailable
+/// receives the last state later.
 package final class ServiceManager: Sendable {
-    /// What can be told, by the names of sd_notify(3).
+    /// The notifications, named as in sd_notify(3).
     package enum News: Sendable, Equatable {
-        /// The start is over, or the reload: what was to be shown is shown.
+        /// The start or the reload is complete.
         case ready
-        /// The configuration is read anew; ends with `ready`.
+        /// The configuration is being reloaded; ends with `ready`.
         case reloading(at: HostInstant)
         case stopping
-        /// One line for people (`systemctl status`).
+        /// One line for the user (`systemctl status`).
         case status(String)
-        /// `WATCHDOG=1`; `Watchdog` knows when.
+        /// `WATCHDOG=1`; `Watchdog` schedules it.
         case alive
-        /// Another process is the service's from now on.
+        /// Another process becomes the main process of the service.
         case mainProcess(Int32)
     }
 
@@ -27,15 +27,15 @@ package final class ServiceManager: Sendable {
 
     private let address: LocalSocketAddress?
     private let socket: LocalDatagramSocket?
-    /// What the manager had no ear for yet, the latest of each kind; sent before anything else.
+    /// The notifications that could not be sent, the latest of each kind. Sent before later ones.
     private let unsent = Lock<[News]>([])
-    /// How long the manager waits for a sign of life before it ends this process; nil when it does not.
+    /// The watchdog timeout, after which the manager ends this process; nil without a watchdog.
     package let watchdogTime: Duration?
-    /// What of the environment cannot be understood, as a sentence.
+    /// A sentence about invalid variables; nil if there are none.
     package let objection: String?
 
-    /// Reads the variables of this process and removes them, so that no program it starts speaks in its name. Once, before there are other
-    /// threads, because the environment has no lock.
+    /// Reads the variables of this process and removes them, so that child processes cannot notify in its name. Must be
+    /// called once, before other threads start: the environment has no lock.
     package static func take() -> ServiceManager {
         var found: [String: String] = [:]
         for name in variables {
@@ -45,7 +45,9 @@ package final class ServiceManager: Sendable {
         return ServiceManager(environment: found, process: getpid())
     }
 
-    /// - Parameter process: whose sign of life has to be meant (`WATCHDOG_PID`).
+    /// Creates a manager from environment variables.
+    ///
+    /// - Parameter process: The process that `WATCHDOG_PID` must name for a watchdog.
     package init(environment: [String: String], process: Int32) {
         let text = environment["NOTIFY_SOCKET"] ?? ""
         address = LocalSocketAddress(text)
@@ -71,10 +73,10 @@ package final class ServiceManager: Sendable {
         self.objection = objection
     }
 
-    /// Whether anybody wants to know.
+    /// Whether there is a service manager.
     package var isPresent: Bool { address != nil }
 
-    /// Tells all of it at once.
+    /// Sends all notifications in one datagram. Never blocks.
     package func tell(_ news: News...) {
         guard let address, let socket else { return }
         unsent.withLock { unsent in
@@ -83,18 +85,18 @@ package final class ServiceManager: Sendable {
                 unsent.append(item)
             }
             let text = unsent.map(\.text).joined(separator: "\n")
-            // A sign of life is worth nothing later.
+            // A watchdog notification is useless later.
             if socket.send(text, to: address) == nil { unsent = [] } else { unsent.removeAll { $0 == .alive } }
         }
     }
 }
 
 extension ServiceManager.News {
-    /// As it stands in the datagram.
+    /// The text of the datagram.
     var text: String {
         switch self {
         case .ready: "READY=1"
-        // Both in one datagram: the manager takes the end of a reload by the later time.
+        // Both in one datagram: the manager determines the end of a reload by the later time.
         case .reloading(let instant): "RELOADING=1\nMONOTONIC_USEC=\(instant.nanoseconds / 1000)"
         case .stopping: "STOPPING=1"
         case .status(let line): "STATUS=\(PrintableText.of(line))"
@@ -103,7 +105,7 @@ extension ServiceManager.News {
         }
     }
 
-    /// Whether this one says nothing any more beside a later one.
+    /// Returns true if a later notification makes this one obsolete.
     fileprivate func isOutdone(by later: Self) -> Bool {
         switch (self, later) {
         case (.ready, .ready), (.ready, .stopping), (.status, .status), (.alive, .alive), (.mainProcess, .mainProcess):

@@ -3,34 +3,36 @@ internal import Glibc
 internal import MediaCore
 internal import Synchronization
 
-/// Keeps the computer from sleeping while a kiosk runs, and hears when it slept nevertheless. One thread, "kiosk awake"; all else from any.
+/// Prevents the computer from sleeping while a kiosk runs, and reports sleep that occurs nevertheless. All work runs on
+/// the thread "kiosk awake"; any thread may call the members.
 ///
-/// logind is asked for a lock against sleep and idleness; who may not have the one against sleep takes the other. Where that is not to be had the
-/// desktop's portal is asked. A message bus that ends is looked for again, and so is one that is not there yet.
+/// logind is asked for a lock against sleep and idleness, then, without the permission, against idleness only. If it
+/// provides neither, the portal of the desktop is asked. A bus that is lost or missing is retried.
 final class SleepInhibitor: Sendable {
     enum News: Sendable, Equatable {
-        /// Who keeps the computer awake, and from what.
+        /// The lock is held.
         case kept(Keeper)
-        /// Nobody does; why.
+        /// There is no lock, with the reason.
         case refused(String)
         case fallsAsleep
         case woke
     }
 
+    /// The service that holds the lock.
     enum Keeper: Sendable, Equatable {
-        /// logind: sleep and idleness, or idleness alone.
+        /// logind: sleep and idleness, or idleness only.
         case system(what: String)
         case portal
     }
 
     private enum Measure {
-        /// A bus that answers later is not answering.
+        /// The timeout of a response from a bus.
         static let patience = Duration.seconds(5)
-        /// From one look for a bus to the next.
+        /// The delays between attempts to connect to a bus.
         static let pauses: [Duration] = [.seconds(1), .seconds(5), .seconds(30), .seconds(60)]
     }
 
-    /// Where the message buses are; nil is where they usually are.
+    /// The addresses of the message buses; nil: the default address.
     struct Buses: Sendable {
         var system: String?
         var session: String?
@@ -43,9 +45,12 @@ final class SleepInhibitor: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
+    /// Creates an inhibitor; `start` starts its thread.
+    ///
     /// - Parameters:
-    ///   - why: shown to whoever asks the system what keeps it awake.
-    ///   - tell: called on the inhibitor's thread; must return at once.
+    ///   - why: The reason that the system shows for the lock.
+    ///   - tell: Called on the inhibitor's thread; must not block.
+    /// - Throws: `ExhaustionError` if the system provides no descriptor.
     init(
         why: String, buses: Buses = Buses(), tell: @escaping @Sendable (News) -> Void
     ) throws(ExhaustionError) {
@@ -53,12 +58,15 @@ final class SleepInhibitor: Sendable {
         wake = try PollableSignal()
     }
 
+    /// Starts the thread.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
         let worker = try WorkerThread.start(name: "kiosk awake", priority: .background) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 
-    /// Lets the computer sleep. Waits for the thread, which may wait for an answer.
+    /// Releases the lock and joins the thread, which may wait for a response.
     func stop() {
         stopping.store(true, ordering: .releasing)
         wake.raise()
@@ -72,7 +80,7 @@ final class SleepInhibitor: Sendable {
         var last: News?
         while !isStopping {
             let news = keep { news in
-                // Who has a lock again is as it was in the beginning.
+                // A lock resets the delays.
                 round = 0
                 if news != last { tell(news) }
                 last = news
@@ -88,7 +96,7 @@ final class SleepInhibitor: Sendable {
         }
     }
 
-    /// Holds a lock until the bus ends or the inhibitor is stopped; why there was none, otherwise.
+    /// Holds a lock until the bus is lost or the inhibitor is stopped. Returns the reason if there was none.
     private func keep(_ report: (News) -> Void) -> News? {
         let refusal: String
         do throws(Refusal) {
@@ -107,7 +115,7 @@ final class SleepInhibitor: Sendable {
         let bus = try Bus(csystemd_system_bus, at: buses.system)
         var kept: (lock: Int32, what: String)?
         var error: Int32 = 0
-        // The right to the first is a matter of polkit, and the second is everybody's.
+        // polkit restricts the first lock; every user may take the second.
         for what in ["sleep:idle", "idle"] where kept == nil {
             let lock = csystemd_inhibit(bus.connection, what, "Talkie", why)
             if lock >= 0 { kept = (lock, what) } else { error = lock }
@@ -115,7 +123,7 @@ final class SleepInhibitor: Sendable {
         guard let kept else { throw Refusal(errno: -error) }
         defer { close(kept.lock) }
         let hearing = Hearing(tell)
-        // `serve` alone calls it, and the connection ends before `hearing` does.
+        // The handler is called by `serve` only, and the connection is closed before `hearing` is released.
         _ = csystemd_watch_sleep(
             bus.connection,
             { context, begins in
@@ -139,7 +147,7 @@ final class SleepInhibitor: Sendable {
         return nil
     }
 
-    /// Until the connection is lost or the inhibitor is stopped.
+    /// Processes messages until the connection is lost or the inhibitor is stopped.
     private func serve(_ bus: Bus) {
         while csystemd_bus_serve(bus.connection) >= 0, !isStopping {
             _ = wake.wait(until: nil, orReadable: csystemd_bus_descriptor(bus.connection))

@@ -1,31 +1,33 @@
 package import MediaCore
 
-/// When a service manager is given a sign of life: at half of the time that it waits for one (sd_watchdog_enabled(3)), and only by who has seen
-/// life, so that a kiosk which stands still is started anew. A value; time is passed in.
+/// Schedules watchdog notifications: at half the timeout of the service manager (sd_watchdog_enabled(3)), and only
+/// while playback is alive, so that a stalled kiosk is restarted. A value; the caller provides the time.
 package struct Watchdog: Sendable, Equatable {
-    /// How long the manager waits.
+    /// The timeout of the service manager.
     private let patience: Duration
     private var lastSign: HostInstant
-    /// Ask again no later than this.
+    /// When `isSignDue` must be called at the latest.
     package private(set) var next: HostInstant
 
-    /// - Parameter patience: `ServiceManager.watchdogTime`; nil makes no watchdog.
+    /// Creates a watchdog; nil without a timeout.
+    ///
+    /// - Parameter patience: `ServiceManager.watchdogTime`.
     package init?(patience: Duration?, at now: HostInstant) {
         guard let patience, patience > .zero else { return nil }
         self.patience = patience
         (lastSign, next) = (now, now.advanced(by: patience / 2))
     }
 
-    /// When the manager ends this process, should there be no further sign.
+    /// When the manager ends this process without a further notification.
     package var end: HostInstant { lastSign.advanced(by: patience) }
 
-    /// Whether a sign is due now; it counts as given.
+    /// Returns true if a notification is due, and records it as sent.
     ///
-    /// - Parameter isAlive: what is to be shown was shown and heard lately, or is off on purpose.
+    /// - Parameter isAlive: Whether playback was alive lately, or is off as configured.
     package mutating func isSignDue(at now: HostInstant, isAlive: Bool) -> Bool {
         guard now >= next else { return false }
         guard isAlive else {
-            // Who comes back to life is in time.
+            // Shorter delay: a recovery is reported before the timeout.
             next = now.advanced(by: patience / 8)
             return false
         }

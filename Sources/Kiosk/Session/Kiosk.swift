@@ -9,20 +9,22 @@ internal import Synchronization
 internal import Talkie
 internal import Telemetry
 
-/// A kiosk: pictures on a screen and sound on speakers, by a configuration, for as long as nobody ends it.
+/// A kiosk: shows video on a screen and plays audio on speakers as configured, until it is ended.
 ///
-/// Made before other threads are started; `run` belongs to the process's main thread, as the window system wants; `ask` to any.
+/// Must be created before other threads start. `run` must be called on the main thread, as the window system requires;
+/// `ask` is callable from any thread.
 package final class Kiosk: Sendable {
-    /// The parts of the house that the program chooses.
+    /// The parts of a kiosk that the program provides.
     package struct Parts: Sendable {
-        /// What the sound can go to.
+        /// The available outputs.
         package var registry: OutputRegistry
-        /// This computer's own sound, which plays when nobody else does.
+        /// The audio output of this computer, the last fallback.
         package var home: OutputPlace
-        /// Reads the configuration again.
+        /// Reads the configuration from its file again.
         package var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
+        /// The log of the kiosk.
         package var log: KioskLog
-        /// Taken before there were other threads.
+        /// The service manager. Must be created before other threads start.
         package var manager: ServiceManager
 
         package init(
@@ -37,21 +39,24 @@ package final class Kiosk: Sendable {
     private let parts: Parts
     private let mailbox = Mailbox<KioskEvent>()
 
-    /// - Parameter file: the configuration's, which names what is kept from one run to the next.
+    /// Creates a kiosk.
+    ///
+    /// - Parameter file: The path of the configuration, from which the state files are named.
     package init(_ configuration: KioskConfiguration, file: String, parts: Parts) {
         (self.configuration, self.file, self.parts) = (configuration, file, parts)
     }
 
+    /// Posts a request to the kiosk's thread. Returns at once. Any thread.
     package func ask(_ request: KioskRequest) { mailbox.post(.request(request)) }
 
-    /// Runs until the kiosk ends. On the main thread; once.
+    /// Runs until the kiosk ends. Must be called once, on the main thread.
     ///
-    /// - Returns: how it ended, and whether the player let go of what it read.
-    /// - Throws: what kept it from beginning; nothing is left open.
+    /// - Returns: The reason of the end, and whether the player released its inputs within the timeout.
+    /// - Throws: The error that prevented the start; the player is shut down.
     package func run() throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
         let mailbox = mailbox
         var options = PlayerOptions()
-        // Whoever passes by sees the picture at once; a speaker joins as soon as it can.
+        // Video starts without waiting for speakers; each joins as soon as it is ready.
         options.startPolicy = .picture
         options.expectsMore = true
         options.playsAudio = configuration.hasSound
@@ -74,7 +79,7 @@ package final class Kiosk: Sendable {
             do throws(TalkieError) {
                 timeline = try TimelineFile(creating: wanted.file, rotation: wanted.rotation)
             } catch {
-                // A screen without its flight recorder still shows its films.
+                // Films are shown even if the flight recorder cannot be opened.
                 parts.log.say(.error, error.message, KioskNote(.fault))
             }
         }
@@ -130,9 +135,9 @@ package final class Kiosk: Sendable {
         return (end, isDown)
     }
 
-    /// What is on the screen, as a PNG.
+    /// Returns a function that captures the screen as a PNG; nil without an image.
     ///
-    /// - Parameter tell: called with a sentence when a picture cannot be made a PNG.
+    /// - Parameter tell: Called with a sentence if an image cannot be encoded.
     private static func screenshots(
         of screen: ScreenControl, tell: @escaping @Sendable (String) -> Void
     ) -> @Sendable () async -> [UInt8]? {
@@ -155,7 +160,7 @@ package final class Kiosk: Sendable {
         options.staysAwake = true
         options.followsDisplays = true
         options.mode = configuration.mode
-        // The display is known once the window is visible.
+        // Overscan depends on the display, which is known once the window is visible.
         options.arrangement = configuration.arrangement(isOverscanning: false)
         options.display = configuration.screen?.display
         switch configuration.operatorScreen {

@@ -5,14 +5,15 @@ internal import Routing
 internal import SyncRendering
 internal import Telemetry
 
-// One film after another: what follows, what has begun, what cannot be played.
+// The sequence of films: what follows, what has started, what cannot be played.
 extension KioskDirector {
-    /// Looks for the films of this hour.
+    /// Searches for the items of the current programme.
     func look() {
         programme += 1
         files.find(shown.programme.playlist, programme: programme)
     }
 
+    /// Takes over the result of a search; results of earlier searches are dropped.
     func take(_ found: ItemsWatch.Found) {
         guard found.programme == programme else { return }
         for remark in found.remarks { say(.warning, remark) }
@@ -25,7 +26,7 @@ extension KioskDirector {
         applyExclusions()
     }
 
-    /// Plays what was found, without what is excluded at present.
+    /// Plays the found items, except those that are excluded at present.
     func applyExclusions() {
         let (items, new) = exclusions.admit(found, at: now)
         for (item, reason) in new {
@@ -40,7 +41,7 @@ extension KioskDirector {
         stopBefore = nil
         hasFilms = !items.isEmpty
         guard hasFilms else {
-            // The film that plays goes on to its end.
+            // The current film is played to its end.
             toCome.removeAll()
             return isPlaying ? stage.player.setNext([]) : showSlate(.nothing(lastFailure))
         }
@@ -49,7 +50,7 @@ extension KioskDirector {
         say(.info, "the list has \(Self.films(items.count)) now", KioskNote(.schedule))
         queue?.replace(with: items, order: order)
         guard isPlaying else {
-            // What is new may stand before what could not be played.
+            // New items may precede those that could not be played.
             if case .nothing? = slate { queue?.startOver() }
             return openSoon()
         }
@@ -78,7 +79,7 @@ extension KioskDirector {
         open(at: position)
     }
 
-    /// Returns the first of `items` after one that is excluded; nil where that was not found at all.
+    /// Returns the first of `items` that follows the excluded `address` in the list; nil if `address` was not found.
     private func following(_ address: String, among items: [PlayQueue.Item]) -> String? {
         guard let place = found.firstIndex(where: { $0.address == address }) else { return nil }
         let admitted = Set(items)
@@ -87,6 +88,7 @@ extension KioskDirector {
 
     // MARK: Opening
 
+    /// Opens the current item of the playlist.
     func open(at position: MediaTime? = nil) {
         guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
         if isWaiting { return }
@@ -98,11 +100,11 @@ extension KioskDirector {
         toCome.removeAll()
         stage.distributor.note(.film(Self.name(of: queue.current)))
         stage.player.open(queue.current.address, at: position)
-        // The picture of a slate is shown during a pause, too.
+        // The image of a slate is shown even while paused.
         if isHeld { stage.player.pause() }
     }
 
-    /// Something has changed: what could not be played is tried at once.
+    /// Retries at once after a change.
     private func openSoon() { if !isWaiting { nextAttempt = now } }
 
     func openIfDue() {
@@ -110,7 +112,7 @@ extension KioskDirector {
         open()
     }
 
-    // MARK: What the player tells
+    // MARK: Player events
 
     func take(_ news: PlayerNews) {
         switch news {
@@ -128,7 +130,7 @@ extension KioskDirector {
             exclusions.noteFailed(item.address)
             guard opensUnderWay == 0, let queue, !toCome.hasForgotten(item) else { return }
             if configuration.onBrokenItem == .stop, toCome.items.contains(item) {
-                // The film that plays, and those before the broken one, are shown to their end.
+                // The current film, and those before the broken one, are played to their end.
                 stopBefore = stopBefore ?? (item, failure)
                 return announce()
             }
@@ -136,7 +138,7 @@ extension KioskDirector {
             tellBroken(item.address, failure)
             if isToCome { announce() }
         case .incomplete(let item, let failure):
-            // Once for each item: a list is played for months.
+            // Once per item: a playlist may loop for months.
             guard opensUnderWay == 0, queue?.item(at: item.address).map({ toldBroken.insert($0).inserted }) ?? true
             else { return }
             say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
@@ -180,17 +182,17 @@ extension KioskDirector {
         }
     }
 
-    /// Tells the player what follows the film that plays.
+    /// Announces the following items to the player.
     func announce() {
         guard wall == nil, let queue else { return }
         toCome.fill(behind: queue)
-        // With a suspect no other item is open.
+        // A suspect item is played with no other item open.
         guard !exclusions.isSuspect(queue.current.address) else { return stage.player.setNext([]) }
         let next = toCome.items.prefix { $0 != stopBefore?.item && !exclusions.isSuspect($0.address) }
         stage.player.setNext(Array(next))
     }
 
-    /// A film has taken the place of the one before.
+    /// Handles the start of an item after the previous one.
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
         if wall != nil {
             _ = queue?.go(to: item.address)
@@ -198,7 +200,7 @@ extension KioskDirector {
         } else {
             guard let queue = toCome.began(item) else { return }
             self.queue = queue
-            // Short films after the broken one were on the timeline when it failed.
+            // Short films after the broken one were already on the timeline when it failed.
             if let stopBefore, !toCome.items.contains(stopBefore.item) { return goOn() }
         }
         guard let queue else { return }
@@ -210,7 +212,7 @@ extension KioskDirector {
         announce()
     }
 
-    /// The film is over, or cannot be played, and nothing has followed it.
+    /// Continues after an item that has ended or failed without a successor.
     private func goOn() {
         isPlaying = false
         if let stopBefore {
@@ -220,7 +222,7 @@ extension KioskDirector {
         guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
         guard let next = toCome.rest(of: queue).next else {
             if !configuration.loops, queue.hasBegun { return end(.done) }
-            // A list of which nothing was ever played: it is tried from its start, after a while or when something changes.
+            // No item of the playlist was ever played: retried from the start after a delay or a change.
             var again = queue
             again.startOver()
             self.queue = again
@@ -234,13 +236,13 @@ extension KioskDirector {
         open()
     }
 
-    /// Plays the next item in place of one that makes no progress.
+    /// Skips an item that makes no progress.
     func passOver(for cause: Liveness.Cause) {
         guard let queue else { return }
         switch cause {
         case .waiting: exclusions.exclude(queue.current, for: .slow, at: now)
         case .frozen, .hole, .decoder: exclusions.exclude(queue.current, for: .stuck, at: now)
-        // The item need not be at fault.
+        // The cause may be outside the item.
         case .engine, .picture, .sound: break
         }
         liveness.startOver()
@@ -255,7 +257,7 @@ extension KioskDirector {
         toCome.removeAll()
         nextAttempt = now.advanced(by: pause)
         showSlate(.nothing(reason ?? lastFailure))
-        // An attempt takes the owner's picture from the screen.
+        // An attempt removes the slate image from the screen.
         if !isSlatePicture, case .nothing? = slate {
             showSlatePicture()
             refreshSlate()
@@ -271,7 +273,7 @@ extension KioskDirector {
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
     }
 
-    /// The film that begins is to be seen.
+    /// Shows the current item: title, log line, window and display mode.
     private func showFilm() {
         guard let queue else { return }
         let state = stage.player.state

@@ -2,7 +2,7 @@ internal import MediaCore
 internal import Playback
 internal import SyncRendering
 
-// Driven and watched from afar.
+// Remote control and monitoring over MQTT.
 extension KioskDirector {
     func joinFleet() {
         guard let settings = configuration.fleet else { return }
@@ -14,7 +14,7 @@ extension KioskDirector {
             do throws(ExhaustionError) { try link.start() } catch { throw TalkieError(error) }
             fleet = link
         } catch {
-            // A screen without its fleet still shows its films.
+            // Films are shown even without the broker.
             say(.error, error.message, KioskNote(.fault))
         }
     }
@@ -23,7 +23,7 @@ extension KioskDirector {
         if let fleet { fleet.publish(stateMessage) }
     }
 
-    /// What a fleet is told of the kiosk.
+    /// The state message published to the broker.
     var stateMessage: KioskStateMessage {
         let health = stage.health.withLock { $0 }
         let state = stage.player.state
@@ -55,6 +55,7 @@ extension KioskDirector {
         return message
     }
 
+    /// Runs a command and replies with its result. A screenshot is replied to later.
     func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
         if let line = commandLog.line(for: command.action.words, at: now) { say(.info, line) }
         switch command.action {
@@ -87,7 +88,7 @@ extension KioskDirector {
 }
 
 extension FleetCommand.Action {
-    /// As it is written.
+    /// The command as the log names it.
     fileprivate var words: String {
         switch self {
         case .next: "next"

@@ -5,8 +5,9 @@ internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
-// What whoever watches over it is told.
+// Health, as published to metrics, fleet and operator.
 extension KioskDirector {
+    /// Publishes the health.
     func tellHealth(at now: HostInstant) {
         var health = KioskHealth(at: now, shown: whatIsShown, uptime: now - began, configuration: loaded)
         let player = stage.player
@@ -35,7 +36,7 @@ extension KioskDirector {
             var told = KioskHealth.Output(output.name)
             guard let heard = player.outputs?.number(of: output).flatMap({ known[$0] }) else { return told }
             (told.isConnected, told.error) = (!heard.isLost, heard.error)
-            // What a lost speaker holds is not known.
+            // The amount buffered by a lost speaker is unknown.
             told.buffered = heard.isLost ? nil : heard.buffered
             (told.underruns, told.clock) = (heard.underruns, heard.clock)
             return told
@@ -48,7 +49,7 @@ extension KioskDirector {
         stage.health.withLock { $0 = made }
     }
 
-    /// Whether an output has the sound of the film that plays; nil where there is none to hear.
+    /// Whether an output receives the audio of the current film; nil if no audio is expected.
     private var isHeard: Bool? {
         let state = stage.player.state
         guard isPlaying, !isWaiting, !isHeld, state.phase == .playing, state.hasAudio, let sound,
@@ -57,7 +58,7 @@ extension KioskDirector {
         return sound.places != nil && stage.player.outputs?.failure == nil
     }
 
-    /// What playback has been waiting for; nil while it does not wait, or not for long enough to be reported.
+    /// The source that playback waits for; nil while it does not wait, or for less than `Presence.tolerance`.
     var awaitedSource: String? {
         guard isPlaying, wall == nil, let queue, let since = liveness.waitingSince, now - since >= Presence.tolerance
         else { return nil }

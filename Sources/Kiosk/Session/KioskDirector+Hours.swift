@@ -2,12 +2,12 @@ internal import LocalOutput
 internal import MediaCore
 internal import Playback
 
-// What the clock, the configuration and the screen's words have to do with it.
+// Schedule, configuration changes, sleep, screen and slate.
 extension KioskDirector {
-    /// Nothing is to be opened: it begins later, or the screen is off.
+    /// True if nothing may be opened: before the start, or in quiet hours.
     var isWaiting: Bool { beginsAt != nil || shown.isQuiet }
 
-    /// Does what is due by the clock on the wall.
+    /// Applies everything that the schedule makes due.
     func followTheClock() {
         let now = stage.now()
         if let start = beginsAt {
@@ -38,7 +38,7 @@ extension KioskDirector {
         if shown.isQuiet != before.isQuiet { shown.isQuiet ? beQuiet() : wake() }
     }
 
-    /// Speakers and volume of this hour.
+    /// Applies the speakers and the volume of the current programme.
     private func applySound(before: KioskConfiguration.Programme) {
         let programme = shown.programme
         sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now)
@@ -56,7 +56,7 @@ extension KioskDirector {
         setScreenPower(false)
     }
 
-    /// Returns " until 07:00".
+    /// Returns " until 07:00", or an empty string without an end.
     var quietEnd: String {
         schedule.quietEnd(after: stage.now()).map { " until \(stage.calendar.local($0).time.words)" } ?? ""
     }
@@ -68,8 +68,9 @@ extension KioskDirector {
         if wall != nil { meetWall() } else if !isPlaying { open() }
     }
 
-    // MARK: The configuration
+    // MARK: Configuration
 
+    /// Reads the configuration again and applies it unless it has mistakes.
     func reload() {
         stage.manager.tell(.reloading(at: .now))
         defer { stage.manager.tell(.ready) }
@@ -101,7 +102,7 @@ extension KioskDirector {
         for sentence in ConfigMistake.told(fresh.remarks) { stage.log.say(.warning, sentence, KioskNote(.reload)) }
         if fresh.loops != old.loops {
             queue?.setLoop(fresh.loops ? .forever : .times(0))
-            // What was announced follows from the list as it was.
+            // Announced items follow from the previous loop mode.
             if let queue, wall == nil { toCome.renew(behind: queue) }
             if isPlaying { announce() }
             applyLoopToWall()
@@ -124,7 +125,7 @@ extension KioskDirector {
         take(schedule.shown(at: stage.now()))
     }
 
-    /// Takes over another `start_at` before anything has begun.
+    /// Applies a changed `start_at` before the start.
     private func applyStart() {
         let wasAhead = beginsAt != nil
         beginsAt = schedule.start(from: stage.now())
@@ -132,8 +133,9 @@ extension KioskDirector {
         if wasAhead, beginsAt == nil { open() }
     }
 
-    // MARK: The computer's sleep
+    // MARK: Sleep
 
+    /// Logs the state of the sleep inhibitor; saves the position before sleep.
     func take(_ news: SleepInhibitor.News) {
         switch news {
         case .kept(.system("idle")):
@@ -145,13 +147,14 @@ extension KioskDirector {
             keepPlace()
         case .woke:
             say(.warning, "the computer has slept", KioskNote(.repair))
-            // What stood still with it is not at fault.
+            // Observations from before the sleep are not faults.
             liveness.forgive(at: now)
         }
     }
 
-    // MARK: The screen
+    // MARK: Screen
 
+    /// Switches the display on or off, and runs the hook's command.
     func setScreenPower(_ isOn: Bool) {
         stage.screen?.setPower(isOn)
         if let command = isOn ? configuration.hooks.screenOn : configuration.hooks.screenOff {
@@ -159,7 +162,8 @@ extension KioskDirector {
         }
     }
 
-    /// Has the shell run a command, without waiting for it. A failure is logged under the hook's key: the command may hold a password.
+    /// Runs a command in the shell without blocking. A failure is logged under the hook's key: the command may contain
+    /// a password.
     private func run(hook name: String, _ command: String) {
         let mailbox = mailbox
         do throws(ExhaustionError) {
@@ -184,6 +188,7 @@ extension KioskDirector {
         }
     }
 
+    /// Timeout of a hook's command.
     private static let hookPatience = Duration.seconds(30)
 
     private func applyScreen(old: KioskConfiguration) {
@@ -191,7 +196,7 @@ extension KioskDirector {
         if configuration.mode != old.mode { applyMode() }
     }
 
-    /// Turn and edges of the screen, for the display that the window is on.
+    /// Applies rotation and overscan for the window's display.
     func applyArrangement() {
         guard let screen = stage.screen else { return }
         let isOverscanning = configuration.overscan == nil && stage.isOverscanning(screen.status.display)
@@ -199,7 +204,7 @@ extension KioskDirector {
         if wanted != screen.arrangement { screen.arrangement = wanted }
     }
 
-    /// The keys of `configuration` that have no effect before the next start, in the order of the guide.
+    /// The keys of `configuration` that take effect at the next start, in the order of the guide.
     private var waitingKeys: [String] {
         let (fresh, old) = (configuration, inForce)
         let isChanged: [(key: String, waits: Bool)] = [
@@ -218,8 +223,9 @@ extension KioskDirector {
         stage.screen?.setMode(configuration.mode, filmRate: rate)
     }
 
-    // MARK: The slate
+    // MARK: Slate
 
+    /// Shows a slate. A slate of a fleet command stays visible while the kiosk is paused.
     func showSlate(_ slate: Slate) {
         guard slate != self.slate else { return }
         if case .asked? = self.slate, isHeld {
@@ -233,13 +239,13 @@ extension KioskDirector {
         refreshSlate()
     }
 
-    /// Shows words from afar until `endAskedSlate`.
+    /// Shows the text of a fleet command until `endAskedSlate`.
     func showAskedSlate(_ words: String?) {
         if case .asked? = slate {} else { coveredSlate = slate }
         showSlate(.asked(words))
     }
 
-    /// Takes the words from afar away; the slate that they covered has its reason still.
+    /// Removes the text of a fleet command and restores the slate that it replaced.
     func endAskedSlate() {
         guard case .asked? = slate else { return }
         hideSlate()
@@ -247,7 +253,7 @@ extension KioskDirector {
         coveredSlate = nil
     }
 
-    /// The owner's picture for when there is nothing to show.
+    /// Shows the configured image while there is nothing to play.
     func showSlatePicture() {
         guard let picture = configuration.slate, !isPlaying, stage.screen != nil, !exclusions.isSkipped(picture)
         else { return }
@@ -258,7 +264,7 @@ extension KioskDirector {
         stage.player.play()
     }
 
-    /// What the player tells while it holds that picture: nothing follows it.
+    /// Handles player phases while the slate image is open; nothing follows it.
     func takeOfSlate(_ phase: PlayerState.Phase) {
         switch phase {
         case .buffering, .playing: attachScreen()
@@ -272,7 +278,7 @@ extension KioskDirector {
         }
     }
 
-    /// The words of a slate may be others now.
+    /// Updates the text of the slate, which may have changed.
     func refreshSlate() {
         guard let slate, let screen = stage.screen else { return }
         if !isScreenAttached { screen.open(for: Slate.size) }

@@ -2,9 +2,9 @@ internal import LocalOutput
 internal import MediaCore
 internal import Playback
 
-// The display beside the film's, for whoever runs the show.
+// The operator's board on a second display.
 extension KioskDirector {
-    /// Once a beat; costs nothing where there is no such display.
+    /// Updates the board. Called once per `beat`; returns at once without such a display.
     func tellOperator() {
         guard inForce.operatorScreen != nil, let screen = stage.screen else { return }
         var told = OperatorBoard(health: stage.health.withLock { $0 })
@@ -23,7 +23,7 @@ extension KioskDirector {
         return queue.next.map { Self.shortName($0.current) }
     }
 
-    /// Without the folder that all of them lie in.
+    /// Returns the name without the folder, which most items share.
     private static func shortName(_ item: PlayQueue.Item) -> String {
         let name = name(of: item)
         guard item.title == nil, let last = name.split(separator: "/").last else { return name }

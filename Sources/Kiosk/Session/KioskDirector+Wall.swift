@@ -2,34 +2,35 @@ internal import MediaCore
 internal import Playback
 internal import SyncRendering
 
-/// What a kiosk needs to keep step with others: the wall's time, the films with their lengths, and who steers.
+/// The state shared with the threads of a wall: clock, items with their durations, follower.
 final class WallSteps: Sendable {
-    /// Films whose lengths are known.
+    /// The result of measuring the durations of all items.
     struct Measured: Sendable {
         var programme: Int
         var items: [PlayQueue.Item] = []
         var extents: [FilmExtent] = []
-        /// Why others are left out.
+        /// The sentences about items that could not be measured.
         var failures: [String] = []
     }
 
     struct State: Sendable {
         var items: [QueueItem] = []
-        /// The synchronizer knows it weakly.
+        /// The synchronizer holds a weak reference only.
         var follower: WallFollower?
-        /// The lengths of files that were measured before.
+        /// The known durations, so that unchanged files are not measured again.
         var known: [PlayQueue.Item: FilmExtent] = [:]
     }
 
     let clock: WallClock
+    /// Locked: used by the kiosk's thread, "wall lengths" and the thread that services the timeline.
     let state = Lock(State())
 
     init(clock: WallClock) { self.clock = clock }
 }
 
-// In step with the other kiosks of a wall.
+// Synchronization with the other kiosks of a wall.
 extension KioskDirector {
-    /// A file is not held open for longer before a wall begins.
+    /// The maximum time between opening the first file and the start of the wall.
     static let early = Duration.seconds(30)
 
     func joinWall() {
@@ -40,11 +41,11 @@ extension KioskDirector {
         }
         do throws(ExhaustionError) { try clock.start() } catch { return say(.error, error.message) }
         wall = WallSteps(clock: clock)
-        // Where it is to be is a matter of the wall's line, whenever that began.
+        // The position follows from the wall's time, whenever the kiosk was started.
         (beginsAt, kept.place) = (nil, nil)
     }
 
-    /// Finds out how long the films are; `take` goes on when that is known.
+    /// Measures the items' durations on a thread "wall lengths", which posts the result.
     func measure(_ items: [PlayQueue.Item]) {
         guard let wall else { return }
         let (mailbox, measure, crashes, programme) = (mailbox, stage.measure, stage.crashes, programme)
@@ -114,7 +115,7 @@ extension KioskDirector {
         player.synchronizer.follow(follower)
     }
 
-    /// Takes over another `loop`: the film that plays goes on, and so does the wall's time.
+    /// Applies a changed `loop`. The current film and the wall's time continue.
     func applyLoopToWall() {
         guard let follower = wall?.state.withLock({ $0.follower }),
             let line = WallLine(epoch: follower.line.epoch, items: follower.line.items, loops: configuration.loops)
@@ -123,14 +124,14 @@ extension KioskDirector {
         stage.player.setLoop(item: .times(0), list: configuration.loops ? .forever : .times(0))
     }
 
-    /// Measures the wall's films again: picture files last longer or shorter now.
+    /// Measures all items again after the display duration of images has changed.
     func forgetLengths() {
         guard let wall else { return }
         wall.state.withLock { $0.known = [:] }
         look()
     }
 
-    /// Goes to where the wall is.
+    /// Starts at the wall's current position, or shows the slate before its start.
     func meetWall() {
         guard let wall, !isWaiting, !isHeld, let follower = wall.state.withLock({ $0.follower }) else { return }
         isPlaying = false
@@ -139,14 +140,14 @@ extension KioskDirector {
             let moment = WallTime(seconds: Int(begins.nanoseconds / 1_000_000_000))
             return showSlate(.begins(stage.calendar.local(moment).time.words))
         }
-        // Nobody knows the time so far: `keepStep` asks again.
+        // The wall's time is unknown so far; `keepStep` retries.
         guard let meeting = follower.meeting(from: now) else { return }
         isPlaying = true
         go(to: meeting)
         stage.player.play()
     }
 
-    /// Begins when that can be, and jumps where a bend would take too long.
+    /// Starts playback once possible, and seeks if a rate change would take too long.
     func keepStep(at now: HostInstant) {
         guard let wall, !isWaiting, !isHeld else { return }
         guard isPlaying else { return meetWall() }

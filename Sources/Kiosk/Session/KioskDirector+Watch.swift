@@ -5,8 +5,9 @@ internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
-// Whether pictures and sound get where they should, and what is done where they do not.
+// Detection of stalls, and repairs.
 extension KioskDirector {
+    /// Evaluates one observation and runs the repair that is due. Called once per `beat`.
     func watchOver(at now: HostInstant) {
         liveness.note(observe(), at: now)
         if let count = leftOut.note(
@@ -32,7 +33,7 @@ extension KioskDirector {
         repair(stage, because: cause)
     }
 
-    /// Returns what is to be repaired now, and since when it is so.
+    /// Returns the cause to repair and since when it is present; nil without a stall.
     private func stall(at now: HostInstant) -> (cause: Liveness.Cause, since: HostInstant)? {
         if case .stalled(let cause, let since) = liveness.verdict { return (cause, since) }
         return liveness.isOverdue(at: now) ? liveness.fault.map { ($0.cause, $0.since) } : nil

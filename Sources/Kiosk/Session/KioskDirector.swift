@@ -6,106 +6,117 @@ internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
-/// Runs a kiosk: what is shown at which hour, what follows, what is done when something breaks. One thread, "kiosk".
+/// The state machine of a kiosk: schedule, playlist, audio outputs and repairs.
 ///
-/// `@unchecked Sendable`: made by one thread, then used by the kiosk's thread alone; `join` hands the result back.
+/// `@unchecked Sendable`: after `init` and `start`, all mutable state is used on the thread "kiosk" only. `thread` is
+/// used by the caller of `start` and `join` only, and `result` by it once the thread has ended.
 final class KioskDirector: @unchecked Sendable {
-    /// What the director directs.
+    /// The objects and functions that a director uses.
     struct Stage: Sendable {
         var player: Player
-        /// Nil without a picture.
+        /// The window; nil without video.
         var screen: ScreenControl?
         var distributor: EventDistributor
         var registry: OutputRegistry
         var places: KioskPlaces
-        /// What was open when earlier processes ended.
+        /// The record of items that were open when earlier processes ended.
         var crashes: CrashRecord
-        /// Reads the configuration again.
+        /// Reads the configuration from its file again.
         var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
         var log: KioskLog
-        /// Who started the kiosk and wants to know how it is.
+        /// The service manager, notified of the kiosk's state.
         var manager: ServiceManager
-        /// How it is, for whoever asks.
+        /// The published health, read by the metrics server's thread.
         var health: Lock<KioskHealth>
-        /// What is on the screen, as a PNG.
+        /// Captures the screen as a PNG; nil without an image.
         var screenshot: @Sendable () async -> [UInt8]? = { nil }
-        /// Finds out how long a film is, to the frame. Blocks.
+        /// Returns the extent of a film, exact to the frame. Blocks.
         var measure: @Sendable (String) throws(MediaError) -> FilmExtent = { (address) throws(MediaError) in
             throw MediaError(.cannotOpen, "'\(address)' cannot be measured")
         }
-        /// For picture files that are opened or measured from now on.
+        /// Sets the display duration of image files that are opened or measured later.
         var setImageDuration: @Sendable (Duration) -> Void = { _ in }
-        /// Whether the display of this name states that it hides the edges. Reads a small file.
+        /// Whether the EDID of the named display states overscan. Reads a small file.
         var isOverscanning: @Sendable (String) -> Bool = { DisplayIdentification.isOverscanning($0) }
+        /// The clock of schedules.
         var now: @Sendable () -> WallTime = { .now }
-        /// The clock of all deadlines. Where it does not run by itself, `start` starts no thread: the caller calls `turn` and `finish`.
+        /// The clock of all deadlines. If it does not advance automatically, `start` starts no thread; the caller calls
+        /// `turn` and `finish`.
         var clock: any HostClock = MonotonicClock()
         var calendar: any WallCalendar = SystemCalendar()
-        /// Speakers that are wanted are waited for so long before others take over.
+        /// Timeout for finding the wanted speakers, after which fallbacks are used.
         var speakerPatience = SoundKeeper.patience
-        /// Throws the order of shuffled lists.
+        /// The seed of shuffled playlists.
         var seed: UInt64 = .random(in: 0 ... .max)
     }
 
     let stage: Stage
     let mailbox: Mailbox<KioskEvent>
+    /// The current configuration.
     var configuration: KioskConfiguration
-    /// The configuration of the kiosk's start, whose values are in force for the keys that wait for the next start. What
-    /// plays has begun already, and a wall counts its time from `start`.
+    /// The configuration of the start: the values in force of keys that change at the next start only. A wall counts
+    /// its time from `start`.
     var inForce: KioskConfiguration
     var schedule: KioskSchedule
-    /// What is shown at this hour.
+    /// What is shown at present, according to the schedule.
     var shown: KioskSchedule.Shown
-    /// Counts programmes: the films of another one are found anew.
+    /// The number of searches for items; results of earlier searches are dropped.
     var programme = 0
     let files: ItemsWatch
     let sound: SoundKeeper?
-    /// What was found last, before exclusions.
+    /// The items found last, before exclusions.
     var found: [PlayQueue.Item] = []
     var exclusions: ItemExclusions
-    /// The films, once some were found.
+    /// The playlist; nil until items were found.
     var queue: PlayQueue?
-    /// False where the list has become empty.
+    /// False if the playlist has become empty.
     var hasFilms = false
+    /// The items that follow the current one, as announced to the player.
     var toCome = FilmsToCome()
-    /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and why.
+    /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and its failure.
     var stopBefore: (item: QueueItem, failure: TalkieError)?
-    /// The films are in the player's hands.
+    /// True while the player plays an item of the playlist.
     var isPlaying = false
-    /// Commands to open a film whose beginning the player has not reported yet.
+    /// The number of open commands whose `opening` phase has not arrived yet; earlier events belong to previous items.
     var opensUnderWay = 0
-    /// When the list is tried again of which nothing could be played.
+    /// When the playlist is tried again, after none of its items could be played.
     var nextAttempt: HostInstant?
-    /// Why there is nothing to show; nil while there is.
+    /// The message on the screen; nil while a film is shown.
     var slate: Slate?
-    /// The player holds the owner's picture for that.
+    /// True while the player shows the configured slate image.
     var isSlatePicture = false
-    /// What could not be played, so that it is told once for each edition.
+    /// The items whose failure was logged, so that each edition is logged once.
     var toldBroken: Set<PlayQueue.Item> = []
+    /// The last failure, shown on the slate.
     var lastFailure: String?
+    /// The configured start; nil once it has passed.
     var beginsAt: WallTime?
+    /// The state that is written to disk.
     var kept = KioskPlaces.Kept()
     var isScreenAttached = false
     var liveness = Liveness()
     var ladder = RepairLadder()
     var presence = Presence()
     var leftOut = LeftOutPictures()
-    /// A repair has ended the program: the item that plays is blamed for it, as for a crash.
+    /// True if a repair ends the program. The current item is then blamed as for a crash.
     var endsForFault = false
+    /// When the director was created.
     let began: HostInstant
+    /// When the configuration was last loaded, and refusals since.
     var loaded: KioskHealth.Configuration
+    /// The number of repairs per stage since the start.
     var repairs: [RepairLadder.Stage: Int] = [:]
-    /// The last film that began.
+    /// The item that started last.
     var item: KioskHealth.Item?
-    /// In step with other kiosks; nil plays by itself.
+    /// Synchronization with the other kiosks of a wall; nil without a wall.
     var wall: WallSteps?
-    /// Nil where nobody drives it from afar.
+    /// The connection to the MQTT broker; nil without `[fleet]`.
     var fleet: FleetLink?
     var commandLog = CommandLog()
     let screenshots: ScreenshotQueue
-    /// Somebody afar wants it to stand.
+    /// True while paused by a fleet command.
     var isHeld = false
-    /// What the slate that was asked for from afar covers.
+    /// The slate that the slate of a fleet command replaced.
     var coveredSlate: Slate?
     private var notedRoutes: Set<Int> = []
     private var told = ToldSentences()
@@ -118,14 +129,16 @@ final class KioskDirector: @unchecked Sendable {
     private(set) var result: KioskEnd?
     private var thread: WorkerThread?
 
-    /// How often it looks at itself.
+    /// The interval of the periodic checks.
     static let beat = Duration.seconds(1)
-    /// The interval at which the position is kept, and so how far a killed kiosk goes back: at most 5760 small writes a day.
+    /// The interval at which the position is written: the maximum loss after a kill. At most 5760 small writes a day.
     static let keepingInterval = Duration.seconds(15)
-    /// A list of which nothing can be played is tried again after so long, if nothing changes before.
+    /// Delay before a playlist without playable items is tried again, unless something changes earlier.
     static let again = Duration.seconds(10)
 
-    /// - Parameter outputs: the player's; nil without sound.
+    /// Creates a director; `start` starts its thread.
+    ///
+    /// - Parameter outputs: The player's outputs; nil without audio.
     init(
         stage: Stage, configuration: KioskConfiguration, outputs: OutputGroup?, mailbox: Mailbox<KioskEvent>
     ) throws(ExhaustionError) {
@@ -150,6 +163,9 @@ final class KioskDirector: @unchecked Sendable {
         }
     }
 
+    /// Starts the threads. Called once.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
         try stage.places.start()
         try files.start()
@@ -162,7 +178,7 @@ final class KioskDirector: @unchecked Sendable {
         }
     }
 
-    /// Waits for the end.
+    /// Blocks until the kiosk has ended and returns the reason.
     func join() -> KioskEnd {
         thread?.join()
         return result ?? .done
@@ -182,7 +198,8 @@ final class KioskDirector: @unchecked Sendable {
         look()
     }
 
-    /// Waits for the next event or deadline, where the clock runs by itself, and handles what has come and what is due.
+    /// Handles posted events and everything due. Blocks until the next event or deadline if the clock advances
+    /// automatically.
     func turn() {
         let clock = stage.clock
         let deadline = clock.runsByItself ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
@@ -196,7 +213,7 @@ final class KioskDirector: @unchecked Sendable {
         tellManager()
     }
 
-    /// Keeps the position and ends the threads; the result is known.
+    /// Writes the position and stops all threads. Called once `result` is set.
     func finish() {
         stage.manager.tell(.stopping)
         if case .asked = result { kept.hasEndedWell = true }
@@ -239,14 +256,14 @@ final class KioskDirector: @unchecked Sendable {
             placesFailure = failure
             say(.warning, failure, KioskNote(.fault))
         case .places(nil):
-            // The next time it is news again.
+            // A repeated failure is logged again.
             if let placesFailure { told.forget(placesFailure) }
             say(.info, "where the kiosk is can be kept again", KioskNote(.repair))
         case .remark(let level, let text): say(level, text)
         }
     }
 
-    /// Records the names of the outputs, each once.
+    /// Records the name of each output once.
     private func noteRoutes() {
         guard let group = stage.player.outputs else { return }
         for member in group.members {
@@ -255,17 +272,18 @@ final class KioskDirector: @unchecked Sendable {
         }
     }
 
+    /// Logs a remark about outputs.
     func tell(_ remark: SoundKeeper.Remark?) {
         if let remark { say(remark.level, remark.text, KioskNote(.output)) }
     }
 
-    /// Says what comes with every film again, as long as nobody mends it, once an hour.
+    /// Logs a text. Warnings and errors that repeat with every film are logged at most once per hour.
     func say(_ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote()) {
         if level <= .warning, !told.isNews(text, at: now) { return }
         stage.log.say(level, text, note)
     }
 
-    // MARK: The window
+    // MARK: Window
 
     private func take(_ input: ScreenInput) {
         switch input {
@@ -286,9 +304,9 @@ final class KioskDirector: @unchecked Sendable {
         }
     }
 
-    // MARK: Where it was
+    // MARK: Position
 
-    /// What the last run left behind.
+    /// Restores the state of the last run.
     private func recall() {
         let (kept, note) = stage.places.read()
         if let note { say(.warning, note) }
@@ -301,6 +319,7 @@ final class KioskDirector: @unchecked Sendable {
         stage.places.keep(self.kept)
     }
 
+    /// Passes the current position to the thread that writes it.
     func keepPlace() {
         lastKept = now
         if isPlaying, let queue, queue.hasBegun {
@@ -309,9 +328,9 @@ final class KioskDirector: @unchecked Sendable {
         stage.places.keep(kept)
     }
 
-    // MARK: The beat
+    // MARK: Periodic checks
 
-    /// Has the next iteration report what has changed.
+    /// Makes the next iteration run the periodic checks.
     func beatNow() { lastBeat = nil }
 
     private func beatIfDue() {
@@ -328,7 +347,7 @@ final class KioskDirector: @unchecked Sendable {
         tellFleet()
     }
 
-    /// Tells whoever started the kiosk how it is: ready once something is shown or it is known why not, and alive only while it is.
+    /// Notifies the service manager. Ready: something is shown, or the reason why not is known. Alive: no stall.
     private func tellManager() {
         guard stage.manager.isPresent else { return }
         let status = statusLine
@@ -338,7 +357,7 @@ final class KioskDirector: @unchecked Sendable {
         }
         if !isReady, slate != nil || isWaiting || stage.player.state.phase == .playing { becomeReady() }
         var isAlive = true
-        // What waits for its server is alive: another process would begin to wait anew.
+        // Waiting for a server counts as alive: a restart would only start the wait again.
         if case .stalled(let cause, _) = liveness.verdict { isAlive = cause == .waiting }
         if watchdog?.isSignDue(at: now, isAlive: isAlive) == true { stage.manager.tell(.alive) }
     }
@@ -348,9 +367,10 @@ final class KioskDirector: @unchecked Sendable {
         stage.manager.tell(.ready)
     }
 
-    /// What it does, in a line for people.
+    /// The current state as one line for the user.
     var statusLine: String { statusLine(naming: Self.name) }
 
+    /// The current state as one line, with items named by `name`.
     func statusLine(naming name: (PlayQueue.Item) -> String) -> String {
         if shown.isQuiet { return "Quiet hours: screen and sound are off\(quietEnd)" }
         if let beginsAt { return "Begins at \(stage.calendar.local(beginsAt).time.words)" }

@@ -3,11 +3,11 @@ package import MediaCore
 internal import Playback
 internal import SyncRendering
 
-/// Something that the kiosk must act on, from whatever thread noticed it.
+/// An event for the kiosk's thread, posted by any thread.
 enum KioskEvent: Sendable {
     case player(PlayerNews)
     case screen(ScreenInput)
-    /// An output fell silent or came back.
+    /// An output was lost or has recovered.
     case output(OutputID, isLost: Bool)
     case sound(SoundKeeper.News)
     case found(ItemsWatch.Found)
@@ -15,28 +15,28 @@ enum KioskEvent: Sendable {
     case measured(WallSteps.Measured)
     case fleet(FleetCommand, FleetLink.Reply)
     case sleep(SleepInhibitor.News)
-    /// Why it cannot be kept where the kiosk is; nil once it can again.
+    /// The failure that prevents writing the state; nil once writing succeeds again.
     case places(String?)
-    /// For a person to read.
+    /// A text for the log.
     case remark(LogLevel, String)
 }
 
-/// What somebody wants of a kiosk that runs.
+/// A request from outside to a running kiosk.
 package enum KioskRequest: Sendable {
-    /// End, and say so with this status.
+    /// Ends the kiosk with this exit status.
     case end(status: Int32)
-    /// Read the configuration again.
+    /// Reads the configuration again.
     case reload
 }
 
-/// How a kiosk came to its end.
+/// The reason why a kiosk ended.
 package enum KioskEnd: Sendable, Equatable {
-    /// The list was played to its end, or the window was closed.
+    /// The playlist has ended, or the window was closed.
     case done
-    /// Somebody asked for it.
+    /// Requested, with this exit status.
     case asked(status: Int32)
-    /// Nothing that it could do itself helped: whoever supervises it starts it anew.
+    /// No repair helped; the supervisor must restart the program.
     case needsRestart(String)
-    /// A film could not be played, and the configuration says that this ends it.
+    /// An item cannot be played, and `on_broken_item` is "stop".
     case broken(TalkieError)
 }

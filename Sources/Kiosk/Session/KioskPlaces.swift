@@ -3,13 +3,14 @@ internal import MediaCore
 internal import Storage
 internal import Synchronization
 
-/// Where a kiosk was when it ended, however it ended: which film, and where in it. Written only when it has changed, on a thread of its
-/// own, so that no disk holds the kiosk up.
+/// Stores the current item and position of a kiosk across restarts, crashes included. Written only when changed, on the
+/// thread "kiosk places": a slow disk does not block the kiosk.
 final class KioskPlaces: Sendable {
+    /// A position in an item.
     struct Place: Sendable, Hashable {
-        /// A path, or a web address without credentials, query and fragment, which may hold passwords and tokens.
+        /// A path, or a web address without credentials, query and fragment, which may contain passwords and tokens.
         let address: String
-        /// A checksum of the address with its query, which tells films apart that differ in nothing else.
+        /// A checksum of the address with its query: distinguishes items that differ in the query only.
         let key: String
         let position: MediaTime
 
@@ -21,7 +22,7 @@ final class KioskPlaces: Sendable {
             (self.address, self.key, self.position) = (Self.plain(address), key ?? Self.key(address), position)
         }
 
-        /// Returns the film of `addresses` that this is a place in: the same address, or one that differs in its query only.
+        /// Returns the address of `addresses` that matches: identical, or different in the query only.
         func film(among addresses: [String]) -> String? {
             addresses.first { Self.key($0) == key } ?? addresses.first { Self.plain($0) == address }
         }
@@ -36,33 +37,36 @@ final class KioskPlaces: Sendable {
         }
     }
 
-    /// What the last run left behind.
+    /// The state of the last run.
     struct Kept: Sendable, Hashable {
         var place: Place?
-        /// How often the kiosk was started before.
+        /// The number of earlier starts.
         var starts = 0
-        /// The last run ended by itself, not by a crash or a cut of the power.
+        /// True if the last run ended normally, not by a crash or a power failure.
         var hasEndedWell = true
     }
 
     private static let kind = "kiosk"
     private static let version = 1
-    /// A week, in milliseconds; a film is no longer.
+    /// The maximum position in milliseconds: a week, longer than any film.
     private static let latest = 7 * 24 * 3600 * 1000
 
     private let folder: StateFolder
     private let file: String
-    /// The file of earlier versions, in which configurations of one name in two folders had one place.
+    /// The file of earlier versions, which configurations of the same name in two folders shared.
     private let earlierFile: String
+    /// Written by the callers of `keep`, read by the thread.
     private let waiting = Lock<(kept: Kept, isNew: Bool)>((Kept(), false))
     private let wake = Signal()
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
     private let report: @Sendable (String?) -> Void
 
+    /// Creates a store; `start` starts its thread.
+    ///
     /// - Parameters:
-    ///   - configuration: the file that the kiosk runs by; each has a place of its own, by its whole path.
-    ///   - report: told once when the disk keeps nothing, and nil once it does again; on the thread.
+    ///   - configuration: The path of the configuration; each full path has its own state.
+    ///   - report: Called on the thread with a sentence once writing fails, with nil once it succeeds again.
     init(_ folder: StateFolder, configuration: String, report: @escaping @Sendable (String?) -> Void) {
         self.folder = folder
         self.report = report
@@ -75,7 +79,7 @@ final class KioskPlaces: Sendable {
         file = "\(earlierFile)-\(StateRecord.check(Array(path.utf8)[...]))"
     }
 
-    /// What the last run left behind, with a sentence where that cannot be read. Blocks on the disk.
+    /// Returns the state of the last run, and a sentence if it cannot be read. Blocks on the disk.
     func read() -> (kept: Kept, note: String?) {
         do throws(StateError) {
             var reading = try folder.readRecord(file, kind: Self.kind, version: Self.version)
@@ -104,18 +108,21 @@ final class KioskPlaces: Sendable {
         }
     }
 
+    /// Starts the thread.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
         let worker = try WorkerThread.start(name: "kiosk places", priority: .background) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 
-    /// Keeps this, soon; costs nothing where it is what was kept last.
+    /// Schedules the state to be written; unchanged states are not written. Returns at once.
     func keep(_ kept: Kept) {
         waiting.withLock { $0 = (kept, true) }
         wake.raise()
     }
 
-    /// Keeps what was said last, and ends the thread.
+    /// Writes the last state and joins the thread.
     func stop() {
         stopping.store(true, ordering: .releasing)
         wake.raise()

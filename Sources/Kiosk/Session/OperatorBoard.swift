@@ -2,23 +2,23 @@ internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
 
-/// What whoever runs the show reads on a display of their own: what plays and what follows, how much is left, whether lips and voices are
-/// together, who is heard. A value.
+/// The content of the operator's board: current and next item, remaining time, lip sync, speakers. A value.
 struct OperatorBoard: Sendable, Equatable {
-    /// What the kiosk does, in a line.
+    /// The state of the kiosk as one line.
     var status = ""
     var health: KioskHealth
-    /// How long the film is that plays; nil where it does not say.
+    /// The duration of the current item; nil if unknown.
     var duration: MediaTime?
-    /// What follows; nil where nothing is known to.
+    /// The name of the next item; nil if none is known.
     var next: String?
-    /// Rooms have sound at all.
+    /// True if the kiosk has audio outputs.
     var hasSound = true
 
-    /// Further than this sound and picture are not together: a listener sees it (ITU-R BT.1359-1, section 1: detectable from 45 ms ahead to
-    /// 125 ms behind); this is the smaller one.
+    /// The maximum A/V offset that is not marked as trouble. ITU-R BT.1359-1, section 1: detectable from 45 ms early to
+    /// 125 ms late audio; the smaller value is used for both.
     private static let farthest = Duration.milliseconds(45)
 
+    /// The board as title and lines.
     var board: ScreenBoard {
         var lines: [ScreenBoard.Line] = []
         if let fault = health.fault { lines.append(ScreenBoard.Line("Fault", fault, isTrouble: true)) }

@@ -1,21 +1,23 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Words for a screen that has no picture to show, so that whoever passes by knows why.
+/// A message for a screen without video that states the reason.
 enum Slate: Sendable, Equatable {
-    /// There is nothing that can be played; why, where that is known.
+    /// Nothing can be played, with the reason if known.
     case nothing(String?)
-    /// There is only sound.
+    /// The item has audio only.
     case sound(title: String)
-    /// Somebody afar wants this to be read.
+    /// Requested by a fleet command, with its words.
     case asked(String?)
-    /// It begins later.
+    /// Playback starts at this time.
     case begins(String)
 
-    /// The window's size where it does not fill the screen.
+    /// The size of the window if it does not fill the screen.
     static let size = PixelSize(width: 1280, height: 720)
 
-    /// - Parameter places: where the sound is heard; nil is nowhere.
+    /// Returns the text of the slate.
+    ///
+    /// - Parameter places: The names of the audible outputs; nil if there are none.
     func words(places: String?) -> String {
         switch self {
         case .nothing(let reason): (reason.map { PrintableText.sentence($0) } ?? "There is nothing to show yet.")

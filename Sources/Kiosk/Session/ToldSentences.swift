@@ -1,13 +1,13 @@
 internal import MediaCore
 
-/// What was said lately: a kiosk that misses a speaker for weeks says so once an hour, not with every film. A value.
+/// Limits repeated log sentences, such as a missing speaker, to one per hour instead of one per film. A value.
 struct ToldSentences {
     private static let rest = Duration.seconds(3600)
     private static let most = 256
 
     private var told: [String: HostInstant] = [:]
 
-    /// Whether a sentence is to be said; then it counts as said.
+    /// Returns true if a sentence must be logged, and records it as logged.
     mutating func isNews(_ sentence: String, at now: HostInstant) -> Bool {
         if let last = told[sentence], now - last < Self.rest { return false }
         if told.count >= Self.most { told = told.filter { now - $0.value < Self.rest } }
@@ -16,6 +16,6 @@ struct ToldSentences {
         return true
     }
 
-    /// What was wrong is mended: should it come back, that is news.
+    /// Forgets a sentence after a recovery: its next occurrence is logged.
     mutating func forget(_ sentence: String) { told[sentence] = nil }
 }

@@ -4,25 +4,27 @@ internal import Routing
 internal import SyncRendering
 internal import Synchronization
 
-/// Keeps the sound where it is wanted: finds the speakers, lets others take over while they are away, and brings them back. The
-/// kiosk's thread only; speakers are found on a thread of its own.
+/// Keeps audio on the wanted speakers: finds them, uses fallbacks while they are lost, and restores them. Used on the
+/// kiosk's thread only; `SpeakerFinder` searches on its own thread.
 final class SoundKeeper {
+    /// An event for the keeper.
     enum News: Sendable {
         case found(String, [any AudioOutput])
-        /// Why a name leads nowhere.
+        /// A name without an output, with the reason.
         case missing(String, TalkieError)
+        /// The group has applied, or refused, a choice.
         case changed(RouteChange, SoundTiers.Choice)
     }
 
-    /// What a person should read.
+    /// A sentence for the log.
     struct Remark: Equatable {
         var level: LogLevel
         var text: String
     }
 
-    /// Those that are wanted are waited for so long before others take over.
+    /// The timeout for finding the wanted speakers, after which fallbacks are used.
     static let patience = Duration.seconds(8)
-    /// Who refused is asked again after so long.
+    /// The delay before an output that refused is retried.
     private static let again = Duration.seconds(15)
 
     private let patience: Duration
@@ -31,20 +33,26 @@ final class SoundKeeper {
     private let finder: SpeakerFinder
     private let post: @Sendable (News) -> Void
     private(set) var tiers: SoundTiers
+    /// The outputs found, by configured name.
     private var outputs: [String: [any AudioOutput]] = [:]
-    /// What the group was asked for last.
+    /// The choice last requested of the group.
     private var asked: SoundTiers.Choice?
+    /// The last reported failure of each missing name.
     private var toldMissing: [String: String] = [:]
+    /// When each output that refused is retried.
     private var refusedUntil: [String: HostInstant] = [:]
+    /// When fallbacks may be used although wanted speakers were not found.
     private var impatientFrom: HostInstant
-    /// Speakers that do not answer, and since when that is known.
+    /// The unresponsive speakers, and when that was reported.
     private var unresponsive: [String: HostInstant] = [:]
-    /// How long a speaker may leave everything unanswered before others take over; nil waits until its connection is given up.
+    /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
     var answerTimeout: Duration?
-    /// So long a speaker has not answered when that is reported.
+    /// The time without a response after which a speaker is reported as unresponsive.
     static let reportedAfter = Duration.seconds(5)
 
-    /// - Parameter post: called on any thread; must return at once.
+    /// Creates a keeper; `start` starts the search.
+    ///
+    /// - Parameter post: Called on any thread; must not block.
     init(
         player: Player, group: OutputGroup, registry: OutputRegistry, tiers: SoundTiers, at now: HostInstant,
         patience: Duration = SoundKeeper.patience, answerTimeout: Duration? = nil,
@@ -57,12 +65,15 @@ final class SoundKeeper {
         (self.patience, self.answerTimeout) = (patience, answerTimeout)
         finder = SpeakerFinder(registry) { post($0) }
         impatientFrom = now.advanced(by: patience)
-        // What the group was made with is not heard before it is chosen.
+        // The initial members stay muted until they are chosen.
         if !tiers.wanted.contains(SoundTiers.thisComputer) {
             for member in group.members { player.setMuted(true, of: member) }
         }
     }
 
+    /// Starts the search for all configured outputs.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
         try finder.start()
         finder.find(tiers.sought)
@@ -70,7 +81,7 @@ final class SoundKeeper {
 
     func stop() { finder.stop() }
 
-    /// Other speakers are wanted from now on; those that are known stay so.
+    /// Replaces the wanted outputs and fallbacks; the state of known outputs is kept.
     func want(_ tiers: SoundTiers, at now: HostInstant) {
         guard tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks else { return }
         var tiers = tiers
@@ -81,13 +92,13 @@ final class SoundKeeper {
         settle()
     }
 
-    /// Where the sound is heard, for people: "Kitchen, Hall"; nil while it is heard nowhere.
+    /// The names of the audible outputs, such as "Kitchen, Hall"; nil if there are none.
     var places: String? {
         guard let asked, !asked.heard.isEmpty else { return nil }
         return asked.heard.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
     }
 
-    /// What is wrong with those that are wanted, a sentence each; empty before anything is chosen.
+    /// The problems of the wanted outputs, one sentence each; empty before the first choice.
     var problems: [String] {
         guard asked != nil else { return [] }
         return tiers.wanted.compactMap { wanted in
@@ -97,20 +108,21 @@ final class SoundKeeper {
         }
     }
 
-    /// Returns when others take over from a speaker that does not answer; nil while it may still be heard.
+    /// Returns when fallbacks replace an unresponsive speaker; nil while it may still be audible.
     private func takeover(from name: String) -> HostInstant? {
         guard let since = unresponsive[name], tiers.presence[name] == .present else { return nil }
-        // Realtime speakers hold two seconds of sound.
+        // Realtime speakers buffer two seconds only.
         if outputs[name]?.contains(where: { $0.kind == .realtimeSpeaker }) == true { return since }
         return answerTimeout.map { since.advanced(by: max(.zero, $0 - Self.reportedAfter)) }
     }
 
-    /// When `attend` has something to do; nil when only news can change anything.
+    /// When `attend` must be called; nil if only events can change the state.
     var nextDeadline: HostInstant? {
         ([tiers.isPatient ? impatientFrom : nil] + refusedUntil.values.map { $0 } + unresponsive.keys.map(takeover))
             .compactMap { $0 }.min()
     }
 
+    /// Applies everything that is due.
     func attend(at now: HostInstant) {
         var changed = false
         if tiers.isPatient, now >= impatientFrom {
@@ -130,6 +142,7 @@ final class SoundKeeper {
         if changed { settle() }
     }
 
+    /// Handles an event; returns a sentence for the log, if any.
     func hear(_ news: News, at now: HostInstant) -> Remark? {
         switch news {
         case .found(let name, let members):
@@ -160,11 +173,11 @@ final class SoundKeeper {
         }
     }
 
-    /// An output fell silent or came back; what a person should know.
+    /// Handles the loss or the return of an output; returns a sentence for the log, if any.
     func note(_ output: OutputID, isLost: Bool) -> Remark? {
         guard let (name, lost) = member(output) else { return nil }
         unresponsive[name] = nil
-        // One of two receivers that play as one, or the news of a second time.
+        // One of two receivers that form one speaker, or a repeated event.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
         tiers.note(name, isLost ? .lost : .present)
         settle()
@@ -172,14 +185,14 @@ final class SoundKeeper {
             level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is back and plays in step")
     }
 
-    /// Notes that an output shows no sign of life, or shows one again; what a person should know.
+    /// Handles an output that stops or resumes responding; returns a sentence for the log, if any.
     func note(_ output: OutputID, isUnresponsive: Bool, at now: HostInstant) -> Remark? {
         guard let (name, member) = member(output) else { return nil }
         if isUnresponsive {
             unresponsive[name] = now
             return Remark(level: .warning, text: "\(member.name) does not answer")
         }
-        // Its connection may have been given up instead.
+        // The connection may have been lost instead.
         guard unresponsive.removeValue(forKey: name) != nil, member.loss == nil else { return nil }
         tiers.note(name, .present)
         settle()
@@ -193,7 +206,7 @@ final class SoundKeeper {
         return (name, member)
     }
 
-    /// Opens the outputs anew: this computer's own sound plays for a moment, unheard, in their place.
+    /// Reopens the outputs: the muted output of this computer replaces them for a moment.
     func reopen() {
         guard let home = outputs[SoundTiers.thisComputer], let choice = asked else { return }
         asked = nil
@@ -205,13 +218,13 @@ final class SoundKeeper {
 
     private func refuse(_ names: [String], at now: HostInstant) {
         for (name, members) in outputs where members.contains(where: { names.contains($0.name) }) {
-            // This computer's own sound comes back by itself.
+            // The output of this computer is retried like the others.
             tiers.note(name, .lost)
             refusedUntil[name] = now.advanced(by: Self.again)
         }
     }
 
-    /// Brings the group to what the tiers say.
+    /// Applies the choice of the tiers to the group.
     private func settle() {
         guard let choice = tiers.choice, choice != asked else { return }
         let members = choice.members.flatMap { outputs[$0] ?? [] }

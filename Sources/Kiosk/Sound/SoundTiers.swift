@@ -1,31 +1,31 @@
-/// Who plays the sound of a kiosk, and who in their place. A value.
+/// The wanted outputs of a kiosk and their fallbacks. A value.
 ///
-/// The speakers that are wanted play as long as one of them is there. Are all of them away, the first fallback that is there
-/// plays beside them, so that they come back by themselves; and where nobody is, this computer's own sound.
+/// The wanted outputs play while at least one is present. If all are lost, the first present fallback plays as well;
+/// the lost ones stay members, so that they rejoin automatically. The last fallback is the output of this computer.
 struct SoundTiers: Sendable, Equatable {
-    /// Whether sound can go there.
+    /// The availability of an output.
     enum Presence: Sendable, Hashable {
-        /// Nobody has found it so far.
+        /// Not found yet.
         case sought
         case present
         case lost
     }
 
-    /// What is to play, in the order of the names.
+    /// The outputs to use, in the order of the names.
     struct Choice: Sendable, Equatable {
-        /// Everybody who is to be a member: also those who are away and may come back.
+        /// All members of the group, including lost outputs that may return.
         var members: [String]
-        /// Those that are heard.
+        /// The audible members.
         var heard: [String]
-        /// Others play in the place of those that are wanted.
+        /// True if a fallback replaces the wanted outputs.
         var isFallback: Bool
     }
 
     let wanted: [String]
-    /// In the order in which they take over; this computer's own sound is the last.
+    /// In order of preference. The output of this computer is appended unless it is configured.
     let fallbacks: [String]
     private(set) var presence: [String: Presence]
-    /// Those that are wanted are given time to be found before others take over.
+    /// True while the wanted outputs are waited for before fallbacks are used.
     var isPatient = true
 
     static let thisComputer = "local"
@@ -38,17 +38,18 @@ struct SoundTiers: Sendable, Equatable {
         presence = Dictionary((wanted + last).map { ($0, .sought) }) { first, _ in first }
     }
 
-    /// Those that nobody has found so far.
+    /// The names not found yet.
     var sought: [String] { (wanted + fallbacks).filter { presence[$0] == .sought } }
 
+    /// Records the availability of an output; unknown names are ignored.
     mutating func note(_ name: String, _ presence: Presence) {
         if self.presence[name] != nil { self.presence[name] = presence }
     }
 
-    /// Nil while those that are wanted are waited for.
+    /// The outputs to use; nil while the wanted ones are waited for.
     var choice: Choice? {
         if wanted.isEmpty {
-            // A group has a member always.
+            // A group must have at least one member.
             guard presence[Self.thisComputer] == .present else { return nil }
             return Choice(members: [Self.thisComputer], heard: [], isFallback: false)
         }

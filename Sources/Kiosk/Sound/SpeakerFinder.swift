@@ -3,35 +3,42 @@ internal import Routing
 internal import SyncRendering
 internal import Synchronization
 
-/// Looks for speakers by name until each is there. A thread of its own, because each look may take seconds.
+/// Searches for speakers by name until each is found, on its own thread: one search may take seconds.
 final class SpeakerFinder: Sendable {
-    /// Between two rounds: at first soon, and then so that a network hears little of it.
+    /// The intervals between searches: short at first, then longer to limit network traffic.
     private static let pauses: [Duration] = [.seconds(2), .seconds(5), .seconds(15), .seconds(30)]
 
     private let registry: OutputRegistry
     private let report: @Sendable (SoundKeeper.News) -> Void
+    /// The names not found yet. Set by `find`; the thread removes found names.
     private let names = Lock<[String]>([])
     private let wake = Signal()
     private let interruption = Interruption()
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// - Parameter report: called on the finder's thread; must return at once.
+    /// Creates a finder; `start` starts its thread.
+    ///
+    /// - Parameter report: Called on the finder's thread; must not block.
     init(_ registry: OutputRegistry, report: @escaping @Sendable (SoundKeeper.News) -> Void) {
         (self.registry, self.report) = (registry, report)
     }
 
+    /// Starts the thread.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
         let worker = try WorkerThread.start(name: "kiosk speakers") { [self] in run() }
         thread.withLock { $0 = worker }
     }
 
-    /// Looks for these from now on, and for no others.
+    /// Replaces the names to search for. Returns at once.
     func find(_ names: [String]) {
         self.names.withLock { $0 = names }
         wake.raise()
     }
 
+    /// Cancels the current search and joins the thread.
     func stop() {
         stopping.store(true, ordering: .releasing)
         interruption.raise(status: 0)

@@ -1,29 +1,34 @@
 internal import MediaCore
 
-/// How well the system's clock is kept, as chrony's report of that name says it (chronyc(1), `tracking`).
+/// The state of the system clock, from chrony's tracking report (chronyc(1), `tracking`).
 package struct ChronyTracking: Sendable, Hashable {
-    /// Whom it is kept by: eight hexadecimal digits, and a name or an address where there is one. 7F7F0101 is chrony itself.
+    /// The reference ID: eight hexadecimal digits. 7F7F0101 is chrony's local reference.
     package var reference = ""
+    /// The name or address of the reference; empty if it has none.
     package var server = ""
+    /// The NTP stratum, 0…16.
     package var stratum = 0
-    /// When the reference was last measured, in nanoseconds since 1970; it changes with each measurement.
+    /// The time of the last measurement of the reference, in nanoseconds since 1970; it changes with each measurement.
     package var measured: Int64 = 0
-    /// What must be added to the system's clock now for the true time: positive where the clock is slow.
+    /// The offset to add to the system clock for true time; positive if the clock is slow.
     package var correction = Duration.zero
-    /// Parts per million by which the clock would run slow if chrony let it.
+    /// The rate by which the clock would be slow without chrony's correction, in parts per million.
     package var frequency = 0.0
-    /// Parts per million: bound of the frequency's error.
+    /// The error bound of `frequency`, in parts per million.
     package var skew = 0.0
+    /// The round-trip delay to the primary reference (RFC 5905).
     package var rootDelay = Duration.zero
+    /// The error accumulated since the primary reference (RFC 5905).
     package var rootDispersion = Duration.zero
     package var isSynchronised = false
 
     package init() {}
 
-    /// Most that is ever looked at; the report is a line of some 150 bytes.
+    /// The maximum size of a report in bytes; a report is one line of about 150 bytes.
     package static let mostBytes = 4096
 
-    /// Reads the report as `chronyc -c` writes it: 14 fields on one line, in the order of the report for people. Nil when it is another.
+    /// Parses the output of `chronyc -c`: 14 comma-separated fields on one line, in the order of the readable report.
+    /// Nil for any other format.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.mostBytes else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
@@ -39,14 +44,14 @@ package struct ChronyTracking: Sendable, Hashable {
         (self.stratum, self.measured, self.correction) = (stratum, measured, correction)
         (self.frequency, self.skew) = (frequency, skew)
         (self.rootDelay, self.rootDispersion) = (rootDelay, rootDispersion)
-        // The other words are "Insert second" and "Delete second", at the end of a month.
+        // "Insert second" and "Delete second" announce a leap second at the end of a month.
         isSynchronised = fields[13] != "Not synchronised" && stratum > 0
     }
 
-    /// How far the corrected clock may be from the true time (RFC 5905, section 4: half the root delay and the root dispersion).
+    /// The error bound of the corrected clock (RFC 5905, section 4: half the root delay plus the root dispersion).
     package var uncertainty: Duration { max(.zero, rootDelay / 2 + rootDispersion) }
 
-    /// A clock that is further away than this is no clock (136 years, an era of NTP).
+    /// The maximum offset in seconds: one NTP era, 136 years.
     private static let farthest: Int64 = 1 << 32
 
     private static func duration(_ field: String) -> Duration? {
@@ -61,27 +66,29 @@ package struct ChronyTracking: Sendable, Hashable {
     }
 }
 
-/// What one look at chrony came to.
+/// The result of one query of chrony.
 package enum ChronyAnswer: Sendable, Hashable {
     case report(ChronyTracking)
-    /// chronyc is not installed, or nobody answers it; with why.
+    /// chronyc is not installed or chronyd does not respond, with the reason.
     case absent(String)
 }
 
-/// Asks the chronyd of this computer, through chronyc, which comes with it and speaks its language.
+/// Queries chronyd of this computer through chronyc, which is part of chrony and implements its protocol.
 package struct ChronyReader: Sendable {
     private let host: String
     private let port: Int
 
+    /// Creates a reader.
+    ///
     /// - Parameters:
-    ///   - host: where chronyd listens for chronyc; an address, or the path of its socket.
-    ///   - port: of UDP; 323 as a rule.
+    ///   - host: The address or the socket path at which chronyd accepts commands.
+    ///   - port: The UDP port; 323 by default.
     package init(host: String = "127.0.0.1", port: Int = 323) { (self.host, self.port) = (host, port) }
 
-    /// chronyc itself asks three times, a second apart and more, before it gives up.
+    /// chronyc itself sends three requests, at least a second apart, before it fails.
     private static let patience = Duration.seconds(10)
 
-    /// Blocks for some milliseconds, and for ten seconds at most.
+    /// Queries chronyd. Blocks for some milliseconds, at most ten seconds.
     package func read(isCancelled: () -> Bool = { false }) -> ChronyAnswer {
         guard let program = BoundedProgram.find("chronyc") ?? BoundedProgram.find("chronyc", in: "/usr/bin:/usr/sbin")
         else {
@@ -92,7 +99,7 @@ package struct ChronyReader: Sendable {
                 program, ["-n", "-c", "-h", host, "-p", String(port), "tracking"], most: ChronyTracking.mostBytes,
                 patience: Self.patience, isCancelled: isCancelled)
             if outcome.status == 0, let tracking = ChronyTracking(outcome.output) { return .report(tracking) }
-            // "506 Cannot talk to daemon" is written as a report is.
+            // "506 Cannot talk to daemon" is written to standard output, like a report.
             let said = String(decoding: outcome.output.prefix(200), as: UTF8.self) + outcome.complaint.prefix(200)
             let words = PrintableText.of(String(said.split(separator: "\n").first ?? "it said nothing"))
             return .absent("chronyc says “\(words)”; see that chronyd runs and may be asked from this computer")

@@ -1,19 +1,20 @@
 internal import MediaCore
 
 extension KioskConfiguration.Start {
-    /// A time of the day that is nearer than this is waited for; of an earlier one the last counts, so that whoever comes late joins.
+    /// In seconds. A start at a time of day within this lead is waited for. Otherwise the previous occurrence counts,
+    /// so that a late kiosk joins.
     private static let waitingTime = 3600
 
-    /// When a wall's list began, or is to begin, which every kiosk must find alike (`WallLine.epoch`).
+    /// Returns when a wall's playlist starts or started, equal on all kiosks (`WallLine.epoch`).
     ///
     /// - Parameters:
-    ///   - now: what the calendar shows.
-    ///   - remembered: the answer of an earlier start by the same configuration: a time of the day comes again every day.
+    ///   - now: The current calendar time.
+    ///   - remembered: The result of an earlier start with the same configuration, because a time of day recurs daily.
     package func wallBeginning(
         at now: WallTime, remembered: WallInstant? = nil, calendar: any WallCalendar = SystemCalendar()
     ) -> WallInstant {
         switch self {
-        // 1970 is the same everywhere.
+        // 1970 is equal on all kiosks.
         case .atOnce: return WallInstant(nanoseconds: 0)
         case .moment(let written): return WallInstant(calendar.moment(of: written))
         case .time(let time):

@@ -1,54 +1,62 @@
 package import MediaCore
 
-/// How the wall's time is known.
+/// The source of a wall's time.
 package enum WallStanding: String, Sendable, Hashable {
-    /// Not yet: chrony has not found its reference.
+    /// Not known yet: chrony has no reference so far.
     case unknown
-    /// chrony keeps the clock, and says how well.
+    /// chrony synchronises the system clock and states its error.
     case synchronised
-    /// chrony did, and is silent or has lost its reference: the line goes on as it was.
+    /// chrony no longer responds or has lost its reference; the last mapping continues.
     case remembered
-    /// Nobody says: the system's clock is taken at its word.
+    /// chrony is not available; the system clock is used as it is.
     case system
 }
 
-/// What is known of the wall's time at present; for people, records and metrics.
+/// The state of a wall's clock, for log and metrics.
 package struct WallClockState: Sendable {
+    /// The source of the time.
     package var standing = WallStanding.unknown
+    /// The mapping from this computer's clock to the wall's time; nil while unknown.
     package var mapping: ClockMapping<HostInstant, WallInstant>?
-    /// The last report that counted; `correction`, `frequency`, `skew` and the like are chrony's own.
+    /// The last evaluated report; `correction`, `frequency` and `skew` are chrony's values.
     package var tracking: ChronyTracking?
-    /// When the clock was last read so that it counted.
+    /// When the system clock was last read and the reading evaluated.
     package var readAt: HostInstant?
 
     package init() {}
 
-    /// How far the wall's time may be off (chrony's bound); nil while nobody knows.
+    /// The error bound of the wall's time, from chrony; nil while unknown.
     package var uncertainty: Duration? { standing == .unknown ? nil : mapping?.uncertainty }
 }
 
-/// The time that the screens of a wall agree on, read from chrony every few seconds. Threads: any; `refresh` blocks, and is called by one
-/// thread at a time, its own if `start` gave it one.
+/// The common time of the screens of a wall, read from chrony every few seconds.
+///
+/// Any thread. `refresh` blocks and must be called by one thread at a time; after `start`, that is the clock's thread.
 package final class WallClock: Sendable {
     package typealias Ask = @Sendable (_ isCancelled: () -> Bool) -> ChronyAnswer
 
     private struct State {
         var estimate = WallEstimate()
         var shown = WallClockState()
+        /// When the first reading was made.
         var began: HostInstant?
+        /// The number of evaluated readings.
         var good = 0
         var isStopping = false
+        /// The last reported sentence.
         var hasTold: String?
     }
 
-    /// Between two readings, and the first few: a rate wants some seconds between them, a line wants news before it has gone astray.
+    /// The interval between readings, shorter for the first ones. A rate needs some seconds between readings; drift
+    /// must be corrected before it accumulates.
     private static let pause = Duration.seconds(16)
     private static let firstPause = Duration.seconds(4)
     private static let firstReadings = 4
-    /// A chronyd that was just started has its reference within seconds (`iburst`, chrony.conf(5)); one that has none after this long is
-    /// not waited for.
+    /// A chronyd that was just started has its reference within seconds (`iburst`, chrony.conf(5)). Without a reference
+    /// after this time, the system clock is used.
     private static let patience = Duration.seconds(60)
 
+    /// The clock of host instants.
     package let clock: any HostClock
     private let ask: Ask
     private let read: @Sendable () -> SystemClockReading
@@ -57,10 +65,12 @@ package final class WallClock: Sendable {
     private let signal = Signal()
     private let thread = Lock<WorkerThread?>(nil)
 
+    /// Creates a clock; `start` starts its thread.
+    ///
     /// - Parameters:
-    ///   - ask: chrony, as a rule.
-    ///   - read: the system's clock.
-    ///   - tell: what a person should know, once each; on the thread that refreshes.
+    ///   - ask: Queries chrony.
+    ///   - read: Reads the system clock.
+    ///   - tell: Called with sentences for the user, without consecutive duplicates, on the thread of `refresh`.
     package init(
         clock: any HostClock = MonotonicClock(), ask: @escaping Ask, read: (@Sendable () -> SystemClockReading)? = nil,
         tell: @escaping @Sendable (String) -> Void = { _ in }
@@ -69,21 +79,24 @@ package final class WallClock: Sendable {
         self.read = read ?? { SystemClockReading.take(by: clock) }
     }
 
+    /// Creates a clock that queries chronyd.
     package convenience init(
         clock: any HostClock = MonotonicClock(), chrony: ChronyReader, tell: @escaping @Sendable (String) -> Void
     ) {
         self.init(clock: clock, ask: { chrony.read(isCancelled: $0) }, tell: tell)
     }
 
-    /// What is known now. Lock held for nanoseconds.
+    /// The current state. The lock is held for nanoseconds.
     package var shown: WallClockState { state.withLock { $0.shown } }
 
-    /// From this computer's clock to the wall's time; nil while nobody knows.
+    /// The mapping from this computer's clock to the wall's time; nil while unknown.
     package var mapping: ClockMapping<HostInstant, WallInstant>? { state.withLock { $0.shown.mapping } }
 
-    // MARK: The thread
+    // MARK: Thread
 
-    /// Gives it a thread of its own, which reads the clock until `stop`.
+    /// Starts a thread that reads the clock until `stop`.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
     package func start() throws(ExhaustionError) {
         let worker = try WorkerThread.start(name: "wall clock") { [self] in
             while !state.withLock({ $0.isStopping }) {
@@ -94,7 +107,7 @@ package final class WallClock: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// Ends the thread and waits for it; chronyc is not waited for.
+    /// Ends and joins the thread; a running chronyc is cancelled.
     package func stop() {
         state.withLock { $0.isStopping = true }
         signal.raise()
@@ -105,9 +118,9 @@ package final class WallClock: Sendable {
         worker?.join()
     }
 
-    /// Reads both clocks once. Blocks while chrony answers.
+    /// Reads both clocks once. Blocks while chrony responds.
     ///
-    /// - Returns: when it is worth doing again.
+    /// - Returns: The delay until the next reading.
     @discardableResult
     package func refresh() -> Duration {
         let answer = ask { state.withLock { $0.isStopping } }
@@ -151,7 +164,7 @@ package final class WallClock: Sendable {
             state.good += 1
         }
         if state.shown.standing != before { sentences += news(of: state.shown, answer, before) }
-        // A doubt comes with each reading; once is enough.
+        // A doubt recurs with each reading and is reported once.
         sentences.removeAll { $0 == state.hasTold }
         if let last = sentences.last { state.hasTold = last }
         return sentences

@@ -1,18 +1,19 @@
 package import MediaCore
 
-/// The wall's time in terms of this computer's clock, from one reading to the next. A value; whoever reads brings the time.
+/// An estimate of the wall's time relative to this computer's clock, updated by readings. A value; the caller provides
+/// the readings.
 ///
-/// The true time is what the system's clock shows and what chrony says must be added. While chrony steps or slews the clock, that sum runs
-/// on; an administrator's step moves it until chrony has measured again. A reading that does not lie on the line is therefore doubted until
-/// chrony has measured since, or, where nobody measures, until it has come three times.
+/// True time is the system clock plus chrony's correction. The sum is continuous while chrony steps or slews the clock.
+/// An administrator's step shifts it until chrony measures again. A reading off the timeline is therefore doubted until
+/// chrony has measured again; without chrony, until three readings agree.
 package struct WallEstimate: Sendable {
-    /// What a reading came to.
+    /// The result of a reading.
     package enum Change: Sendable, Hashable {
-        /// It lies on the line, or is its first.
+        /// The reading matches the timeline, or is the first.
         case taken
-        /// Off the line by so much; the line stays. Positive: the reading is ahead.
+        /// The reading deviates by this offset, positive if ahead; the timeline is unchanged.
         case doubted(Duration)
-        /// Believed: the line lies so much elsewhere from here on.
+        /// The deviation is accepted: the timeline is shifted by this offset.
         case stepped(Duration)
     }
 
@@ -21,25 +22,31 @@ package struct WallEstimate: Sendable {
         var wall: WallInstant
     }
 
-    /// Off by more a reading is no noise: chrony's estimates of one reference differ by less from one poll to the next, and a bend makes
-    /// up for it in a minute.
+    /// The maximum deviation that counts as noise. chrony's estimates of one reference differ by less between polls;
+    /// steering compensates this deviation within a minute.
     package static let tolerance = Duration.milliseconds(5)
-    /// Over so long the rate is drawn: long beside the noise of readings, short beside the hours in which a quartz changes.
+    /// The time over which the rate is calculated: long relative to the noise of readings, short relative to the hours
+    /// in which a quartz drifts.
     private static let span = Duration.seconds(64)
-    /// Below that a rate would be noise alone.
+    /// The minimum time over which a rate is above the noise.
     private static let shortestSpan = Duration.seconds(8)
-    /// No clock that is of use runs faster or slower; twice what a bad quartz is off, and what chrony corrects at most by default (`maxdrift`) is far beyond it.
+    /// The maximum rate error of a usable clock: twice that of a bad quartz. chrony's default limit (`maxdrift`) is far
+    /// higher.
     private static let largestRate = 500e-6
+    /// The number of readings that confirm a step without chrony.
     private static let readingsOfNobody = 3
 
     private var samples: [Sample] = []
+    /// The doubted deviation, chrony's measurement at its first reading, and the number of readings.
     private var doubt: (measured: Int64?, offset: Duration, count: Int)?
-    /// From this computer's clock to the wall's time; nil before the first reading.
+    /// The mapping from this computer's clock to the wall's time; nil before the first reading.
     package private(set) var mapping: ClockMapping<HostInstant, WallInstant>?
 
     package init() {}
 
-    /// - Parameter tracking: nil where nobody keeps the clock, or nobody says how well.
+    /// Processes a reading.
+    ///
+    /// - Parameter tracking: chrony's report; nil without chrony.
     @discardableResult
     package mutating func take(_ reading: SystemClockReading, _ tracking: ChronyTracking?) -> Change {
         let sample = Sample(host: reading.host, wall: reading.system.advanced(by: tracking?.correction ?? .zero))

@@ -2,57 +2,64 @@ package import MediaCore
 internal import Playback
 package import SyncRendering
 
-/// Keeps a player in step with the wall: says where to begin and when, bends its line to the wall's, and asks for a jump where bending would
-/// take too long.
+/// Keeps a player in sync with a wall: returns where and when to start, and steers the player's timeline. If steering
+/// would take too long, it requests a seek.
 ///
-/// Give it to the player's synchronizer (`RenderSynchronizer.follow`), begin where `meeting` says, and ask `attend` a few times a second.
-/// Threads: any; locks are held for nanoseconds.
+/// Pass it to the player's synchronizer (`RenderSynchronizer.follow`), start at `meeting`, and call `attend` a few
+/// times a second. Any thread; locks are held for nanoseconds.
 package final class WallFollower: TimelineSource {
-    /// An item, a place in it, and when that is to be perceived: `Player.jump(to:at:perceivedAt:)`.
+    /// A seek target: an item, a position in it, and the instant at which it is perceived. See
+    /// `Player.jump(to:at:perceivedAt:)`.
     package struct Meeting: Sendable, Hashable {
+        /// The index in the playlist, from 0.
         package var item: Int
+        /// The media time in the item.
         package var position: MediaTime
         package var instant: HostInstant
     }
 
-    /// What plays at present, for `playing`.
+    /// The item that plays, as returned by `playing`.
     package struct Playing: Sendable, Hashable {
-        /// Of the list, from 0.
+        /// The index in the playlist, from 0.
         package var item: Int
-        /// The player's timeline minus the item's own time (`PlayerState.lineOffset`).
+        /// The player's timeline minus the item's media time (`PlayerState.lineOffset`).
         package var lineOffset: MediaTime
 
         package init(item: Int, lineOffset: MediaTime) { (self.item, self.lineOffset) = (item, lineOffset) }
     }
 
-    /// For people, records and metrics.
+    /// The state of a follower, for log and metrics.
     package struct Status: Sendable, Hashable {
-        /// What became of the wall's line at the last look; nil while nothing plays, or nobody knows the time.
+        /// The outcome reported last; nil before the first.
         package var outcome: TimelineOutcome?
+        /// When `outcome` was reported.
         package var lookedAt: HostInstant?
-        /// Jumps that were asked for since it was made.
+        /// The number of seeks requested since creation.
         package var jumps = 0
     }
 
     private struct State {
         var line: WallLine
         var status = Status()
-        /// The film has been too far away without a pause since.
+        /// Since when the deviation has exceeded the steering range; nil while it does not.
         var awaySince: HostInstant?
+        /// The earliest time of the next seek.
         var nextJump: HostInstant?
+        /// The minimum interval after the next seek.
         var pause = WallFollower.firstPause
         var hasToldOutvoted = false
     }
 
-    /// A jump that an item's end, a late start or a change of the list explains is over by then.
+    /// Deviations caused by an item's end, a late start or a playlist change are over within this time.
     private static let endurance = Duration.milliseconds(1500)
-    /// Between two jumps; doubled while they do not help.
+    /// The minimum interval between seeks; doubled with each, and reset after a minute in sync.
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(80)
-    /// An output goes first whose clock nobody can move: what a jump gains is lost again at the pace of two clocks, and is not worth a
-    /// seam more often. At 50 ppm the film is 30 ms away by then.
+    /// The same if an output with a fixed clock takes precedence: the two clocks drift apart again after each seek. At
+    /// 50 ppm the deviation is 30 ms by then.
     private static let pauseWhenOutvoted = Duration.seconds(600)
-    /// What opening an item and filling buffers takes as a rule. Whoever is later begins where the wall is by then.
+    /// The typical time for opening an item and filling buffers. A player that takes longer starts at the wall's
+    /// position at that time.
     package static let lead = Duration.milliseconds(1500)
 
     private let wall: WallClock
@@ -60,9 +67,11 @@ package final class WallFollower: TimelineSource {
     private let tell: @Sendable (String) -> Void
     private let state: Lock<State>
 
+    /// Creates a follower.
+    ///
     /// - Parameters:
-    ///   - playing: what plays; called on whichever thread attends to the line, and must return at once.
-    ///   - tell: what a person should know; on the same threads.
+    ///   - playing: Returns the item that plays. Called on the thread that services the timeline; must not block.
+    ///   - tell: Called with sentences for the user, on that thread or the caller's of `attend`.
     package init(
         clock wall: WallClock, line: WallLine, playing: @escaping @Sendable () -> Playing?,
         tell: @escaping @Sendable (String) -> Void = { _ in }
@@ -71,19 +80,21 @@ package final class WallFollower: TimelineSource {
         state = Lock(State(line: line))
     }
 
-    /// The list changed: from here on the wall shows this.
+    /// The wall's timeline. Setting it, after a playlist change, resets the deviation.
     package var line: WallLine {
         get { state.withLock { $0.line } }
         set { state.withLock { ($0.line, $0.awaySince) = (newValue, nil) } }
     }
 
+    /// The current state.
     package var status: Status { state.withLock { $0.status } }
 
-    /// Where to begin; nil while nobody knows the time, and behind the end of a list that is played once.
+    /// Returns where and when to start; nil while the time is unknown, and after the end of a playlist without loop.
     ///
     /// - Parameters:
-    ///   - now: this computer's clock.
-    ///   - lead: from now to the instant, at least; longer where outputs need it (`RenderSynchronizer.earliestStart`).
+    ///   - now: The current instant.
+    ///   - lead: The minimum time from `now` to the start; longer if outputs require it
+    ///     (`RenderSynchronizer.earliestStart`).
     package func meeting(from now: HostInstant, lead: Duration = lead) -> Meeting? {
         guard let mapping = wall.mapping else { return nil }
         let earliest = mapping.target(at: now.advanced(by: lead))
@@ -91,7 +102,7 @@ package final class WallFollower: TimelineSource {
         return Meeting(item: place.item, position: place.position, instant: mapping.source(at: instant))
     }
 
-    /// The jump that is due: the wall is too far away for a bend, and has been for a while. Nil nearly always.
+    /// Returns the seek that is due because the deviation has exceeded the steering range for a while. Usually nil.
     package func attend(_ now: HostInstant, lead: Duration = lead) -> Meeting? {
         let isDue = state.withLock { state in
             guard let since = state.awaySince, now - since >= Self.endurance else { return false }
@@ -118,7 +129,7 @@ package final class WallFollower: TimelineSource {
         guard segment.speed == 1, let mapping = wall.mapping, let playing = playing() else { return nil }
         let line = line
         guard line.items.indices.contains(playing.item) else { return nil }
-        // Where the item begins on the player's line, and on the wall's.
+        // The item's start on the player's timeline; `began` is its start on the wall's.
         let begin = playing.lineOffset + line.items[playing.item].start
         let played = (segment.mediaTime(at: now) - begin).duration
         let wallNow = mapping.target(at: now)
@@ -136,7 +147,7 @@ package final class WallFollower: TimelineSource {
             switch outcome {
             case .followed:
                 state.awaySince = nil
-                // A minute in step, and the next jump is a first one.
+                // The interval is reset after a minute in sync.
                 if let jump = state.nextJump, now - jump > .seconds(60) {
                     (state.nextJump, state.pause) = (nil, Self.firstPause)
                 }

@@ -1,14 +1,17 @@
 internal import Glibc
 package import MediaCore
 
-/// A moment of the time that the screens of a wall agree on: UTC, as chrony knows it, in nanoseconds since 1970 (POSIX.1-2017, 4.16).
+/// An instant of the time that the screens of a wall share: UTC according to chrony, in nanoseconds since 1970
+/// (POSIX.1-2017, 4.16).
 ///
-/// `WallTime` is what this computer's calendar shows; the two differ by what chrony says that the system's clock is off.
+/// `WallTime` is this computer's calendar time; the two differ by chrony's correction of the system clock.
 package struct WallInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable {
+    /// Nanoseconds since 1970.
     package var nanoseconds: Int64
 
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// Converts a calendar time; saturates at the range of `Int64`.
     package init(_ time: WallTime) {
         let (nanoseconds, overflow) = Int64(time.seconds).multipliedReportingOverflow(by: 1_000_000_000)
         self.init(nanoseconds: overflow ? (time.seconds < 0 ? .min : .max) : nanoseconds)
@@ -25,18 +28,19 @@ package struct WallInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable
     package static func < (left: WallInstant, right: WallInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
-/// What the system's clock showed at a host instant.
+/// The reading of the system clock at a host instant.
 package struct SystemClockReading: Sendable, Hashable {
     package var host: HostInstant
     package var system: WallInstant
-    /// The host instant is known to half of this.
+    /// The width of the uncertainty: the host instant is exact to half of this.
     package var width: Duration
 
     package init(host: HostInstant, system: WallInstant, width: Duration = .zero) {
         (self.host, self.system, self.width) = (host, system, width)
     }
 
-    /// CLOCK_REALTIME between two readings of the host's clock; of several the one that was interrupted least.
+    /// Reads CLOCK_REALTIME between two readings of the host clock. Several attempts are made; the one with the
+    /// shortest interruption is returned.
     package static func take(by clock: any HostClock) -> SystemClockReading {
         var best: SystemClockReading?
         for _ in 0..<5 {

@@ -1,31 +1,32 @@
 package import MediaCore
 package import Playback
 
-/// What a wall shows when: the items of a list one after the other, from one instant of the wall's time on. A pure function, the same on
-/// every screen, whenever it was started.
+/// The schedule of a wall: the items of a playlist in sequence, from one instant of the wall's time on. A value, equal
+/// on all screens whenever they were started.
 package struct WallLine: Sendable, Hashable {
-    /// Where in the list the wall is at some moment.
+    /// A position in the playlist at an instant.
     package struct Place: Sendable, Hashable {
-        /// Of the list, from 0.
+        /// The index in the playlist, from 0.
         package var item: Int
-        /// Film time in it.
+        /// The media time in the item.
         package var position: MediaTime
-        /// When the item began.
+        /// When the item starts.
         package var began: WallInstant
-        /// When the next one begins.
+        /// When the item ends and the next one starts.
         package var ends: WallInstant
     }
 
     /// When the first item is perceived from its start.
     package let epoch: WallInstant
+    /// The extents of the items in playlist order.
     package let items: [FilmExtent]
     package let loops: Bool
-    /// Nanoseconds from the list's beginning to each item's, and to its end.
+    /// Nanoseconds from the start of the playlist to the start of each item, and to the playlist's end.
     private let begins: [Int64]
 
-    /// Nil where there is nothing to show, or more than a wall can reckon with (146 years).
+    /// Creates a schedule; nil if the total duration is zero, or beyond the range of calculations (146 years).
     ///
-    /// - Parameter items: in their order, as they are played; those that cannot be played left out, on every screen the same.
+    /// - Parameter items: The items in playlist order. Unplayable items must be omitted, equally on all screens.
     package init?(epoch: WallInstant, items: [FilmExtent], loops: Bool = true) {
         var begins: [Int64] = [0]
         for item in items { begins.append(begins.last!.addingClamped(item.length.nanoseconds)) }
@@ -35,12 +36,12 @@ package struct WallLine: Sendable, Hashable {
 
     private var total: Int64 { begins[begins.count - 1] }
 
-    /// What is perceived at a moment; nil before the epoch, and behind the end of a list that is played once.
+    /// Returns what is perceived at an instant; nil before the epoch, and after the end of a playlist without loop.
     package func place(at instant: WallInstant) -> Place? {
         let elapsed = epoch.duration(to: instant).wholeNanoseconds
         guard elapsed >= 0, loops || elapsed < total else { return nil }
         let round = elapsed / total * total
-        // The last item that has begun; items of no length never are.
+        // The last item that has started; items of zero duration are never current.
         let item = begins.lastIndex { $0 <= elapsed - round } ?? 0
         return place(of: min(item, items.count - 1), round: round, at: elapsed)
     }
@@ -53,21 +54,22 @@ package struct WallLine: Sendable, Hashable {
             ends: epoch.advanced(by: .nanoseconds(round.addingClamped(begins[item + 1]))))
     }
 
-    /// When the playing of an item begins, or began, that lies nearest to a moment; nil for an item that is not in the list.
+    /// Returns the start of an item that is nearest to an instant, before or after it; nil for an index outside the
+    /// playlist.
     package func begin(of item: Int, nearest instant: WallInstant) -> WallInstant? {
         guard items.indices.contains(item) else { return nil }
         let first = epoch.advanced(by: .nanoseconds(begins[item]))
         guard loops else { return first }
         let rounds = (Double(first.duration(to: instant).wholeNanoseconds) / Double(total)).rounded()
-        // Doubles know rounds exactly up to 2^53.
+        // Double represents integers exactly up to 2^53.
         let distance = Int64(clamping: rounds, in: 0...1 << 53).multipliedReportingOverflow(by: total)
         return first.advanced(by: .nanoseconds(distance.overflow ? .max : distance.partialValue))
     }
 
-    /// Where to begin so that the wall is met, not before a moment: in the midst of an item, or at the start of the next where what is left
-    /// is not worth a start. Nil behind the end of a list that is played once.
+    /// Returns where and when to start in sync, not before an instant; nil after the end of a playlist without loop.
+    /// Starts within the current item, or at the next one if the remainder is shorter than `least`.
     ///
-    /// - Parameter least: what of an item is worth it.
+    /// - Parameter least: The minimum remainder of an item.
     package func meeting(notBefore instant: WallInstant, least: Duration = .seconds(2)) -> (
         place: Place, at: WallInstant
     )? {

@@ -1,22 +1,29 @@
 package import MediaCore
 
-/// Tells when pictures came too late to be seen, once they come in time again. A value; whoever feeds it brings the time.
+/// Reports bursts of late video frames that were dropped, once frames are on time again. A value; the caller provides
+/// the time.
 package struct LeftOutPictures: Sendable {
-    /// Fewer within a second nobody takes for a fault: a fifth of a second of a film.
+    /// The minimum number of frames per observation that counts as a burst: a fifth of a second of film. Fewer per
+    /// second are hardly visible.
     package static let fewest = 5
-    /// A computer that is too slow for its films says so this often at most.
+    /// The minimum interval between two reports, for a computer that is too slow for its films.
     package static let rest = Duration.seconds(60)
 
+    /// The total at the last observation.
     private var last: Int?
+    /// Dropped frames that were not reported yet.
     private var open = 0
+    /// The time of the last report.
     private var told: HostInstant?
 
     package init() {}
 
+    /// Processes one observation.
+    ///
     /// - Parameters:
-    ///   - total: pictures left out so far; where it falls, counting began anew.
-    ///   - isExpected: a film is to be seen; whatever is left out otherwise is right.
-    /// - Returns: how many were left out since the last answer, once there are no more and there is something to tell.
+    ///   - total: The number of frames dropped so far. If it decreases, counting was restarted.
+    ///   - isExpected: Whether a film should be visible; frames dropped otherwise are ignored.
+    /// - Returns: The number of frames dropped since the last report, once a burst is over; nil without a report.
     package mutating func note(total: Int, isExpected: Bool, at now: HostInstant) -> Int? {
         defer { last = total }
         guard let last, isExpected else {

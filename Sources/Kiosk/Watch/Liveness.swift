@@ -1,45 +1,47 @@
 package import MediaCore
 
-/// Decides whether a kiosk shows what it should: media time advances, and pictures are presented or sound is accepted. A value; the caller
-/// provides the time.
+/// Detects stalls of a kiosk: media time must advance, and frames must be presented or audio accepted. A value; the
+/// caller provides the time.
 package struct Liveness: Sendable {
     /// One observation.
     package struct Beat: Sendable {
-        /// An item is to be seen and heard: neither a pause, nor quiet hours, nor a slate.
+        /// An item should be visible and audible: no pause, no quiet hours, no slate.
         package var isExpected = false
         /// The number of iterations of the player's thread.
         package var turns = 0
-        /// The position in the item, as it is reported.
+        /// The reported media time of the item.
         package var position = MediaTime.zero
-        /// The item is a picture file: nothing but its position changes.
+        /// The item is an image file: only its position changes.
         package var isStill = false
-        /// The item has moving pictures, and there is a visible window for them.
+        /// The item has video, and the window is visible.
         package var hasPicture = false
-        /// The number of pictures presented since the window was opened.
+        /// The number of frames presented since the window was opened.
         package var shown = 0
-        /// The time between two pictures of the item; nil where it does not say.
+        /// The frame period of the item; nil if unknown.
         package var picturePeriod: Duration?
-        /// The next picture's time has passed by so much; nil where none is due.
+        /// How late the next frame is; nil if none is due.
         package var pictureOverdue: Duration?
-        /// Pictures are to come and none is decoded.
+        /// More frames follow in the file, but none is decoded.
         package var isStarved = false
+        /// An audible output plays the item's audio.
         package var hasSound = false
-        /// How far sound was accepted by its outputs, ahead of what is heard; nil where no more is to come.
+        /// The end of the audio accepted by the outputs, relative to the playhead; nil after the last audio.
         package var soundAhead: Duration?
-        /// The end of the last sound that was read. A hole is crossed by one packet, although its silence is accepted bit by bit.
+        /// The end of the audio read last. One packet crosses a gap, although its silence is accepted gradually.
         package var soundRead: MediaTime?
-        /// Sound was read to its end and is not heard to its end yet.
+        /// All audio is read, and not all is played yet.
         package var isSoundPlayingOut = false
-        /// Playback waits: the item is being opened, or data is missing.
+        /// Playback is waiting: the item is being opened, or data is missing.
         package var isWaiting = false
-        /// The film is read up to here; nil before anything was read.
+        /// The end of the data read; nil before any was read.
         package var readUntil: MediaTime?
-        /// How long it may wait; longer for a wall, which has appointments ahead.
+        /// The timeout of waiting; longer on a wall, whose starts are scheduled ahead.
         package var waitingTimeout = Liveness.waitingTimeout
 
         package init() {}
     }
 
+    /// The cause of a stall; raw values are user-visible.
     package enum Cause: String, Sendable, CaseIterable {
         case engine = "the player's thread does not run"
         case waiting = "the film does not arrive"
@@ -50,37 +52,44 @@ package struct Liveness: Sendable {
         case hole = "neither picture nor sound comes"
     }
 
+    /// The result of an observation.
     package enum Verdict: Sendable, Equatable {
-        /// Media time advances, and pictures or sound with it.
+        /// Media time advances, with video or audio.
         case alive
-        /// Nothing is to be seen or heard, and that is right.
+        /// Intentionally nothing is visible or audible.
         case offOnPurpose
+        /// No progress since the instant.
         case stalled(Cause, since: HostInstant)
     }
 
-    /// How long playback may make no progress.
+    /// The timeout of playback without progress.
     package static let timeout = Duration.seconds(5)
-    /// The same after a first repair: two repairs that do not help leave an item `waitingTimeout`.
+    /// The same after a first repair: two failed repairs fit into `waitingTimeout`.
     package static let repairTimeout = Duration.seconds(4)
-    /// How long an item may wait for its data before the next one is played.
+    /// The timeout of waiting for data, after which the next item is played.
     package static let waitingTimeout = Duration.seconds(15)
-    /// The longest time without a picture that a low frame rate allows: twice the period of one picture a minute.
+    /// The maximum timeout for low frame rates: twice the period of one frame per minute.
     private static let maxPictureTimeout = Duration.seconds(120)
-    /// A repair has helped when the position advances in so many observations in a row: a seek alone presents one picture.
+    /// The number of consecutive observations with progress that prove a repair: a seek alone presents one frame.
     private static let provingBeats = 3
 
+    /// The last observed change of each quantity.
     private var lastTurns: (count: Int, at: HostInstant)?
     private var lastPosition: (position: MediaTime, at: HostInstant)?
     private var lastMedia: (shown: Int, soundRead: MediaTime?, at: HostInstant)?
     private var lastArrival: (readUntil: MediaTime?, at: HostInstant)?
+    /// When each present symptom started.
     private var troubles: [Cause: HostInstant] = [:]
+    /// The number of consecutive observations with progress.
     private var advances = 0
+    /// The result of the last observation.
     package private(set) var verdict = Verdict.offOnPurpose
-    /// What is wrong, until a repair has proved that it helped.
+    /// The present fault; kept until a repair is proved.
     package private(set) var fault: (cause: Cause, since: HostInstant)?
 
     package init() {}
 
+    /// Processes one observation, about once per second.
     package mutating func note(_ beat: Beat, at now: HostInstant) {
         guard beat.isExpected else {
             startOver()
@@ -97,7 +106,7 @@ package struct Liveness: Sendable {
             !beat.hasPicture || beat.isStill || beat.isSoundPlayingOut || lastMedia?.shown != beat.shown
             || lastMedia?.soundRead != beat.soundRead
         let isOverdue = isPlaying && beat.hasPicture && (beat.pictureOverdue ?? .zero) > .milliseconds(500)
-        // Pictures that are due and not presented are the screen's fault, not a hole in the film.
+        // Frames that are due and not presented are a fault of the screen, not a gap in the file.
         if hasMedia || beat.isWaiting || isOverdue { lastMedia = (beat.shown, beat.soundRead, now) }
         troubles[.engine] = lastTurns.flatMap { now > $0.at ? $0.at : nil }
         troubles[.waiting] = beat.isWaiting ? troubles[.waiting] ?? now : nil
@@ -126,26 +135,26 @@ package struct Liveness: Sendable {
         let timeout = fault == nil ? Self.timeout : Self.repairTimeout
         return switch cause {
         case .waiting: beat.waitingTimeout
-        // A second has passed before the observation that notices it.
+        // The observation is up to a second late.
         case .picture: Self.repairTimeout
-        // A film of one picture in ten seconds is no frozen one. The file states the period, which may be weeks.
+        // One frame per ten seconds is not a stall. The period comes from the file and may be weeks.
         case .hole, .decoder: max(timeout, min((beat.picturePeriod ?? .zero) * 2, Self.maxPictureTimeout))
         default: timeout
         }
     }
 
-    /// Since when playback has been waiting for its data; nil while it does not.
+    /// When playback started to wait for data; nil while it does not wait.
     package var waitingSince: HostInstant? { troubles[.waiting] }
 
-    /// Returns true when no repair has helped for as long as one item may hold the screen.
+    /// Returns true if no repair has helped within the maximum time of one item.
     package func isOverdue(at now: HostInstant) -> Bool { fault.map { now - $0.since >= Self.waitingTimeout } ?? false }
 
-    /// Returns true when data of the item has arrived, or was not waited for, within `span`.
+    /// Returns true if data has arrived within `span`, or playback was not waiting for any.
     package func hasArrived(within span: Duration, at now: HostInstant) -> Bool {
         lastArrival.map { now - $0.at < span } ?? true
     }
 
-    /// Something was repaired: what was observed before does not count any more. `fault` stays until the repair has helped.
+    /// Discards earlier observations after a repair. `fault` remains until the repair is proved.
     package mutating func forgive(at now: HostInstant) {
         troubles = [:]
         lastTurns?.at = now
@@ -153,6 +162,6 @@ package struct Liveness: Sendable {
         lastMedia?.at = now
     }
 
-    /// Another item is played.
+    /// Resets all state for another item.
     package mutating func startOver() { self = Liveness() }
 }

@@ -1,23 +1,27 @@
 internal import MediaCore
 
-/// Decides what of the statistics reached a viewer: pictures presented to a visible window, and how long there was none. A value; the caller
-/// provides the time.
+/// Counts the frames that were presented to a visible window, and detects a missing window or output. A value; the
+/// caller provides the time.
 struct Presence: Sendable {
-    /// Recreating the window and changing outputs take less.
+    /// The time without window or output before it is a fault. Recreating the window and changing outputs take less.
     static let tolerance = Duration.seconds(3)
 
+    /// The number of frames presented at the last observation, with or without a window.
     private var counted: Int?
     private var hiddenSince: HostInstant?
     private var silentSince: HostInstant?
-    /// The number of pictures that were presented to a visible window.
+    /// The number of frames presented to a visible window.
     private(set) var pictures = 0
+    /// When the last of these was presented.
     private(set) var lastPicture: HostInstant?
 
+    /// Processes one observation.
+    ///
     /// - Parameters:
-    ///   - shown: pictures presented so far, also where there is no window.
-    ///   - lastShown: when the last of these was.
-    ///   - isVisible: there is a window on a display; nil where none is wanted.
-    ///   - isHeard: an output has the sound that is to be heard; nil where none is.
+    ///   - shown: The number of frames presented so far, with or without a window.
+    ///   - lastShown: When the last one was presented.
+    ///   - isVisible: Whether the window is on a display; nil if no window is wanted.
+    ///   - isHeard: Whether an output has the audio; nil if no audio is expected.
     mutating func note(
         shown: Int, lastShown: HostInstant?, isVisible: Bool?, isHeard: Bool?, at now: HostInstant
     ) {
@@ -31,7 +35,7 @@ struct Presence: Sendable {
         silentSince = isHeard == false ? silentSince ?? now : nil
     }
 
-    /// Returns what is missing, as a sentence; nil where nothing is.
+    /// Returns the fault as a sentence; nil without one.
     func fault(at now: HostInstant) -> String? {
         if let hiddenSince, now - hiddenSince >= Self.tolerance {
             return "no display: there is no visible window since \(Self.seconds(now - hiddenSince)) s"

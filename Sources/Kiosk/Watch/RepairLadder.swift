@@ -1,22 +1,24 @@
 package import MediaCore
 
-/// Which repair comes next: from the one that is hardly seen to the one that ends the program. A value.
+/// Selects the next repair of a stall, from a barely visible one to a restart of the program. A value; the caller
+/// provides the time.
 package struct RepairLadder: Sendable {
+    /// The repairs, in increasing order of disruption.
     package enum Stage: Int, Sendable, CaseIterable, Comparable {
-        /// The film goes to where it is, so that everything is collected anew.
+        /// Seeks to the current position, which refills all buffers.
         case anchor
-        /// The film is opened anew, and the sound's outputs too.
+        /// Reopens the item and the audio outputs.
         case route
-        /// The next item is played.
+        /// Plays the next item.
         case next
-        /// Another window.
+        /// Recreates the window.
         case window
-        /// The program ends, and its supervisor starts it anew.
+        /// Ends the program; its supervisor restarts it.
         case exit
 
         package static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
 
-        /// For people and the record.
+        /// The repair as text for the log.
         package var words: String {
             switch self {
             case .anchor: "the film is taken up anew where it is"
@@ -28,14 +30,15 @@ package struct RepairLadder: Sendable {
         }
     }
 
-    /// The item whose playback stalls.
+    /// The stalled item.
     package struct Item: Sendable, Hashable {
+        /// A path or web address.
         package var address: String
-        /// It comes over a network.
+        /// The item is read over a network.
         package var isRemote = false
-        /// Data of it has arrived within the last `RepairLadder.serverPause`.
+        /// Data has arrived within the last `RepairLadder.serverPause`.
         package var isArriving = false
-        /// Another item can be played in its place.
+        /// Another item can be played instead.
         package var hasOther = true
 
         package init(_ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true) {
@@ -44,27 +47,30 @@ package struct RepairLadder: Sendable {
         }
     }
 
-    /// Playback that ran for so long after a repair was repaired by it. More than `Liveness.timeout`: the next stall is seen before.
+    /// The time without a stall that proves a repair. Longer than `Liveness.timeout`, so that the next stall is
+    /// detected within it.
     private static let recovery = Duration.seconds(10)
-    /// So many items may be passed over in a row before the fault is looked for elsewhere.
+    /// The maximum number of consecutive skipped items; after them the fault is assumed to be elsewhere.
     private static let maxPassed = 2
-    /// The only item of a list is opened again so often while its server sends nothing.
+    /// The interval at which the only item of a playlist is reopened while its server sends nothing.
     static let serverPause = Duration.seconds(60)
 
+    /// The last repair.
     private var last: (stage: Stage, at: HostInstant, address: String)?
+    /// The number of consecutive skipped items.
     private var passed = 0
 
     package init() {}
 
-    /// Playback makes progress.
+    /// Records progress of playback.
     package mutating func noteAlive(at now: HostInstant) {
         guard let last, now - last.at >= Self.recovery else { return }
         (self.last, passed) = (nil, 0)
     }
 
-    /// Returns the stage that is due; nil while the item is waited for.
+    /// Returns the repair that is due; nil while the item is waited for.
     ///
-    /// - Parameter isOverdue: the item has held the screen for as long as it may.
+    /// - Parameter isOverdue: Whether the item has been stalled for its maximum time.
     package mutating func next(
         for cause: Liveness.Cause, of item: Item, isOverdue: Bool = false, at now: HostInstant
     ) -> Stage? {
@@ -78,13 +84,13 @@ package struct RepairLadder: Sendable {
     private func choice(
         for cause: Liveness.Cause, of item: Item, _ isOverdue: Bool, at now: HostInstant
     ) -> Stage? {
-        // A thread that does not run takes no commands.
+        // A blocked thread accepts no commands.
         if cause == .engine { return .exit }
         let canPass = item.hasOther && (passed < Self.maxPassed || cause == .waiting && item.isRemote)
         let before = last.flatMap { $0.address == item.address || $0.stage > .next ? $0.stage : nil }
         if cause == .waiting {
             if item.isRemote, !item.hasOther {
-                // Opening it again throws away what has arrived.
+                // Reopening discards the data that has arrived.
                 return item.isArriving || last.map { now - $0.at < Self.serverPause } ?? false ? nil : .anchor
             }
             if canPass { return .next }
@@ -94,7 +100,7 @@ package struct RepairLadder: Sendable {
         case nil, .next?: return .anchor
         case .anchor?: return .route
         case .route? where canPass: return .next
-        // Another window brings no sound.
+        // A new window does not repair audio.
         case .route?: return cause == .sound ? .exit : .window
         case .window?, .exit?: return .exit
         }
