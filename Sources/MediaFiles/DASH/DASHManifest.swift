@@ -1,37 +1,37 @@
 internal import MediaCore
 
-/// A film as MPEG-DASH describes it (ISO 23009-1), in the words of HLS.
+/// A DASH manifest (ISO 23009-1), parsed for conversion to HLS playlists.
 ///
-/// libavformat's own demuxer opens pieces past every guard. What a manifest says of pieces a playlist says as well, so it is put into
-/// playlists, and read as those are.
+/// libavformat's DASH demuxer opens segments past every guard. HLS playlists can express the same segments and are read
+/// instead.
 struct DASHManifest: Sendable {
     struct Piece: Sendable {
         var address: WebAddress
-        /// First byte and the one behind the last.
+        /// The byte range; its upper bound is exclusive.
         var range: Range<Int64>?
         var seconds: Double
     }
 
-    /// One quality of pictures or sound.
+    /// A representation: one variant of video or audio.
     struct Representation: Sendable {
         var isVideo: Bool
         var language: String?
         var bandwidth: Int64
         var start: Piece?
         var pieces: [Piece]
-        /// Which of the sets of alternatives it belongs to.
+        /// The index of its adaptation set.
         var set: Int
     }
 
-    /// Manifests of long films that name every piece.
+    /// The maximum size in bytes: long films that list every segment.
     static let largest = 8 << 20
     static let mostPieces = 100_000
     static let mostRepresentations = 32
-    /// The length of a piece in ticks.
+    /// The maximum duration of a segment in ticks.
     static let longestPiece: Int64 = 1 << 50
 
-    /// What all representations together may expand to: ten qualities of ten hours in pieces of two seconds, with
-    /// addresses of a hundred bytes.
+    /// The limit for all segments together: ten variants of ten hours in segments of two seconds, with URLs of a
+    /// hundred bytes.
     struct Budget {
         struct Exceeded: Error {}
         private var pieces = 200_000
@@ -45,11 +45,13 @@ struct DASHManifest: Sendable {
     }
 
     let representations: [Representation]
-    /// How long it says that the film lasts.
+    /// The stated duration of the film in seconds.
     let seconds: Double?
 
-    /// - Throws: `notMedia` for what is none, `unsupported` for what is live, of several parts, or enciphered, `limitExceeded` for more
-    ///   pieces than `Budget`.
+    /// Parses a manifest.
+    ///
+    /// - Throws: `notMedia` for an invalid manifest; `unsupported` for a live or encrypted one, several periods, or
+    ///   base URLs that are not HTTP; `limitExceeded` for more segments than `Budget`.
     init(_ bytes: [UInt8], at address: WebAddress, named name: String) throws(MediaError) {
         guard bytes.count <= Self.largest, let root = MarkupElement(bytes), root.name == "MPD" else {
             throw MediaError(.notMedia, "\(name) is not a manifest of DASH, or it is damaged; check the address")
@@ -129,7 +131,7 @@ struct DASHManifest: Sendable {
             set: number)
     }
 
-    /// Pieces that are named one by one.
+    /// Returns the init section and the segments of a `SegmentList`; nil if a URL is not HTTP.
     private static func list(
         _ levels: [MarkupElement], _ base: WebAddress, _ film: Double?, _ budget: inout Budget
     ) throws(Budget.Exceeded) -> (Piece?, [Piece])? {
@@ -162,7 +164,7 @@ struct DASHManifest: Sendable {
         return ends.count == 2 ? Range(firstByte: ends[0], lastByte: ends[1]) : nil
     }
 
-    /// A length of time as XML Schema writes it: `PT1H2M3.5S` (part 2, 3.2.6), as far as films are long.
+    /// Parses an XML Schema duration, such as `PT1H2M3.5S` (part 2, 3.2.6), of less than 1e7 seconds.
     static func seconds(_ text: String) -> Double? {
         guard text.hasPrefix("P") else { return nil }
         var (sum, digits, isTime) = (0.0, "", false)

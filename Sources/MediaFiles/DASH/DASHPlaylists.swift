@@ -1,22 +1,22 @@
 internal import MediaCore
 
-/// A manifest's film as playlists (RFC 8216), under addresses that lead nowhere: whoever opens for the demuxer knows them.
+/// The HLS playlists of a DASH manifest (RFC 8216), under URLs that only `WebGate` resolves.
 struct DASHPlaylists: Sendable {
-    /// A name that no server has (RFC 6761, 6.4).
+    /// A host name that never resolves (RFC 6761, 6.4).
     private static let place = "http://dash.talkie.invalid/"
     static let type = "application/vnd.apple.mpegurl"
 
     private let manifest: DASHManifest
-    /// How long the film lasts, where the manifest says so: its pieces are rounded.
+    /// The stated duration of the film in seconds; the durations of segments are rounded.
     var seconds: Double? { manifest.seconds }
-    /// The list of lists.
+    /// The master playlist.
     let master: [UInt8]
 
     init(_ manifest: DASHManifest, _ bitrate: ReadOptions.HLSBitrate) {
         self.manifest = manifest
         let all = manifest.representations.enumerated()
         let pictures = all.filter { $0.element.isVideo }
-        // Of each language's sound one quality is offered.
+        // Each adaptation set of audio is offered in one bit rate.
         var (sounds, sets) = ([(offset: Int, element: DASHManifest.Representation)](), Set<Int>())
         for one in all where !one.element.isVideo && sets.insert(one.element.set).inserted {
             let same = all.filter { $0.element.set == one.element.set && !$0.element.isVideo }
@@ -44,7 +44,7 @@ struct DASHPlaylists: Sendable {
         master = Array((lines.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// The playlist at an address; nil for one that is none of these.
+    /// Returns the media playlist at a URL; nil if it is not one of these.
     func playlist(at address: String) -> [UInt8]? {
         guard address.hasPrefix(Self.place), address.hasSuffix(".m3u8"),
             let number = Int(address.dropFirst(Self.place.count).dropLast(5)),

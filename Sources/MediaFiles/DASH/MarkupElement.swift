@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// An element of an XML 1.0 document, as far as manifests need it: names without prefixes, attributes, children, and the text directly
-/// inside. No document types, and no entities but the five of XML and character numbers, so that nothing grows or is fetched.
+/// An element of an XML 1.0 document: names without prefixes, attributes, children, and direct text. Document types are
+/// rejected; only XML's five entities and character references are decoded. Nothing expands or is fetched.
 struct MarkupElement: Sendable {
     let name: String
     private(set) var attributes: [String: String] = [:]
@@ -18,7 +18,7 @@ struct MarkupElement: Sendable {
 
     private init(_ name: String) { self.name = name }
 
-    /// The document's root; nil for what is not well-formed, or has more in it than any manifest.
+    /// Parses a document and returns its root; nil if it is malformed or exceeds the limits.
     init?(_ bytes: [UInt8]) {
         var open: [MarkupElement] = []
         var (count, position) = (0, 0)

@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// Pieces that are named by a pattern (ISO 23009-1, 5.3.9.4). What stands nearer to the representation counts.
+/// A segment template (ISO 23009-1, 5.3.9.4). Inner levels override outer ones.
 struct SegmentTemplate {
     private let templates: [MarkupElement]
     private let id: String
@@ -13,7 +13,9 @@ struct SegmentTemplate {
 
     private func value(_ key: String) -> String? { templates.lazy.compactMap { $0.attributes[key] }.first }
 
-    /// - Parameter budget: what the manifest's other representations have left; nothing is expanded beyond it.
+    /// Returns the init section and the segments; nil for an invalid template.
+    ///
+    /// - Parameter budget: The manifest's remaining budget.
     func pieces(
         in base: WebAddress, _ film: Double?, _ budget: inout DASHManifest.Budget
     ) throws(DASHManifest.Budget.Exceeded) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
@@ -30,7 +32,7 @@ struct SegmentTemplate {
             guard let length = value("duration").flatMap({ Double($0) }), length >= 1,
                 let whole = Int64(bounded: length, in: 1...DASHManifest.longestPiece), let film
             else { return nil }
-            // What is left of a piece behind the film's end is none.
+            // A remainder of less than 0.001 segments is dropped.
             let count = Int(clamping: (film * scale / length - 0.001).rounded(.up), in: 1...DASHManifest.mostPieces)
             times = (0..<count).compactMap { number in
                 Int64(bounded: Double(number) * length, in: 0...InputLimit.maxTicks).map { ($0, whole) }
@@ -48,7 +50,8 @@ struct SegmentTemplate {
         return (DASHManifest.Piece(address: address, range: nil, seconds: 0), pieces)
     }
 
-    /// 5.3.9.6: each `S` is a piece and its repetitions; −1 repeats to the next, or the end.
+    /// Expands a `SegmentTimeline` (5.3.9.6). Each `S` is a segment and its repetitions; −1 repeats to the next `S` or
+    /// the end.
     static func times(_ timeline: MarkupElement, until end: Double?, scale: Double) -> [(time: Int64, length: Int64)] {
         var (times, now) = ([(time: Int64, length: Int64)](), Int64(0))
         let all = timeline.all("S")
@@ -73,7 +76,8 @@ struct SegmentTemplate {
         return times
     }
 
-    /// 5.3.9.4.4: `$Number$`, `$Time$`, `$Bandwidth$` with a width such as `%05d`, `$RepresentationID$`, and `$$`.
+    /// Replaces identifiers (5.3.9.4.4): `$Number$`, `$Time$`, `$Bandwidth$` with a width such as `%05d`,
+    /// `$RepresentationID$`, and `$$`.
     private func filled(_ pattern: String, number: Int64, time: Int64) -> String {
         var text = ""
         for (index, part) in pattern.split(separator: "$", omittingEmptySubsequences: false).prefix(64).enumerated() {

@@ -1,12 +1,12 @@
-/// What a tag of a playlist says behind its colon: names and their values (RFC 8216, 4.2).
+/// The attribute list of a playlist tag: names and values (RFC 8216, 4.2).
 struct AttributeList: Sendable {
-    /// Quoted ones without their quotes.
+    /// The values by name, without quotation marks.
     private(set) var values: [String: String] = [:]
 
-    /// More than any tag has.
+    /// The maximum number of attributes.
     private static let most = 128
 
-    /// What comes first counts; the rest of a damaged list is left out.
+    /// Parses a list. The first value of a name counts; malformed parts are skipped.
     init(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         while !rest.isEmpty, values.count < Self.most {

@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Dates as playlists have them (ISO 8601: `2024-05-06T07:08:09.123Z`, or with an offset such as `+02:00`).
+/// Parses dates of playlists (ISO 8601: `2024-05-06T07:08:09.123Z`, or with an offset such as `+02:00`).
 enum CalendarDate {
-    /// Seconds since 1970; nil for what is no date.
+    /// Returns seconds since 1970; nil for an invalid date.
     static func seconds(_ text: String) -> Double? {
         let bytes = Array(text.utf8.prefix(48))
         func number(_ range: Range<Int>) -> Int? {
@@ -30,7 +30,8 @@ enum CalendarDate {
             rest = rest[digits.endIndex...]
         }
         guard let offset = offset(rest) else { return nil }
-        // Days since 1970 of the proleptic Gregorian calendar: years begin in March, so that a leap day is the last of its year.
+        // Days since 1970 in the proleptic Gregorian calendar. Years start in March, so that a leap day is the last day
+        // of its year.
         let (years, months) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
         let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468
         return Double(days * 86_400 + hour * 3600 + minute * 60 + second - offset) + fraction

@@ -2,12 +2,12 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// Reading a film in playlists from a later piece: they are opened anew, cut at that piece.
+/// Seeking in an HLS film: the playlists are reopened, trimmed to the target segment.
 extension DemuxContext {
-    /// Whatever is read next is of that moment's piece, as the playlists count; nil is the first.
+    /// Reopens the playlists at the segment of a film time; nil: at the first segment. Blocks.
     ///
-    /// - Parameter start: the film time at which the stream begins by which the place is looked for.
-    /// - Throws: as opening does. Nothing can be read then until another place was found.
+    /// - Parameter start: The film time at which the stream used for seeking begins.
+    /// - Throws: Same as opening. After a failure nothing can be read until another seek succeeds.
     func openPlaylists(
         from moment: MediaTime?, streamStart start: MediaTime = .zero, within patience: Duration
     ) throws(MediaError) {
@@ -42,9 +42,9 @@ extension DemuxContext {
     }
 }
 
-/// What playlists say of a film besides its pieces.
+/// Interstitials and own playlist of an HLS film.
 extension DemuxContext {
-    /// The interstitials that the playlist of a track announces, where it is a film's and not a live one.
+    /// Returns the interstitials in the playlist of a track; none for live playlists.
     func interstitials(of track: Track?) -> [Interstitial] {
         guard let track, let gate, formatName.hasPrefix("hls"), duration != nil else { return [] }
         let stream = streams.first { film.number(of: $0.pointee.index) == Int32(clamping: track.id) }
@@ -53,7 +53,7 @@ extension DemuxContext {
         return InterstitialReading.interstitials(of: known.playlist, at: known.location)
     }
 
-    /// Reads the playlist at the film's own address once more: libavformat read it before it was known to be one.
+    /// Reads the playlist at the film's own URL again: libavformat read it before its format was known.
     func noteOwnPlaylist() {
         guard let gate, formatName.hasPrefix("hls"), duration != nil, gate.playlists.isEmpty else { return }
         _ = gate.playlists.note(ownPlaylist(), at: address.url, from: address.url)

@@ -1,12 +1,12 @@
 internal import MediaCore
 
-/// What the playlists of one film said when they were read first. Its readers share it, each on its thread.
+/// Stores the playlists of one film as first read. Shared by its readers, each on its own thread.
 ///
-/// Where nothing is added to a playlist any more it is not asked for again (RFC 8216, 6.3.4): a jump would wait for it.
+/// Ended playlists are not requested again (RFC 8216, 6.3.4): a seek would have to wait for them.
 final class FilmPlaylists: Sendable {
     struct Known: Sendable {
         var playlist: MediaPlaylist
-        /// What its addresses are relative to.
+        /// The base URL of its segments.
         var location: String
     }
 
@@ -20,21 +20,21 @@ final class FilmPlaylists: Sendable {
 
     private let state = Lock(State())
 
-    /// Of longer films the playlists are asked for again at each jump.
+    /// The maximum total size in bytes; playlists beyond it are requested again at each seek.
     private static let mostBytes = 32 << 20
     private static let mostAddresses = 500
 
-    // MARK: Where a film leads
+    // MARK: Playlist URLs
 
-    /// What the film's own address led to, in the order in which libavformat numbers playlists.
+    /// Appends a URL that the film's playlist refers to, in the order in which libavformat numbers playlists.
     func leads(to address: String) {
         state.withLock { if !$0.isOrdered, $0.order.count < Self.mostAddresses { $0.order.append(address) } }
     }
 
-    /// The film is open: what is opened now is opened for one of its readers.
+    /// Ends the numbering once the film is open: later URLs are opened for single readers.
     func close() { state.withLock { $0.isOrdered = true } }
 
-    /// Where the playlist of a number is; nil where the film's own address is that.
+    /// Returns the URL of a playlist by number; nil if it is unknown, as for a film without a master playlist.
     func address(of number: Int32) -> String? {
         state.withLock { state in
             guard number >= 0, number < state.order.count, state.known[state.order[Int(number)]] != nil else {
@@ -44,8 +44,9 @@ final class FilmPlaylists: Sendable {
         }
     }
 
-    // MARK: What playlists say
+    // MARK: Contents
 
+    /// Parses a playlist and stores it if it has ended; nil for an invalid one.
     func note(_ text: [UInt8], at address: String, from location: String) -> Known? {
         if let known = known(at: address) { return known }
         guard let playlist = MediaPlaylist(text) else { return nil }
@@ -58,13 +59,13 @@ final class FilmPlaylists: Sendable {
         return known
     }
 
-    /// Whether no playlist is known that has ended.
+    /// Whether no ended playlist is stored.
     var isEmpty: Bool { state.withLock { $0.known.isEmpty } }
 
     func known(at address: String) -> Known? { state.withLock { $0.known[address] } }
 
-    /// Returns the playlist that names a segment and the segment's stated duration; nil where no known playlist names
-    /// it.
+    /// Returns the playlist that contains a segment and the segment's stated duration; nil if no stored playlist
+    /// contains it.
     func segment(at address: String) -> (playlist: String, duration: MediaTime?)? {
         for (place, known) in state.withLock({ $0.known }) {
             guard let seconds = known.playlist.seconds(ofSegmentAt: address, from: known.location) else { continue }
@@ -73,7 +74,7 @@ final class FilmPlaylists: Sendable {
         return nil
     }
 
-    /// Whether the playlists state the durations of their segments in fractions of a second, and have ended.
+    /// Whether all playlists have ended and state segment durations in fractions of a second.
     var stateDuration: Bool {
         state.withLock { state in
             !state.known.isEmpty && state.known.values.allSatisfy { $0.playlist.hasExactDurations }
@@ -86,7 +87,8 @@ final class FilmPlaylists: Sendable {
 
     func note(_ playlists: DASHPlaylists, at address: String) { state.withLock { $0.dash = (address, playlists) } }
 
-    /// The playlist that takes the place of a manifest, or one that such a one leads to.
+    /// Returns the generated playlist for a URL: the master playlist in place of the manifest, or one of its media
+    /// playlists.
     func words(ofDASHAt address: String) -> [UInt8]? {
         guard let (own, playlists) = state.withLock({ $0.dash }) else { return nil }
         return address == own ? playlists.master : playlists.playlist(at: address)

@@ -1,36 +1,36 @@
 internal import CFFmpeg
 
-/// The streams of a film in playlists, as they were counted when it was opened first.
+/// The streams of an HLS film, numbered as when it was first opened.
 ///
-/// One who reads again from a later piece opens its playlist alone, so that a jump asks servers for no more than it needs. Streams are
-/// counted otherwise there; packets bear their numbers in the film all the same.
+/// A reader that seeks reopens only its own playlist, which limits the requests. Streams are numbered differently
+/// there; packets are mapped to their numbers in the film.
 struct FilmStreams: Sendable {
     struct Stream: Sendable {
         var number: Int32
-        /// libavformat's number of its playlist, and its place among the streams of that.
+        /// The playlist's number in libavformat, and the stream's index among those of the playlist.
         var playlist: Int32
         var place: Int
         var type: AVMediaType
         var base: AVRational
-        /// How long one of its packets is where it does not say so, which is found out when a film is opened first; 0 when not known.
+        /// The packet duration in ticks, for packets without one; determined at the first opening, 0 if unknown.
         var length: Int64
     }
 
     private(set) var all: [Stream] = []
-    /// What is read; nil is all.
+    /// The number of the playlist to read; nil: all.
     private(set) var playlist: Int32?
-    /// For each stream of the input what it is in the film; empty where that is the same.
+    /// The film's stream number for each stream of the input; empty if they are the same.
     private var numbers: [Int32] = []
-    /// In what the input's stamps count, where the film's count in something else.
+    /// The time bases of the input's streams; nil if equal to the film's.
     private var bases: [AVRational?] = []
 
     init() {}
 
     var isKnown: Bool { !all.isEmpty }
-    /// The input is not the one that was opened first.
+    /// Whether the input was reopened.
     private(set) var isOpenedAnew = false
 
-    /// Takes note of the streams of a film that was just opened.
+    /// Stores the streams of a newly opened film.
     mutating func note(_ streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>) {
         all = streams.map { stream in
             let playlist = stream.pointee.id
@@ -52,7 +52,7 @@ struct FilmStreams: Sendable {
         return av_rescale_q(1, AVRational(num: rate.den, den: rate.num), stream.pointee.time_base)
     }
 
-    /// Only the playlist of this stream is to be opened.
+    /// Limits reopening to the playlist of a stream.
     mutating func choose(_ number: Int32) { playlist = all.first { $0.number == number }?.playlist }
 
     func choosing(_ number: Int32) -> FilmStreams {
@@ -61,10 +61,10 @@ struct FilmStreams: Sendable {
         return copy
     }
 
-    /// The input is given up for another.
+    /// Prepares for the streams of a reopened input.
     mutating func reopen() { (isOpenedAnew, numbers, bases) = (true, [], []) }
 
-    /// Finds in an input that was opened anew which stream is which; false where one that is wanted is not in it.
+    /// Maps the streams of a reopened input to those of the film; false if a wanted one is missing.
     mutating func match(_ streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>, isAlone: Bool) -> Bool {
         var found: Set<Int32> = []
         for stream in streams {
@@ -88,12 +88,13 @@ struct FilmStreams: Sendable {
         }
     }
 
+    /// Returns a stream's number in the film; −1 for a stream that the film does not have.
     func number(of index: Int32) -> Int32 {
         guard index >= 0, Int(index) < numbers.count else { return index }
         return numbers[Int(index)]
     }
 
-    /// Gives a packet its number and stamps in the film.
+    /// Converts a packet's stream index, timestamps and duration to those of the film.
     func number(_ packet: UnsafeMutablePointer<AVPacket>) {
         let index = Int(packet.pointee.stream_index)
         guard numbers.indices.contains(index) else { return }

@@ -1,10 +1,12 @@
 package import MediaCore
 
-/// The interstitials that a playlist announces (RFC 8216bis, D.2), at the film's own times.
+/// Reads the interstitials of a playlist (RFC 8216bis, D.2), in film time.
 enum InterstitialReading {
     private static let kind = "com.apple.hls.interstitial"
 
-    /// - Parameter location: what relative addresses mean. Only addresses of web servers are taken.
+    /// Returns the interstitials in order of film time; those before and after the film count as 0.
+    ///
+    /// - Parameter location: The base of relative URLs. Only `http` and `https` URLs are accepted.
     static func interstitials(of playlist: MediaPlaylist, at location: String) -> [Interstitial] {
         var (order, all) = ([String](), [String: [String: String]]())
         for line in playlist.dateRanges {
@@ -14,7 +16,7 @@ enum InterstitialReading {
                 guard order.count < Interstitial.most * 4 else { continue }
                 order.append(id)
             }
-            // A later tag of the same name says more of the same (RFC 8216, 4.3.2.7).
+            // Later tags with the same ID add attributes (RFC 8216, 4.3.2.7).
             all[id, default: [:]].merge(tag.values) { first, _ in first }
         }
         let made = order.compactMap { id in
@@ -56,7 +58,7 @@ enum InterstitialReading {
 
     private static func words(_ text: String?) -> [Substring] { (text ?? "").prefix(64).split(separator: ",") }
 
-    /// Nil for what is no length, or longer than a day.
+    /// Returns a duration; nil if it is invalid or longer than a day.
     private static func length(_ text: String?) -> MediaTime? {
         guard let text, let seconds = DecimalNumber.parse(String(text.prefix(32))), (0...86_400).contains(seconds)
         else { return nil }
@@ -70,14 +72,14 @@ enum InterstitialReading {
     }
 }
 
-/// What an interstitial of several parts is made of: the answer to an address in its tag (RFC 8216bis, D.2, `X-ASSET-LIST`).
+/// The assets of an interstitial: the response to its `X-ASSET-LIST` URL (RFC 8216bis, D.2).
 package enum AssetList {
     static let mostBytes = 256 << 10
     private static let patience = Duration.seconds(5)
 
-    /// Asks for a list. What is a person's own goes to the film's server only.
+    /// Requests a list and returns the URLs of its assets; blocks. Secrets are sent only to the film's server.
     ///
-    /// - Throws: `cannotOpen` and the like when the server does not answer, `notMedia` when it does not answer with a list.
+    /// - Throws: `cannotOpen` if the request fails, `notMedia` if the response is not a list.
     package static func read(
         _ address: String, of film: String, options: ReadOptions, cancellation: Cancellation
     ) throws(MediaError) -> [String] {
@@ -90,7 +92,7 @@ package enum AssetList {
         waiting.allow(patience)
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
         let asker = WebAsker(address, options)
-        // A refused certificate costs this list, not what the thread opens next.
+        // A refused certificate fails this list only, not the next input that this thread opens.
         var certificates = TLSWatch()
         defer { _ = certificates.refusal() }
         do throws(WebFailure) {
@@ -111,7 +113,7 @@ package enum AssetList {
         return assets
     }
 
-    /// The addresses in a list; nil for what is none.
+    /// Returns the URLs in a list; nil if it is malformed.
     static func assets(in bytes: [UInt8], at place: WebAddress) -> [String]? {
         bytes.withUnsafeBytes { raw in
             guard let root = FlatObject(raw, most: 64),
@@ -126,7 +128,7 @@ package enum AssetList {
         }
     }
 
-    /// What an interstitial's server is told.
+    /// Returns the options for an interstitial's server: secrets are removed unless it is the film's server.
     package static func options(_ options: ReadOptions, for address: String, of film: String) -> ReadOptions {
         var own = options
         let isHome = WebAddress(address).flatMap { place in WebAddress(film)?.isHome(of: place) } ?? false

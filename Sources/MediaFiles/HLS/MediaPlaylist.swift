@@ -1,61 +1,62 @@
 internal import MediaCore
 
-/// A playlist of HLS that names pieces (RFC 8216, 4.3.2 and 4.3.3), as far as reading it from a later piece needs it.
+/// An HLS media playlist (RFC 8216, 4.3.2 and 4.3.3), parsed as far as seeking requires.
 ///
-/// What its tags mean is for libavformat's demuxer, which reads what is made here. Values for one thread or many; no input traps.
+/// libavformat's demuxer interprets the tags of the trimmed playlist. A value type; no input traps.
 struct MediaPlaylist: Sendable {
     struct Piece: Sendable {
         var seconds: Double
-        /// Its own lines: behind the address of the piece before, to its own address.
+        /// Its lines: from after the previous segment's URL to its own URL.
         var lines: Range<Int>
-        /// What holds before its own lines.
+        /// The index of the state that applies before its lines.
         fileprivate var state: Int
-        /// How many breaks lie before its first picture.
+        /// The number of discontinuities before its first frame.
         var breaks: Int
-        /// When it was first shown, where the playlist says that of just this one: seconds since 1970.
+        /// Its program date in seconds since 1970, if stated for this segment.
         var date: Double?
-        /// The byte where it begins, where it is a part of a file and leaves that to the part before.
+        /// The implied first byte, if its byte range continues that of the previous segment.
         fileprivate var impliedOffset: Int64?
     }
 
-    /// Tags that hold until another takes their place, by their lines.
+    /// The tags in effect, as line numbers.
     fileprivate struct State: Sendable {
         var keys: [Int] = []
         var map: Int?
-        /// The keys in force where the map is named.
+        /// The keys in effect at the map tag.
         var mapKeys: [Int] = []
     }
 
-    /// More than a day of pieces of a second; of longer ones only these are known.
+    /// The maximum number of segments: more than a day of one second each. Later ones are ignored.
     static let mostPieces = 200_000
     private static let mostStates = 20_000
-    /// Lengths are believed up to a year.
+    /// The maximum duration in seconds: a year.
     private static let longest = 3.2e7
 
     let lines: [ArraySlice<UInt8>]
     private(set) var pieces: [Piece] = []
-    /// Nothing is added to it any more.
+    /// Whether the playlist has ended (`EXT-X-ENDLIST`).
     private(set) var isEnded = false
-    /// Pieces of MP4 have a beginning that they share (4.3.2.5).
+    /// Whether MP4 segments have an init section (RFC 8216, 4.3.2.5).
     private(set) var hasMap = false
-    /// Durations of segments have fractions; before version 3 they are rounded to whole seconds (RFC 8216, 4.3.2.1).
+    /// Whether any stated duration has a fraction; before version 3 they are rounded to whole seconds (RFC 8216,
+    /// 4.3.2.1).
     private(set) var hasExactDurations = false
-    /// What tags of the name `EXT-X-DATERANGE` say (4.3.2.7).
+    /// The values of `EXT-X-DATERANGE` tags (RFC 8216, 4.3.2.7).
     private(set) var dateRanges: [ArraySlice<UInt8>] = []
     private static let mostDateRanges = 1024
     private var states = [State()]
     private var firstNumber: Int64 = 0
 
-    /// A line is kept as a slice of 32 bytes, however short it is: counted before they are split.
+    /// The maximum number of lines. Each is a slice of 32 bytes, however short, so lines are counted before splitting.
     static let maxLines = 1_000_000
     static let maxBytes = 32 << 20
 
-    /// Nil for what is no playlist, names no pieces, or has more bytes or lines than that.
+    /// Parses a playlist; nil if it is malformed, has no segments, or exceeds the limits of bytes or lines.
     init?(_ bytes: [UInt8]) {
         guard bytes.starts(with: "#EXTM3U".utf8), bytes.count <= Self.maxBytes,
             bytes.count(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) < Self.maxLines
         else { return nil }
-        // As libavformat ends lines.
+        // The same line ends as in libavformat.
         lines = bytes.split { $0 == 0x0A || $0 == 0x0D || $0 == 0 }.map { line in
             line.prefix((line.lastIndex { $0 != 0x20 && $0 != 0x09 } ?? line.startIndex - 1) + 1 - line.startIndex)
         }
@@ -110,15 +111,15 @@ struct MediaPlaylist: Sendable {
         guard !pieces.isEmpty else { return nil }
     }
 
-    /// All of it, as it came but for empty lines.
+    /// The complete text, without empty lines.
     var text: [UInt8] { Self.joined(lines) }
 
-    /// How long its pieces are together.
+    /// The sum of all segment durations.
     var seconds: Double { pieces.reduce(0) { $0 + $1.seconds } }
 
-    /// Returns the duration of the segment at an address; nil where the playlist names none there.
+    /// Returns the duration of the segment at a URL; nil if the playlist does not contain it.
     ///
-    /// - Parameter location: what the playlist's addresses are relative to.
+    /// - Parameter location: The base of the playlist's URLs.
     func seconds(ofSegmentAt address: String, from location: String) -> Double? {
         let wanted = WebAddress(address)?.text ?? address
         let (base, end) = (WebAddress(location), Array(address.utf8))
@@ -127,7 +128,7 @@ struct MediaPlaylist: Sendable {
         for piece in pieces {
             let line = lines[piece.lines.upperBound - 1]
             let name = line.lastIndex(of: UInt8(ascii: "/")).map { line[line.index(after: $0)...] } ?? line
-            // Segments may be parts of one file.
+            // Segments may be byte ranges of one file.
             guard end.suffix(name.count).elementsEqual(name), line != other else { continue }
             other = line
             let reference = String(decoding: line, as: UTF8.self)
@@ -137,33 +138,33 @@ struct MediaPlaylist: Sendable {
         return nil
     }
 
-    /// How far from the playlist's beginning a date lies; nil where the playlist does not say when anything was.
+    /// Returns the position of a date relative to the start of the playlist; nil if the playlist states no dates.
     func moment(of date: Double) -> MediaTime? {
         var (start, found) = (0.0, Double?.none)
         for piece in pieces {
-            // What was before the first date known is counted from that.
+            // Dates before the first stated one are calculated from it.
             if let own = piece.date, found == nil || own <= date { found = start + date - own }
             start += piece.seconds
         }
         return found.flatMap { MediaTime(boundedSeconds: $0) }
     }
 
-    // MARK: Cutting
+    // MARK: Trimming
 
-    /// The playlist from one piece on.
+    /// A playlist without the segments before a position.
     struct Cut: Sendable {
         var text: [UInt8]
-        /// How far from the playlist's beginning its first piece lies, by what the playlist says.
+        /// The start of its first segment relative to the original playlist, from the stated durations.
         var start: MediaTime
-        /// Stamps may have begun anew since.
+        /// Whether a discontinuity precedes its first segment.
         var isBehindBreak: Bool
     }
 
-    /// From the last piece on that begins at a moment or before it, counted from the first piece.
+    /// Returns the playlist from the last segment that begins at or before `moment`, relative to the first segment.
     func cut(at moment: MediaTime) -> Cut {
         let wanted = moment.seconds
         var (index, start) = (0, 0.0)
-        // A moment that is a piece's beginning may have been rounded.
+        // Tolerates rounding of a time that equals the start of a segment.
         while index + 1 < pieces.count, start + pieces[index].seconds <= wanted + 1e-6 {
             start += pieces[index].seconds
             index += 1
@@ -175,7 +176,7 @@ struct MediaPlaylist: Sendable {
         for line in lines where wide.contains(where: { Self.value(of: "#EXT-X-" + $0, in: line) != nil }) {
             kept.append(line)
         }
-        // Without it a key has no other vector than the number of the piece (4.3.2.4).
+        // A key without a vector uses the segment's number (RFC 8216, 4.3.2.4).
         kept.append(
             Array("#EXT-X-MEDIA-SEQUENCE:\(firstNumber + Int64(index))".utf8)[...])
         let state = states[first.state]
@@ -201,9 +202,10 @@ struct MediaPlaylist: Sendable {
         Array(lines.joined(separator: [0x0A])) + [0x0A]
     }
 
-    // MARK: Words
+    // MARK: Parsing
 
-    /// Keys of several formats stand side by side; one of a format takes the place of that before (4.3.2.4).
+    /// Returns the keys in effect after a key tag. Keys of different formats coexist; a key replaces the previous one
+    /// of its format (RFC 8216, 4.3.2.4).
     private func keys(_ before: [Int], with index: Int) -> [Int] {
         func attributes(_ index: Int) -> AttributeList {
             AttributeList(lines[index].dropFirst("#EXT-X-KEY:".utf8.count))

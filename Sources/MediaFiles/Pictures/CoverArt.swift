@@ -1,32 +1,32 @@
 internal import MediaCore
 
-/// Which pictures beside a recording are taken for its cover, as mpv's `--cover-art-auto` has it.
+/// Selects the cover files to load from a recording's folder; same as mpv's `--cover-art-auto`.
 public enum CoverSearch: String, Sendable, CaseIterable {
-    /// None.
+    /// Loads none.
     case no
-    /// Those with the recording's name, and those that are called as covers are.
+    /// Loads images with the recording's name, and those with a common cover name.
     case exact
-    /// Those whose name contains the recording's, too.
+    /// Also loads images whose name contains the recording's.
     case fuzzy
-    /// Every picture.
+    /// Loads all images.
     case all
 }
 
-/// Finds the pictures that lie beside a recording.
+/// Finds the cover images of a recording.
 public enum CoverArt {
-    /// What players and shops call the cover of a folder: mpv's list, most wanted first.
+    /// The common cover names, in order of preference: mpv's list.
     static let usualNames = ["cover", "front", "folder", ".folder", "album", "albumart", "albumartsmall", "thumb"]
-    /// What `PictureFile` shows.
+    /// The extensions that `PictureFile` supports.
     package static let endings: Set<String> = ["jpg", "jpeg", "jfif", "png", "webp", "gif", "bmp", "tif", "tiff"]
-    /// More are not taken.
+    /// The maximum number of files.
     public static let mostFiles = 16
 
-    /// Looks into the recording's folder and opens nothing. Blocks while a disk answers.
+    /// Returns the cover images in a recording's folder; opens none of them. Blocks.
     ///
-    /// - Parameter recording: a path or `file:` URL; anything else has no files beside it.
-    /// - Returns: paths, most wanted first.
+    /// - Parameter recording: A path or `file:` URL; for other addresses the result is empty.
+    /// - Returns: At most 16 paths, in order of preference.
     public static func find(beside recording: String, _ search: CoverSearch) -> [String] {
-        // ignored: opening the recording reports an address that cannot be understood.
+        // ignored: opening the recording reports an invalid address.
         guard search != .no, let address = try? InputAddress(recording), address.kind == .file else { return [] }
         let slash = address.path.lastIndex(of: "/")
         let home = slash.map { String(address.path[...$0]) } ?? "./"

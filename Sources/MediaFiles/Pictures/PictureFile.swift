@@ -1,35 +1,37 @@
 internal import Glibc
 public import MediaCore
 
-/// A file that holds one picture: a photograph, a cover. As a film it lasts as long as somebody wants to look at it.
+/// A file with one still image, such as a photograph or a cover. It is shown for a given duration or until the user
+/// continues.
 ///
-/// The file is read whole; its pixels are not looked at before the picture is shown.
+/// The file is read completely when it is opened; it is decoded when shown.
 public final class PictureFile: MediaSource {
+    /// The image's track.
     public let summary: MediaSummary
     private let batch: PacketBatch
 
-    /// Larger than any photograph that is not raw data.
+    /// The maximum size in bytes: larger than any photograph that is not raw data.
     static let mostBytes: Int64 = 128 << 20
-    /// Longer than anybody looks at one picture, and short enough for every clock: a year.
+    /// The maximum duration: a year, which fits into every clock.
     static let longest = MediaTime(value: 365 * 86_400, timescale: 1)
-    /// Names of what is a film although its first bytes are a picture's.
+    /// The extensions of videos whose first bytes are those of an image.
     private static let films: Set<String> = ["mjpeg", "mjpg", "avi", "mov"]
-    /// Names of what begins like TIFF and is one: others are cameras' own.
+    /// The extensions of real TIFF files; others with the same first bytes are camera formats.
     private static let tiffs: Set<String> = ["tif", "tiff"]
 
-    /// Opens a file where it is a still picture.
+    /// Opens a still image. Blocks.
     ///
     /// - Parameters:
-    ///   - path: a path or `file:` URL; anything else is no picture.
-    ///   - duration: how long it is shown; nil until somebody goes on.
-    /// - Returns: nil where it is something else, moving pictures (GIF, APNG) among it: `MediaFile` opens those.
-    /// - Throws: `limitExceeded` for a picture that is too large, or `readFailed`.
+    ///   - path: A path or `file:` URL; for other addresses the result is nil.
+    ///   - duration: How long it is shown; nil: until the user continues.
+    /// - Returns: Nil for other files, including animations (GIF, APNG), which `MediaFile` opens.
+    /// - Throws: `limitExceeded` for an image that is too large; `readFailed`, `cannotOpen` or `notPermitted`.
     public static func open(_ path: String, showingFor duration: Duration?) throws(MediaError) -> PictureFile? {
-        // ignored: opening it as a film reports an address that cannot be understood.
+        // ignored: opening it as a film reports an invalid address.
         guard let address = try? InputAddress(path), address.kind == .file else { return nil }
         let ending = address.path.lastIndex(of: ".").map { address.path[address.path.index(after: $0)...].lowercased() }
         if let ending, films.contains(ending) { return nil }
-        // ignored: what cannot be read is no picture so far; opening it as a film says why.
+        // ignored: an unreadable file is not an image; opening it as a film reports the reason.
         guard let start = try? read(address, atMost: headBytes), looksLikePicture(start) else { return nil }
         guard let bytes = try read(address, atMost: Int(mostBytes)) else {
             throw MediaError(
@@ -41,9 +43,10 @@ public final class PictureFile: MediaSource {
         return try PictureFile(address, header, bytes, isCover: false, duration)
     }
 
-    /// Opens a picture that lies beside a recording.
+    /// Opens the cover of a recording. Blocks.
     ///
-    /// - Throws: as `open`, and `notMedia` where it is none.
+    /// - Throws: Same as `open`, `unsupported` for other addresses than files, and `notMedia` for a file that is not an
+    ///   image.
     static func cover(_ path: String) throws(MediaError) -> PictureFile {
         let address = try InputAddress(path)
         guard address.kind == .file else {
@@ -74,20 +77,22 @@ public final class PictureFile: MediaSource {
         summary = MediaSummary(container: header.codec, tracks: [track], duration: shown)
     }
 
+    /// Returns a source of the image. Does not block.
     public func source(for track: Track) throws(MediaError) -> any SampleSource { PictureReader(track: track, batch) }
 
     // MARK: Reading
 
     private static let headBytes = 32
 
-    /// Enough to leave every film alone.
+    /// Whether the first bytes are those of an image format.
     private static func looksLikePicture(_ start: [UInt8]) -> Bool {
         func says(_ text: String, _ place: Int = 0) -> Bool { start.dropFirst(place).starts(with: Array(text.utf8)) }
         return start.starts(with: [0xFF, 0xD8, 0xFF]) || start.starts(with: [0x89, 0x50, 0x4E, 0x47])
             || (says("RIFF") && says("WEBP", 8)) || says("GIF8") || says("BM") || says("II*\0") || says("MM\0*")
     }
 
-    /// The whole file, or its first bytes where it is asked for less; nil where there is more than may be read.
+    /// Returns the contents or, up to `headBytes`, the first bytes; nil if the file is larger than `most` or not a
+    /// regular file.
     private static func read(_ address: InputAddress, atMost most: Int) throws(MediaError) -> [UInt8]? {
         let descriptor = Glibc.open(address.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -118,13 +123,13 @@ public final class PictureFile: MediaSource {
 }
 
 extension FormatReading {
-    /// A picture by its own header.
+    /// Returns the format of an image from its header.
     static func video(_ header: PictureHeader) -> VideoFormat {
         VideoFormat(
             parameters: CodecParameters(codec: header.codec), size: header.size, rotation: header.rotation)
     }
 
-    /// Nil when the picture can be shown.
+    /// Returns nil if the image can be displayed.
     static func problem(with header: PictureHeader) -> Problem? {
         let (width, height) = (Int32(clamping: header.size.width), Int32(clamping: header.size.height))
         return isSensible(width: width, height: height) ? nil : oversized(width: width, height: height)

@@ -1,19 +1,21 @@
 package import MediaCore
 
-/// What the first bytes of a still picture say, read before anything is decoded: nobody gives memory to a picture that claims
-/// to be as large as a street.
+/// The header of a still image, parsed before decoding. Images with excessive sizes are refused before memory is
+/// allocated.
 package struct PictureHeader: Sendable, Hashable {
-    /// The coding, by libavcodec's name.
+    /// The codec's name in libavcodec.
     package var codec: String
-    /// As it is stored, before turning.
+    /// The stored size, before rotation.
     package var size: PixelSize
-    /// Clockwise turn by which it is to be shown, in degrees: 0, 90, 180 or 270.
+    /// The clockwise rotation for display, in degrees: 0, 90, 180 or 270.
     package var rotation = 0
-    /// It consists of several pictures, one after the other.
+    /// Whether it has several frames.
     package var isAnimated = false
 
-    /// - Parameter bytes: the whole picture, or at least what lies before its pixels.
-    /// - Returns: nil where they are no JPEG, PNG, WebP, GIF, BMP or TIFF, or end before they say how large it is.
+    /// Parses a header.
+    ///
+    /// - Parameter bytes: The complete image, or at least everything before its pixels.
+    /// - Returns: Nil if the bytes are not JPEG, PNG, WebP, GIF, BMP or TIFF, or end before the size.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         let bytes = HeaderBytes(bytes)
         guard
@@ -35,7 +37,7 @@ package struct PictureHeader: Sendable, Hashable {
         else { return nil }
         var header = PictureHeader("png", width, height)
         var place = 8
-        // Each step is one chunk of at least twelve bytes.
+        // Each iteration skips one chunk of at least twelve bytes.
         while let length = bytes.big32(place), !bytes.says("IDAT", at: place + 4) {
             if bytes.says("acTL", at: place + 4) {
                 header.isAnimated = true
@@ -53,7 +55,7 @@ package struct PictureHeader: Sendable, Hashable {
         var (place, rotation) = (2, 0)
         while let first = bytes.byte(place), let marker = bytes.byte(place + 1) {
             if first != 0xFF { return nil }
-            // Markers may be preceded by any number of FF, and some stand alone.
+            // Markers may be preceded by any number of FF, and some have no payload.
             if marker == 0xFF || (0xD0...0xD8).contains(marker) || marker == 0x01 {
                 place += marker == 0xFF ? 1 : 2
                 continue
@@ -125,7 +127,7 @@ package struct PictureHeader: Sendable, Hashable {
         return header
     }
 
-    /// Bytes of a table of colours.
+    /// The size of a color table in bytes.
     private static func colors(_ flags: Int) -> Int { flags & 0x80 != 0 ? 3 << (flags & 7 + 1) : 0 }
 
     // MARK: BMP
@@ -138,7 +140,7 @@ package struct PictureHeader: Sendable, Hashable {
         guard (40...256).contains(length), let width = bytes.little32(18), let height = bytes.little32(22) else {
             return nil
         }
-        // Rows from the top down have a height below zero.
+        // Top-down rows have a negative height.
         let rows = Int(Int32(truncatingIfNeeded: height))
         return PictureHeader("bmp", width, abs(rows))
     }
@@ -155,13 +157,13 @@ package struct PictureHeader: Sendable, Hashable {
     }
 }
 
-/// The first directory of a TIFF file, which is also how EXIF is written.
+/// The first directory of a TIFF file; EXIF uses the same format.
 private struct TIFFDirectory {
     var width: Int?
     var height: Int?
     var rotation = 0
 
-    /// More entries than any camera writes.
+    /// The maximum number of entries; cameras write fewer.
     private static let mostEntries = 500
 
     init?(_ bytes: HeaderBytes, at start: Int, until end: Int) {
@@ -177,7 +179,7 @@ private struct TIFFDirectory {
         for index in 0..<min(count, Self.mostEntries) {
             let entry = start + offset + 2 + index * 12
             guard let tag = short(entry), let kind = short(entry + 2) else { break }
-            // Three is sixteen bits, four is thirty-two.
+            // Type 3 has 16 bits, type 4 has 32.
             guard let value = kind == 3 ? short(entry + 8) : kind == 4 ? long(entry + 8) : nil else { continue }
             switch tag {
             case 256: width = value
@@ -188,7 +190,7 @@ private struct TIFFDirectory {
         }
     }
 
-    /// EXIF 2.3, 4.6.4: how the first row and column lie. What is mirrored is turned and not mirrored.
+    /// Converts the EXIF orientation (EXIF 2.3, 4.6.4) to degrees. Mirroring is ignored.
     private static func turn(_ orientation: Int) -> Int {
         switch orientation {
         case 3, 4: 180
@@ -199,7 +201,7 @@ private struct TIFFDirectory {
     }
 }
 
-/// Bytes that nobody vouches for, by place.
+/// Untrusted bytes, with bounds checks.
 private struct HeaderBytes {
     private let bytes: UnsafeRawBufferPointer
     var count: Int { bytes.count }

@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Gives out one picture whose bytes are in memory.
+/// Returns one image from memory.
 ///
-/// `@unchecked Sendable`: what changes is used by one thread at a time; the cancellation is any thread's.
+/// `@unchecked Sendable`: one thread at a time uses the mutable fields; `cancellation` may be used by any thread.
 final class PictureReader: SampleSource, @unchecked Sendable {
     let track: Track
     private let batch: PacketBatch
@@ -10,7 +10,9 @@ final class PictureReader: SampleSource, @unchecked Sendable {
     private var isGivenOut = false
     private var isDiscontinuous = false
 
-    /// - Parameter batch: one packet, the picture.
+    /// Creates a reader.
+    ///
+    /// - Parameter batch: One packet with the image.
     init(track: Track, _ batch: PacketBatch) { (self.track, self.batch) = (track, batch) }
 
     static func batch(_ bytes: UnsafeRawBufferPointer, for duration: MediaTime) -> PacketBatch {

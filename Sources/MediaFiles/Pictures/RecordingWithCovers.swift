@@ -1,20 +1,20 @@
 public import MediaCore
 
-/// A recording together with pictures that lie beside it.
+/// A recording combined with external covers.
 public final class RecordingWithCovers: MediaSource {
-    /// The recording by itself.
+    /// The recording without the files.
     public let recording: any MediaSource
-    /// The recording's, with a cover track for each file behind its own.
+    /// The recording's summary, with a cover track for each file after its own.
     public let summary: MediaSummary
-    /// One sentence for each cover that cannot be shown, inside and beside the recording.
+    /// One sentence for each cover that cannot be displayed, embedded or external.
     public let warnings: [String]
     private let covers: [Int: PictureFile]
 
-    /// Reads the files. Blocks while a disk answers.
+    /// Reads the files. Blocks. Files that cannot be displayed become `warnings`.
     ///
     /// - Parameters:
-    ///   - named: paths that somebody named; one that cannot be shown is told of.
-    ///   - found: paths that were found; the first that can be shown is taken.
+    ///   - named: The paths of user-provided files.
+    ///   - found: The paths that were found; the first usable one is loaded if no named file was.
     public init(_ recording: any MediaSource, named: [String], found: [String]) {
         self.recording = recording
         var (summary, warnings, covers) = (recording.summary, [String](), [Int: PictureFile]())
@@ -41,11 +41,12 @@ public final class RecordingWithCovers: MediaSource {
         (self.summary, self.warnings, self.covers) = (summary, inside + warnings, covers)
     }
 
-    /// The recording with what `CoverArt` finds beside it; what is given itself, where it has moving pictures or no sound.
+    /// Returns the recording combined with the covers that `CoverArt` finds. Without audio or with video, returns the
+    /// recording unchanged. Blocks.
     ///
     /// - Parameters:
-    ///   - address: where it was opened from.
-    ///   - named: paths of pictures that somebody named.
+    ///   - address: The address from which the recording was opened.
+    ///   - named: The paths of user-provided images, which replace the search.
     public static func recording(
         _ recording: any MediaSource, at address: String, _ search: CoverSearch, named: [String] = []
     ) -> any MediaSource {
@@ -57,8 +58,10 @@ public final class RecordingWithCovers: MediaSource {
             recording, named: named, found: named.isEmpty ? CoverArt.find(beside: address, search) : [])
     }
 
+    /// The recording's lost server. Any thread.
     public var lostServer: String? { recording.lostServer }
 
+    /// Returns a source of a track, from the recording or from its cover file.
     public func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let cover = covers[track.id] else { return try recording.source(for: track) }
         return try cover.source(for: track)

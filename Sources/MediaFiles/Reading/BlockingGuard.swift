@@ -2,26 +2,27 @@ internal import CFFmpeg
 internal import MediaCore
 internal import Synchronization
 
-/// Decides, while libavformat waits for a disk or a network, whether it may go on waiting.
+/// Decides whether blocking I/O of libavformat continues, as its interrupt callback.
 ///
-/// libavformat asks about ten times a second from inside its waits (`AVIOInterruptCB`).
+/// libavformat polls the callback about ten times a second while it blocks (`AVIOInterruptCB`). Any thread.
 final class BlockingGuard: Sendable {
-    /// Read from inside a wait, which may happen on a thread of libavformat's own.
+    /// Also read on libavformat's own threads.
     private let cancellations: Lock<[Cancellation]>
-    /// Nanoseconds on the host clock after which waiting ends; `Int64.max` when there is no limit.
+    /// The deadline in nanoseconds of the host clock; `Int64.max`: none.
     private let deadline = Atomic<Int64>(.max)
-    /// The same for one call of many.
+    /// The deadline of a single network call, in the same unit.
     private let callDeadline = Atomic<Int64>(.max)
 
-    /// Another guard that ends waiting too.
+    /// Another guard that also interrupts.
     private let followed = Lock<BlockingGuard?>(nil)
 
     init(_ cancellations: [Cancellation]) { self.cancellations = Lock(cancellations) }
 
-    /// From now on waiting also ends when another guard ends it; nil ends that. For a connection that several readers use in turn.
+    /// Also interrupts whenever another guard does; nil ends that. Used for a connection that readers share in
+    /// sequence.
     func follow(_ other: BlockingGuard?) { followed.withLock { $0 = other } }
 
-    /// Another one who may cancel, from now on.
+    /// Adds a cancellation that interrupts from now on.
     func add(_ cancellation: Cancellation) { cancellations.withLock { $0.append(cancellation) } }
 
     var isCancelled: Bool {
@@ -37,13 +38,13 @@ final class BlockingGuard: Sendable {
             || followed.withLock { $0 }?.isPastDeadline ?? false
     }
 
-    /// Limits what follows; nil lifts the limit.
+    /// Sets the deadline of all following I/O to `patience` from now; nil removes it.
     func allow(_ patience: Duration?) {
         let limit = patience.map { HostInstant.now.advanced(by: $0).nanoseconds } ?? .max
         deadline.store(limit, ordering: .relaxed)
     }
 
-    /// Limits one call into the network; nil lifts the limit.
+    /// Sets the deadline of one network call; nil removes it.
     func limitCall(to duration: Duration?) {
         let limit = duration.map { HostInstant.now.advanced(by: $0).nanoseconds } ?? .max
         callDeadline.store(limit, ordering: .relaxed)
@@ -54,7 +55,7 @@ final class BlockingGuard: Sendable {
         return limit != .max && HostInstant.now.nanoseconds >= limit
     }
 
-    /// The callback to install; the caller keeps this object alive for as long as it is.
+    /// The callback to install. The caller keeps this object alive while it is installed: the pointer is unretained.
     var callback: AVIOInterruptCB {
         AVIOInterruptCB(
             callback: { @Sendable raw in

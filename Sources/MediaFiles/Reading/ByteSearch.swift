@@ -1,18 +1,18 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Finds a film time by halving a stretch of bytes, where time stamps jump and libavformat's own search, which takes
-/// them to rise all the way, would go astray.
+/// Finds a film time by bisecting byte positions in an input with timestamp discontinuities. The search of libavformat
+/// requires monotonic timestamps.
 struct ByteSearch {
     let stream: Int32
     let packager: PacketPackager
     let jumps: StampJumps
     let size: Int64
 
-    /// Close enough: what lies between is read in a moment.
+    /// The byte distance at which the search ends; the rest is read sequentially.
     private static let nearness: Int64 = 128 * 1024
 
-    /// Goes to a byte from which the next packets lie at or shortly before `time`.
+    /// Seeks to a byte position whose next packets are at or shortly before `time`.
     func run(on context: DemuxContext, for time: MediaTime) throws(MediaError) {
         let jump = jumps.index(at: time)
         var low = max(0, jumps[jump]?.position ?? 0)

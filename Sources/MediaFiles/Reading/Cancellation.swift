@@ -1,12 +1,14 @@
 internal import Synchronization
 
-/// Lets one thread stop what another is waiting for. Once cancelled, it stays cancelled.
+/// Cancels blocking operations of other threads. Cancelling is permanent. Any thread.
 public final class Cancellation: Sendable {
     private let flag = Atomic<Bool>(false)
 
+    /// Creates a cancellation that is not cancelled.
     public init() {}
 
-    /// Any thread; wait-free.
+    /// Cancels all operations that check this object. Any thread; wait-free.
     public func cancel() { flag.store(true, ordering: .releasing) }
+    /// Whether `cancel` was called. Any thread; wait-free.
     public var isCancelled: Bool { flag.load(ordering: .acquiring) }
 }

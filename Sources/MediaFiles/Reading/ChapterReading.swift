@@ -1,10 +1,10 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// The chapters that a container names, in order.
+/// Reads the chapters of a container, sorted by start.
 enum ChapterReading {
     private enum Limit {
-        /// More than any film has; a damaged file names millions.
+        /// The maximum number of chapters; damaged files declare millions.
         static let chapters = 1000
         static let title = 200
     }

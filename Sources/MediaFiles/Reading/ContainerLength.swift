@@ -1,12 +1,12 @@
 internal import Glibc
 internal import MediaCore
 
-/// The length that the header of a Matroska, WAV, AVI or ASF file states, in bytes.
+/// Reads the file length in bytes that the header of a Matroska, WAV, AVI or ASF file states.
 enum ContainerLength {
-    /// Programs that write into a pipe leave the largest number that the field takes, or one a little smaller.
+    /// Programs that write to a pipe set the length to the largest value of the field, or slightly less.
     private static let largestRIFF: UInt32 = 0x7FFF_F000
 
-    /// Returns the byte at which the file should end; nil where the header does not say, or cannot be read.
+    /// Returns the byte position at which the file should end; nil if the header does not state it or is unreadable.
     static func read(_ path: String) -> Int64? {
         guard let file = fopen(path, "rb") else { return nil }
         defer { fclose(file) }
@@ -15,15 +15,15 @@ enum ContainerLength {
         return end(statedBy: bytes.prefix(count))
     }
 
-    /// Returns the same for the first bytes of a file.
+    /// Returns the same from the first bytes of a file.
     static func end(statedBy bytes: ArraySlice<UInt8>) -> Int64? {
         if bytes.starts(with: Array("RIFF".utf8)), bytes.count >= 12 {
             let size = bytes[4..<8].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            // The length counts from byte 8 on (Multimedia Programming Interface, RIFF).
+            // The length counts from byte 8 (Multimedia Programming Interface, RIFF).
             return size > 0 && size < largestRIFF ? Int64(size) + 8 : nil
         }
         if bytes.starts(with: asfHeader) { return asfEnd(bytes) }
-        // EBML header, then the segment (RFC 8794, 11.2; RFC 9559, 5.1).
+        // The EBML header, then the segment (RFC 8794, 11.2; RFC 9559, 5.1).
         var rest = bytes
         guard takeIdentifier(&rest) == 0x1A45_DFA3, let header = takeLength(&rest), header < 4000,
             rest.count > Int(header)
@@ -33,12 +33,12 @@ enum ContainerLength {
         return Int64(rest.startIndex) + length
     }
 
-    /// The header object and the file properties object (Advanced Systems Format specification, 10.1).
+    /// The GUIDs of the header object and the file properties object (Advanced Systems Format specification, 10.1).
     private static let asfHeader = Hexadecimal.bytes("3026B2758E66CF11A6D900AA0062CE6C") ?? []
     private static let asfFileProperties = Hexadecimal.bytes("A1DCAB8C47A9CF118EE400C00C205365") ?? []
 
-    /// The size of the file follows the size of the object and an identifier (3.2). It is invalid where the broadcast
-    /// flag is set.
+    /// Returns the file size in bytes, which follows the object's size and an identifier (3.2). It is invalid if the
+    /// broadcast flag is set.
     private static func asfEnd(_ bytes: ArraySlice<UInt8>) -> Int64? {
         func number(_ place: Int, _ count: Int) -> UInt64 {
             bytes[place..<place + count].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -55,7 +55,7 @@ enum ContainerLength {
         return bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// A variable-size integer (RFC 8794, 4); nil for an unknown length, and for more than 2^48 bytes.
+    /// Reads a variable-size integer (RFC 8794, 4); nil for an unknown length and for more than 2^48 bytes.
     private static func takeLength(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
         guard let first = bytes.first, first != 0 else { return nil }
         let count = first.leadingZeroBitCount + 1

@@ -1,36 +1,41 @@
 internal import Glibc
 package import MediaCore
 
-/// A cue sheet (CDRWIN): files of sound, and where in them tracks begin.
+/// A cue sheet (CDRWIN): audio files and the start times of their tracks.
 package struct CueSheet: Sendable {
+    /// An audio file of the sheet.
     package struct File: Sendable {
-        /// As the sheet names it.
+        /// The file name as written in the sheet.
         package var name: String
-        /// In the order of the sheet; starts count from the beginning of the file.
+        /// The tracks in the order of the sheet; starts count from the beginning of the file.
         package var tracks: [Chapter] = []
     }
 
     private enum Limit {
-        /// A sheet of a full disc with remarks has a few kilobytes.
+        /// Sheets of a full disc with remarks have a few kilobytes.
         static let bytes = 1 << 20
-        /// `ChapterReading` has the same one.
+        /// Same as in `ChapterReading`.
         static let tracks = 1000
         static let title = 200
         static let minutes = 100_000
     }
-    /// What sound files are converted to most often; sheets keep the name of the file that was ripped.
+    /// The common extensions of converted files; sheets often keep the name of the ripped file.
     private static let endings = ["flac", "wav", "mp3", "m4a", "ogg", "opus", "wv", "ape", "tta", "tak", "aiff"]
 
+    /// The files in the order of the sheet.
     package private(set) var files: [File] = []
+    /// The title of the disc, if stated.
     package private(set) var title: String?
+    /// The performer of the disc, if stated.
     package private(set) var performer: String?
 
+    /// Whether a path has the extension `.cue`.
     package static func isNamed(_ path: String) -> Bool { path.lowercased().hasSuffix(".cue") }
 
-    /// Reads `FILE`, `TRACK`, `INDEX 01`, `TITLE` and `PERFORMER`; other commands and what makes no sense are skipped.
+    /// Parses `FILE`, `TRACK`, `INDEX 01`, `TITLE` and `PERFORMER`; other commands and malformed lines are skipped.
     package init(_ bytes: [UInt8]) {
         let content = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-        // UTF-8, otherwise Latin-1, which older programs wrote.
+        // UTF-8, otherwise Latin-1, which older programs write.
         let text =
             String(validating: content, as: UTF8.self)
             ?? String(String.UnicodeScalarView(content.map { Unicode.Scalar($0) }))
@@ -60,9 +65,9 @@ package struct CueSheet: Sendable {
         }
     }
 
-    /// Reads a sheet from disk.
+    /// Reads a sheet from disk; blocks.
     ///
-    /// - Throws: `notPermitted`, `cannotOpen` or `limitExceeded`; `notMedia` when it names no file.
+    /// - Throws: `notPermitted`, `cannotOpen` or `limitExceeded`; `notMedia` if the sheet contains no file.
     package init(reading path: String) throws(MediaError) {
         self.init(try NamedFile.read(path, most: Limit.bytes, what: "tracks"))
         guard !files.isEmpty else {
@@ -70,13 +75,13 @@ package struct CueSheet: Sendable {
         }
     }
 
-    /// Returns the path of a file that the sheet names, or of the one beside it with the same name and another ending.
+    /// Returns the path of a file in the sheet, or of a file with the same name and another extension in its folder.
     ///
-    /// - Parameter path: of the sheet.
-    /// - Throws: `cannotOpen` when there is neither.
+    /// - Parameter path: The path of the sheet.
+    /// - Throws: `cannotOpen` if neither exists.
     package static func locate(_ file: File, beside path: String) throws(MediaError) -> String {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
-        // Sheets from Windows name folders of their own computer.
+        // Sheets written on Windows contain absolute paths of that computer.
         let name = file.name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
         let candidates =
@@ -89,13 +94,13 @@ package struct CueSheet: Sendable {
                 + "correct the name in the sheet")
     }
 
-    /// A list from elsewhere opens no device.
+    /// Whether a path is a regular file: a downloaded sheet must not open devices.
     private static func isFile(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The words of a line; one in quotation marks may hold blanks.
+    /// Splits a line into words; a quoted word may contain spaces.
     private static func words(of line: Substring) -> [String] {
         var words: [String] = []
         var rest = line[...]
@@ -113,7 +118,7 @@ package struct CueSheet: Sendable {
         }
     }
 
-    /// `MM:SS:FF`, 75 frames a second.
+    /// Parses `MM:SS:FF` with 75 frames per second.
     private static func time(_ text: String) -> MediaTime? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { DecimalNumber.whole($0) }
         guard parts.count == 3, let minutes = parts[0], let seconds = parts[1], let frames = parts[2],

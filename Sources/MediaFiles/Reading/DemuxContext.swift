@@ -2,57 +2,57 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// One opened input of libavformat. Used by one thread at a time.
+/// An opened input of libavformat. Used by one thread at a time.
 final class DemuxContext {
     let address: InputAddress
     let waiting: BlockingGuard
     let options: ReadOptions
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
-    /// The bytes of a pipe, kept as long as the context that reads them.
+    /// The pipe, retained as long as `context` reads from it.
     private var pipe: PipeInput?
-    /// Packets read ahead while looking for a place to begin; handed out before anything else.
+    /// Packets read ahead to find start times; returned before any others.
     private var primed: [Primed] = []
-    /// Nothing was given out since the input was opened.
+    /// Whether no packet was returned since the input was opened.
     private var isFresh = true
-    /// What is read begins with the first piece of playlists.
+    /// Whether reading begins with the first segment of the playlists.
     var isAtFirstPiece = false
     private struct Primed {
         var packet: UnsafeMutablePointer<AVPacket>?
         var shift: MediaTime
     }
-    /// Follows jumping stamps, in containers that may have such.
+    /// Follows timestamp discontinuities, in containers that may have them.
     var follower: JumpFollower?
-    /// Finds gaps in stamps, in all others.
+    /// Detects timestamp gaps, in all other containers.
     private(set) var gaps: GapFollower?
-    /// Packets read ahead to decide what a gap is, and how reading them ended.
+    /// Packets read ahead to classify a gap, and the error that ended reading ahead.
     private var ahead: [UnsafeMutablePointer<AVPacket>] = []
     private var failureAhead: MediaError?
     private static let maxPacketsAhead = 500
     private static let maxBytesAhead = 8 << 20
-    /// How far the stamps of the packet last given are to be moved.
+    /// The offset to add to the timestamps of the last returned packet.
     private(set) var shift = MediaTime.zero
     private var packet: UnsafeMutablePointer<AVPacket>?
-    /// What opening is held to, at an address that libavformat keeps.
+    /// The policy for opening inputs, at an address that libavformat keeps.
     let policy: UnsafeMutablePointer<cff_open_policy>
     private var tls = TLSWatch()
-    /// Reads from web servers; nil where nothing on them is wanted.
+    /// Reads from HTTP servers; nil if the input needs none.
     private(set) var gate: WebGate?
-    /// The film's streams, where playlists were opened once more and may count theirs otherwise.
+    /// The streams of the film; playlists that were reopened may number theirs differently.
     var film = FilmStreams()
     private var consecutiveFailures = 0
-    /// How far an input that cannot go back was read for its header.
+    /// The byte position after the header, for an input without random access.
     private var headerEnd: Int64?
-    /// Segments of playlists that were skipped, until `takeLostSegment`.
+    /// Segments that were skipped, until `takeLostSegment`.
     private var lostSegments: [WebGate.LostSegment] = []
-    /// Packets that libavformat could not make sense of.
+    /// The number of packets that libavformat rejected as invalid data.
     private(set) var damagedPackets = 0
 
-    /// Opens the input and finds its streams.
+    /// Opens the input and probes its streams. Blocks.
     ///
     /// - Parameters:
-    ///   - asker: what web servers are told; nil opens nothing on them.
-    ///   - format: the container's name when it is known already, so that it need not be guessed again.
-    ///   - film: the streams of a film in playlists that was opened before, of which one playlist is opened.
+    ///   - asker: Builds the HTTP requests; nil opens nothing over HTTP.
+    ///   - format: The name of the container if already known, which skips probing.
+    ///   - film: The streams of an already opened HLS film, of which one playlist is opened.
     init(
         _ address: InputAddress, options: ReadOptions, asker: WebAsker? = nil, cancellations: [Cancellation],
         format: String? = nil, film: FilmStreams? = nil
@@ -87,12 +87,12 @@ final class DemuxContext {
             if code < 0, waiting.isCancelled || waiting.isPastDeadline {
                 throw ReadingErrors.opening(cff_error_exit, address, waiting)
             }
-            // Otherwise what is missing is found out per stream.
+            // Otherwise missing parameters are detected per stream.
         }
         noteOwnPlaylist()
     }
 
-    /// Opens an address, up to its header. `finishOpening` ends what is allowed for that.
+    /// Opens an address and reads its header. `finishOpening` removes the limits set here.
     func begin(_ url: String, _ format: String?, within patience: Duration) throws(MediaError) {
         guard let fresh = avformat_alloc_context() else { throw Self.exhausted(address) }
         fresh.pointee.interrupt_callback = waiting.callback
@@ -125,7 +125,7 @@ final class DemuxContext {
         waiting.allow(nil)
     }
 
-    /// Gives the input up, with what was read ahead of it.
+    /// Closes the input and frees the packets read ahead.
     func close() {
         forgetPrimed()
         avformat_close_input(&context)
@@ -142,37 +142,37 @@ final class DemuxContext {
         policy.deallocate()
     }
 
-    /// Why something that the input led to is not believed, since this was last asked.
+    /// Returns the reason why a server or redirect is not trusted, and clears it; nil if there is none.
     private var distrust: MediaError? {
         if let objection = gate?.objection { return objection }
         if gate?.isDowngraded == true { policy.pointee.refusal = cff_refused_downgrade }
         let (refusal, certificate) = (policy.pointee.refusal, tls.refusal())
-        // Asked for each packet: nothing is put into words while all is well.
+        // Called per packet: no message is built while there is no refusal.
         guard refusal != cff_refused_nothing || certificate != nil else { return nil }
         policy.pointee.refusal = cff_refused_nothing
         return ReadingErrors.untrusted(address, refusal, certificate, options.trust)
     }
 
-    /// Playlists and segments that may be opened to find out what an input holds.
+    /// The maximum number of playlists and segments opened while probing.
     private static let mostOpens: Int32 = 500
 
     private static func settings(for address: InputAddress, _ options: ReadOptions) -> OpaquePointer? {
         var settings: OpaquePointer?
         // A playlist from the network must not reach local files.
-        // Web servers are asked by `WebInput`, and not by libavformat.
+        // `WebInput` sends HTTP requests, not libavformat.
         let remote = "httpproxy,tcp,tls,udp,rtp,rtsp,rtmp,rtmps,srt,ftp,crypto,data"
         let local = "file,pipe,crypto,data,httpproxy,tcp,tls"
         let forSubtitles = options.purpose == .subtitles
         let allowed = forSubtitles ? "file" : address.kind == .network ? remote : local
         av_dict_set(&settings, "protocol_whitelist", allowed, 0)
         av_dict_set(&settings, "format_whitelist", forSubtitles ? Demuxers.forSubtitles : Demuxers.allowed, 0)
-        // Each piece is asked for anew: its place may lead elsewhere.
+        // Each segment gets its own request: its URL may redirect elsewhere.
         av_dict_set(&settings, "http_persistent", "0", 0)
         return settings
     }
 
-    /// Whether the header alone told all that a decoder needs: guessing further would decode pictures before the
-    /// first is wanted, which costs a tenth of a second and more.
+    /// Whether the header alone contains everything a decoder needs. Probing would decode video before the first frame
+    /// is wanted, which costs 0.1 s or more.
     private var headerSaysEverything: Bool {
         guard let context, let format = context.pointee.iformat, let name = format.pointee.name else { return false }
         let container = String(cString: name)
@@ -188,7 +188,7 @@ final class DemuxContext {
                 if needsConfiguration, parameters.extradata_size <= 0 { return false }
             case AVMEDIA_TYPE_AUDIO:
                 if parameters.sample_rate <= 0 || parameters.ch_layout.nb_channels <= 0 { return false }
-                // HE-AAC may double its rate without saying so in the header (ISO 14496-3, 1.6.5, implicit
+                // HE-AAC may double its rate without stating it in the header (ISO 14496-3, 1.6.5, implicit
                 // signalling).
                 if parameters.codec_id == AV_CODEC_ID_AAC, parameters.sample_rate <= 24_000 { return false }
                 if parameters.codec_id == AV_CODEC_ID_AAC, parameters.extradata_size <= 0 { return false }
@@ -200,13 +200,13 @@ final class DemuxContext {
         return playable > 0
     }
 
-    /// Sizes that the header claims and libavformat forgets as soon as it finds them impossible, by stream.
+    /// Frame sizes of the header, by stream; libavformat discards them once it finds them invalid.
     private(set) var oversizedPictures: [Int32: (width: Int32, height: Int32)] = [:]
 
-    /// Streams of pictures beside a recording whose bytes are no picture that can be shown.
+    /// Streams of attached pictures whose bytes are not a displayable image.
     private(set) var damagedCovers: Set<Int32> = []
 
-    /// Reads the headers of the pictures that lie in the container whole, so that nobody need decode them to learn their size.
+    /// Reads the image headers of attached pictures, so that their size is known without decoding them.
     private func lookAtCovers() {
         for stream in streams where stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 {
             let picture = stream.pointee.attached_pic
@@ -223,7 +223,7 @@ final class DemuxContext {
                 if let descriptor = avcodec_descriptor_get_by_name(header.codec) {
                     parameters.pointee.codec_id = descriptor.pointee.id
                 }
-                // Only says that nothing is left to be found out.
+                // Only marks the parameters as complete, so that libavformat does not probe.
                 parameters.pointee.format = AV_PIX_FMT_YUVJ420P.rawValue
             } else {
                 oversizedPictures[stream.pointee.index] = (width, height)
@@ -239,12 +239,11 @@ final class DemuxContext {
                 !FormatReading.isSensible(width: parameters.width, height: parameters.height)
             else { continue }
             oversizedPictures[stream.pointee.index] = (parameters.width, parameters.height)
-            // Nobody will look at it.
             stream.pointee.discard = AVDISCARD_ALL
         }
     }
 
-    // MARK: What was found
+    // MARK: Streams and container
 
     var streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>> {
         guard let context, let all = context.pointee.streams else { return .init(start: nil, count: 0) }
@@ -253,7 +252,7 @@ final class DemuxContext {
         }
     }
 
-    /// What a playlist offers in several qualities: bits a second, and the streams of each.
+    /// The HLS variants: bit rate in bits per second, and the streams of each.
     var variants: [(bitrate: Int64, streams: Set<Int32>)] {
         guard let context, formatName.hasPrefix("hls"), let all = context.pointee.programs else { return [] }
         return (0..<Int(context.pointee.nb_programs)).compactMap { index in
@@ -265,24 +264,24 @@ final class DemuxContext {
         }
     }
 
-    /// libavformat's name of the container, all aliases.
+    /// The container's name in libavformat, with all aliases.
     var formatName: String {
         context?.pointee.iformat?.pointee.name.map { String(cString: $0) } ?? ""
     }
 
-    /// Whether playlists were made of a manifest of DASH.
+    /// Whether the playlists were generated from a DASH manifest.
     var isDASH: Bool { gate?.playlists.dash != nil }
 
-    /// How long such a manifest says that the film lasts.
+    /// The duration stated in the DASH manifest.
     var statedDuration: MediaTime? { gate?.playlists.dash?.seconds.flatMap { MediaTime(boundedSeconds: $0) } }
 
-    /// Returns the length that the container states; nil where it states none, or more than ten years.
+    /// The duration stated by the container; nil if there is none or it exceeds ten years.
     var duration: MediaTime? {
         guard let value = context?.pointee.duration, value > 0 else { return nil }
         return MediaTime(boundedTicks: value, timescale: 1_000_000)
     }
 
-    /// As the container orders them.
+    /// The chapters in the order of the container.
     var chapters: UnsafeBufferPointer<UnsafeMutablePointer<AVChapter>> {
         guard let context, let first = context.pointee.chapters else {
             return UnsafeBufferPointer(start: nil, count: 0)
@@ -300,31 +299,33 @@ final class DemuxContext {
         return text.isEmpty ? nil : text
     }
 
-    /// Whether the bytes can be read from any place: a local file or a server that sends ranges.
+    /// Whether any byte position can be read: a local file, or a server with range requests.
     var hasRandomAccess: Bool {
         guard let input = context?.pointee.pb else { return false }
         return input.pointee.seekable & AVIO_SEEKABLE_NORMAL != 0
     }
 
-    /// Whether the demuxer opens further inputs by itself (HLS, DASH): then it alone knows where bytes are.
+    /// Whether the demuxer opens further inputs (HLS, DASH); byte positions are then known only to the demuxer.
     var managesOwnInputs: Bool {
         guard let context else { return true }
         return context.pointee.pb == nil || formatName.hasPrefix("hls")
     }
 
-    /// A playlist can be read from any place itself, which says nothing of what it names.
+    /// A playlist itself has random access, which is irrelevant for its segments.
     var canSeek: Bool { managesOwnInputs ? duration != nil || film.isOpenedAnew : hasRandomAccess }
 
-    /// HLS in pieces of MP4 (its streams have sample entries for names, ISO 14496-12, 8.5.2; those of transport streams have numbers of
-    /// one byte). FFmpeg 5.1 loses its place when such a one jumps, also to its start: it reads on to the end, and gives out nothing.
-    /// The playlists are opened anew instead (`openPlaylists`).
+    /// Whether the input is HLS with MP4 segments.
+    ///
+    /// Their streams have sample entries as names (ISO 14496-12, 8.5.2); those of transport streams have numbers of one
+    /// byte. FFmpeg 5.1 loses its position when it seeks in such an input, even to the start: it reads to the end and
+    /// returns no packet. The playlists are reopened instead (`openPlaylists`).
     var isOfMP4Pieces: Bool {
         formatName.hasPrefix("hls") && streams.contains { $0.pointee.codecpar.pointee.codec_tag > 0xFFFF }
     }
 
     // MARK: Reading
 
-    /// Tells the demuxer which streams nobody will read, by their numbers in the film.
+    /// Makes the demuxer discard all streams that are not wanted; streams are identified by their number in the film.
     func keepOnly(_ isWanted: (Int32) -> Bool) {
         for stream in streams {
             let isKept = isWanted(film.number(of: stream.pointee.index))
@@ -332,8 +333,8 @@ final class DemuxContext {
         }
     }
 
-    /// The next packet of any stream that is not discarded; nil at the end. It belongs to the context and is valid
-    /// until the next call.
+    /// Returns the next packet of any stream that is not discarded; nil at the end. The context owns the packet, which
+    /// is valid until the next call.
     func nextPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
         isFresh = false
         if !primed.isEmpty {
@@ -346,7 +347,7 @@ final class DemuxContext {
         return try readPacket()
     }
 
-    /// Makes the packet last read the next one again.
+    /// Makes the packet last read the next one.
     func putBack(_ packet: UnsafeMutablePointer<AVPacket>) {
         guard let kept = av_packet_alloc() else { return }
         av_packet_move_ref(kept, packet)
@@ -365,11 +366,11 @@ final class DemuxContext {
         return packet
     }
 
-    /// Reads ahead until it is clear what a stamp far from its place means.
+    /// Reads ahead until a timestamp far from its expected position can be classified.
     private func shiftAcrossGap(_ packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> MediaTime {
         var bytes = ahead.reduce(0) { $0 + Int($1.pointee.size) }
         var isLast = failureAhead != nil
-        // `packet` belongs to this context and is where the next one is read to.
+        // `packet` belongs to this context and receives the next packet.
         guard let doubtful = av_packet_alloc() else { throw Self.exhausted(address) }
         var owned = Optional(doubtful)
         av_packet_move_ref(doubtful, packet)
@@ -413,7 +414,7 @@ final class DemuxContext {
         while true {
             av_packet_unref(packet)
             let code = av_read_frame(context, packet)
-            // libavformat's demuxer of playlists skips segments that cannot be opened or break off without an error.
+            // libavformat's HLS demuxer skips segments that cannot be opened or that break off without an error.
             if let distrust { throw distrust }
             noteLostSegments()
             if code >= 0 {
@@ -428,7 +429,7 @@ final class DemuxContext {
                 throw ReadingErrors.reading(code, address, waiting)
             }
             if code == cff_error_eof {
-                // The end of the film, or an input that broke off: only the second left an error behind.
+                // End of the film or a broken connection: only the latter sets an error.
                 if let input = context.pointee.pb, input.pointee.error < 0, input.pointee.error != cff_error_eof {
                     throw ReadingErrors.reading(input.pointee.error, address, waiting)
                 }
@@ -452,22 +453,24 @@ final class DemuxContext {
         }
     }
 
-    /// Returns why segments of the streams that are read were skipped since the last call; nil where none was.
+    /// Returns the error of segments of active streams skipped since the last call; nil if there are none.
     func takeLostSegment() -> MediaError? {
         guard !lostSegments.isEmpty else { return nil }
         defer { lostSegments.removeAll() }
         return lostSegments.first { isRead($0.playlist) }.map { ReadingErrors.segment($0.code, at: $0.address) }
     }
 
-    /// Whether a stream of a playlist is read; true where the playlist is not known.
+    /// Whether a stream of a playlist is read; true if the playlist is unknown.
     private func isRead(_ playlist: String?) -> Bool {
         guard let playlist, let gate, !film.isOpenedAnew else { return true }
         let own = streams.filter { gate.playlists.address(of: $0.pointee.id) == playlist }
         return own.isEmpty || own.contains { $0.pointee.discard != AVDISCARD_ALL }
     }
 
-    /// Takes timestamps, lengths and positions out of a packet that are beyond `InputLimit`: later differences of two fit into 64 bits. A
-    /// presentation that is hours from the decoding (`ctts` of MP4) is taken out too; sound has no reordering at all.
+    /// Removes timestamps, durations and positions beyond `InputLimit` from a packet, so that later differences fit
+    /// into 64 bits.
+    ///
+    /// A presentation time hours from the decode time (`ctts` of MP4) is also removed. Audio has no reordering.
     static func bound(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>) {
         packet.pointee.pts = packet.pointee.pts.boundedTicks ?? cff_nopts_value
         packet.pointee.dts = packet.pointee.dts.boundedTicks ?? cff_nopts_value
@@ -482,8 +485,8 @@ final class DemuxContext {
         }
     }
 
-    /// Reads on without consuming until every wanted stream has shown its first packet, or far enough that one which
-    /// has not will hardly start with the film. Calls `body` with each packet.
+    /// Reads ahead without consuming, until `body` returns true, 500 packets or 8 MiB were read, or the input ends. A
+    /// stream without a packet by then hardly starts with the film.
     func prime(_ body: (UnsafeMutablePointer<AVPacket>) -> Bool) throws(MediaError) {
         var bytes = 0
         while primed.count < 500, bytes < 8 << 20 {
@@ -495,16 +498,16 @@ final class DemuxContext {
         }
     }
 
-    /// Jumps near a raw stamp of one stream, at or before it as far as the container can.
+    /// Seeks to a raw timestamp of one stream, or before it if the container allows.
     ///
     /// - Parameters:
-    ///   - time: the film time that the stamp stands for.
-    ///   - start: the film time at which the stream begins.
+    ///   - time: The film time of the timestamp.
+    ///   - start: The film time at which the stream begins.
     func seek(
         stream index: Int32, to raw: Int64, at time: MediaTime, streamStart start: MediaTime = .zero, flags: Int32
     ) throws(MediaError) {
         guard !film.isOpenedAnew, !isOfMP4Pieces else {
-            // Every playing begins with a jump to its start.
+            // Every playback begins with a seek to its start.
             if isFresh, time <= start, !film.isOpenedAnew || isAtFirstPiece { return isAtFirstPiece = true }
             try openPlaylists(from: time, streamStart: start, within: options.readTimeout)
             return isFresh = true
@@ -514,17 +517,17 @@ final class DemuxContext {
         gaps?.landed(expecting: time)
     }
 
-    /// Looks for gaps from here on, also in what was read to find the tracks' starts.
+    /// Detects gaps from here on, also in the packets read ahead to find the start times.
     func findGaps(_ follower: GapFollower) {
         gaps = follower
         ahead = primed.compactMap(\.packet) + ahead
         primed.removeAll()
     }
 
-    /// Returns how far stamps are moved at a film time.
+    /// Returns the timestamp offset at a film time.
     func shift(at time: MediaTime) -> MediaTime { gaps?.shift(at: time) ?? .zero }
 
-    /// Jumps to a byte; `time` is the film time expected near it.
+    /// Seeks to a byte position; `time` is the film time expected there.
     func seek(toByte position: Int64, at time: MediaTime) throws(MediaError) {
         try jump { context in av_seek_frame(context, -1, position, AVSEEK_FLAG_BYTE) }
         follower?.jumped(near: position, expecting: time)
@@ -552,15 +555,15 @@ final class DemuxContext {
         failureAhead = nil
     }
 
-    /// Whether all that the header speaks of lies before it, in an input that cannot go back there.
+    /// Whether all media data precede the header, in an input without random access.
     private var isIndexLast: Bool {
         guard let headerEnd, formatName.hasPrefix("mov,") else { return false }
         let first = streams.compactMap { avformat_index_get_entry($0, 0)?.pointee.pos.boundedBytes }.min()
         return first.map { $0 < headerEnd } ?? false
     }
 
-    /// Returns why the end that was reached is not the end of the film: the header speaks of bytes that are not there. Nil where
-    /// nothing is known to be missing.
+    /// Returns an error if the end reached is not the end of the film: the header refers to bytes that are missing. Nil
+    /// if nothing is known to be missing.
     func shortfall() -> MediaError? {
         guard let context, let size = byteCount, !managesOwnInputs else { return nil }
         var expected = statedEnd
@@ -576,7 +579,7 @@ final class DemuxContext {
         return ReadingErrors.incomplete(address)
     }
 
-    /// The byte at which the outermost structure of the container ends, as its header says; nil where it does not.
+    /// The byte position at which the outermost structure ends according to the header; nil if not stated.
     private lazy var statedEnd: Int64? = {
         guard address.kind == .file, ["matroska", "wav", "avi", "asf"].contains(where: { formatName.hasPrefix($0) })
         else {
@@ -585,17 +588,17 @@ final class DemuxContext {
         return ContainerLength.read(address.path)
     }()
 
-    /// Where in the input reading is, roughly.
+    /// The approximate byte position of reading.
     private var bytePosition: Int64 { context?.pointee.pb.map { avio_seek($0, 0, SEEK_CUR) } ?? 0 }
 
-    /// How many bytes the input has; nil when it does not say.
+    /// The size of the input in bytes; nil if unknown.
     var byteCount: Int64? {
         guard let input = context?.pointee.pb else { return nil }
         let size = avio_size(input)
         return size > 0 ? size : nil
     }
 
-    /// Whether the duration comes from the header, and neither from stamps that were looked up nor from the bitrate.
+    /// Whether the duration is from the header, not derived from timestamps or the bit rate.
     var statesDuration: Bool {
         guard let context, duration != nil || statedDuration != nil else { return false }
         if managesOwnInputs { return statedDuration != nil || gate?.playlists.stateDuration ?? false }
@@ -603,16 +606,16 @@ final class DemuxContext {
         return context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM
     }
 
-    /// Whether the container's stamps may jump: transport streams that were joined or restarted.
+    /// Whether the container allows timestamp discontinuities: joined or restarted transport streams.
     var stampsMayJump: Bool {
         guard let format = context?.pointee.iformat else { return false }
         return format.pointee.flags & AVFMT_TS_DISCONT != 0
     }
 
-    /// How the other tracks can be looked at where stamps have a gap; nil where `JumpFollower` follows them.
+    /// How other tracks are checked at a timestamp gap; nil if `JumpFollower` handles the input.
     var reachAcrossGaps: GapFollower.Reach? {
         if stampsMayJump || managesOwnInputs { return nil }
-        // These demuxers read all packets, whatever is wanted of them.
+        // These demuxers read all packets, regardless of discarded streams.
         let sequential = ["matroska", "flv", "asf", "ogg", "nut"]
         return sequential.contains { formatName.hasPrefix($0) } ? .packets : .index
     }

@@ -1,10 +1,12 @@
 internal import CFFmpeg
 
-/// Which of libavformat's demuxers may be chosen.
+/// The demuxers of libavformat that are allowed.
 enum Demuxers {
-    /// Left out because they are no films (text, still pictures, subtitles alone) or reach beyond the file that was
-    /// named (scripts that open other files, also themselves without end; DASH, whose demuxer in FFmpeg 5.1 opens pieces past
-    /// `io_open`: files on a server's word, and https servers unasked for their certificate).
+    /// Demuxers that are refused.
+    ///
+    /// Some are not films (text, still images, subtitles alone). Others reach beyond the given file: scripts that open
+    /// other files, also themselves without end. The DASH demuxer of FFmpeg 5.1 opens segments past `io_open`: local
+    /// files at a server's request, and https servers without verifying their certificate.
     private static let refused: Set<String> = subtitles.union([
         "concat", "dash", "data", "ffmetadata", "image2", "image2pipe", "imf", "lavfi", "sdp", "tty", "bin", "adf",
         "idf",
@@ -17,18 +19,20 @@ enum Demuxers {
         "subviewer", "subviewer1", "sup", "tedcaptions", "vobsub", "vplayer",
     ]
 
-    /// For a file of subtitles: those, and the containers in which subtitles lie alone. VobSub opens its second file by the
-    /// demuxer `mpeg`. WebVTT and SCC are no reason for a film to be refused, because playlists have them.
+    /// The demuxers for subtitle files, and containers that may hold only subtitles. VobSub opens its second file with
+    /// the demuxer `mpeg`. WebVTT and SCC are not refused for films, because playlists contain them.
     static let forSubtitles: String = names { names in
         names.contains { subtitles.contains($0) || ["webvtt", "scc", "matroska", "mov", "mpeg"].contains($0) }
     }
 
-    /// Names of all others, separated by commas, as the `format_whitelist` option wants them.
+    /// The names of all allowed demuxers, separated by commas, for the `format_whitelist` option.
     static let allowed: String = names { names in
         !names.contains { refused.contains($0) || $0.hasSuffix("_pipe") }
     }
 
-    /// - Parameter isWanted: takes all names of one demuxer.
+    /// Returns the names of matching demuxers, separated by commas.
+    ///
+    /// - Parameter isWanted: Receives all aliases of one demuxer.
     private static func names(_ isWanted: ([String]) -> Bool) -> String {
         var names: [String] = []
         var state: UnsafeMutableRawPointer?

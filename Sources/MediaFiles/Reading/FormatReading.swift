@@ -1,12 +1,12 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Turns libavformat's description of a stream into the house's formats.
+/// Converts libavformat's stream parameters into the formats of `MediaCore`.
 enum FormatReading {
-    /// Pictures beyond this are refused: eight times the area of 8K, half a gigabyte decoded.
+    /// Larger video frames are refused: eight times the area of 8K, half a gigabyte decoded.
     static let largestSide: Int32 = 16_384
     static let largestArea: Int64 = 268_435_456
-    /// Out-of-band configuration beyond this is nonsense: the largest that codecs need are a few hundred kilobytes.
+    /// The maximum size of codec configuration in bytes: the largest that codecs need are a few hundred kilobytes.
     static let largestConfiguration = 4 << 20
     static let mostChannels: Int32 = 64
 
@@ -48,7 +48,9 @@ enum FormatReading {
             peakLuminance: peakLuminance(of: stream))
     }
 
-    /// - Parameter picture: size of the film's picture, for bitmaps that are made for it and do not say so.
+    /// Returns the format of a subtitle stream.
+    ///
+    /// - Parameter picture: The size of the film's video, for bitmap formats that do not state their canvas.
     static func subtitle(
         _ source: UnsafePointer<AVCodecParameters>, charset: String?, picture: PixelSize?, fonts: [EmbeddedFont]
     ) -> SubtitleFormat {
@@ -69,7 +71,7 @@ enum FormatReading {
             isFullRange: from.color_range == AVCOL_RANGE_JPEG)
     }
 
-    /// The brightest white that was measured (CTA-861.3, MaxCLL), else the brightest that the film could have had.
+    /// Returns the peak luminance in cd/m²: measured (CTA-861.3, MaxCLL), otherwise that of the mastering display.
     private static func peakLuminance(of stream: UnsafeMutablePointer<AVStream>) -> Double? {
         var size = 0
         if let bytes = cff_stream_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size),
@@ -86,7 +88,7 @@ enum FormatReading {
         return Double(display.max_luminance.num) / Double(display.max_luminance.den)
     }
 
-    /// The display matrix (ISO 14496-12, 8.3.2) as a clockwise turn; anything but quarter turns is rounded to one.
+    /// Returns the display matrix (ISO 14496-12, 8.3.2) as clockwise degrees, rounded to a multiple of 90.
     private static func rotation(of stream: UnsafeMutablePointer<AVStream>) -> Int {
         var size = 0
         guard let bytes = cff_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size), size >= 36 else {
@@ -97,7 +99,7 @@ enum FormatReading {
         return (Int(clamping: -turn / 90, in: -2...2) * 90 + 360) % 360
     }
 
-    /// Why a stream cannot be played.
+    /// The reason why a stream cannot be played.
     struct Problem {
         var code: MediaError.Code
         /// The end of a sentence about the track.
@@ -114,13 +116,13 @@ enum FormatReading {
             text: "claims pictures of \(width)x\(height) pixels, more than \(largestSide) on a side")
     }
 
-    /// Nil when a tick is short enough for a film: an AVI with another `dwScale` shows each picture for hours.
+    /// Returns nil if a tick is short enough for a film. An AVI with a wrong `dwScale` shows each frame for hours.
     static func problem(withTimeBase base: AVRational) -> Problem? {
         guard Int64(base.num) > Int64(base.den) * Int64(InputLimit.maxTick), base.den > 0 else { return nil }
         return Problem(code: .notMedia, text: "counts time in steps of more than an hour")
     }
 
-    /// Nil when the stream can be played.
+    /// Returns nil if the stream can be played.
     static func problem(with source: UnsafePointer<AVCodecParameters>) -> Problem? {
         let from = source.pointee
         if from.codec_id == AV_CODEC_ID_NONE {

@@ -1,43 +1,44 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Finds gaps and outliers in the timestamps of containers whose stamps rise without a break (all but transport streams and playlists,
-/// which `JumpFollower` follows).
+/// Detects gaps and outliers in the timestamps of containers with monotonic timestamps: all but transport streams and
+/// playlists, which `JumpFollower` follows.
 ///
-/// A stamp that is further than the limit from where reading is has one of four causes, which the next packets of the track and
-/// of the other selected tracks of sound and pictures tell apart:
-/// - the next packet of the same track continues before the gap: the stamp is wrong, and taken as missing;
-/// - all tracks jump together: a discontinuity, across which the timeline continues (`StampJumps`);
-/// - another track continues through the gap, and the stamp is within its index or the film's stated length: a real pause, which stays;
-/// - the same beyond that: this track alone is moved to where it was.
+/// A timestamp further than the limit from the reading position has one of four causes. The next packets of the track
+/// and of the other selected audio and video tracks distinguish them:
+/// - The next packet of the same track continues before the gap: the timestamp is wrong and removed.
+/// - All tracks jump together: a discontinuity, across which the timeline continues (`StampJumps`).
+/// - Another track continues through the gap, and the timestamp is within its index or the film's stated length: a real
+///   pause, which is kept.
+/// - The same beyond that range: only this track is shifted back to its previous position.
 ///
-/// Pictures that come less often than once a second (slides, stills) stay where they are within the film's stated length, unless the next one
-/// continues before the gap or sound jumps with them. Subtitles go where the others go.
+/// Video with less than one frame per second (slides, stills) keeps its timestamps within the film's stated length.
+/// Exceptions: its next frame continues before the gap, or audio jumps with it. Subtitles follow the other tracks.
 ///
-/// `PauseLimit` bounds all pauses together.
+/// `PauseLimit` bounds the sum of all pauses.
 struct GapFollower {
-    /// How the other tracks are looked at.
+    /// How the other tracks are checked.
     enum Reach {
-        /// Their packets are read as well, as these demuxers read them anyway.
+        /// Their packets are read; these demuxers read them in any case.
         case packets
-        /// By the container's index (MP4): its demuxer reads only what is wanted.
+        /// By the container's index (MP4): its demuxer reads only selected streams.
         case index
     }
 
     private struct Lane {
         let stream: UnsafeMutablePointer<AVStream>
         var clock: TrackClock
-        /// Film time at which the last packet ended; nil before the first packet, and after a seek.
+        /// The film time at which the last packet ended; nil before the first packet and after a seek.
         var end: MediaTime?
-        /// The shift of this track alone.
+        /// The timestamp offset of this track alone.
         var own = MediaTime.zero
         var packets = 0
-        /// Smoothed distance of packets, in seconds.
+        /// The smoothed packet interval in seconds.
         var spacing = 0.0
 
         var index: Int32 { stream.pointee.index }
         var isVideo: Bool { stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO }
-        /// Packets come often enough for a gap to mean something; packets of sound are short.
+        /// Whether packets are frequent enough for a gap to be significant; audio packets always are.
         var isDense: Bool { !isVideo || (packets >= 3 && spacing <= 1) }
     }
 
@@ -46,15 +47,15 @@ struct GapFollower {
     private var maxGap: MediaTime { pauses.maxGap }
     let reach: Reach
     private var lanes: [Lane]
-    /// The jump in force.
+    /// The index of the current entry of `jumps`.
     private var jump = 0
     /// The latest film time of any track.
     private var front = MediaTime.zero
-    /// After a seek: the film time asked for, until the first packet.
+    /// The target of a seek, until the first packet.
     private var landing: MediaTime?
     private var isLanded = false
 
-    /// Where another reader has found the same gap, the shifts of two tracks differ by less.
+    /// The maximum difference between the offsets of two tracks at a gap that another reader found.
     private static let slack = MediaTime(value: 5, timescale: 1)
 
     init(
@@ -70,23 +71,23 @@ struct GapFollower {
         }
     }
 
-    /// Returns the shift in force at a film time, for a seek.
+    /// Returns the timestamp offset at a film time, for a seek.
     func shift(at time: MediaTime) -> MediaTime { jumps[jumps.index(at: time)]?.shift ?? .zero }
 
     private var common: MediaTime { jumps[jump]?.shift ?? .zero }
 
-    /// Reading continues near a film time.
+    /// Resets the state after a seek to a film time.
     mutating func landed(expecting time: MediaTime) {
         (landing, isLanded, front) = (time, true, time)
         pauses.reset()
         for index in lanes.indices { (lanes[index].end, lanes[index].own) = (nil, .zero) }
     }
 
-    /// Returns the shift of a packet's timestamps; nil where the packets after it have to be looked at (`decide`).
+    /// Returns the offset of a packet's timestamps; nil if the following packets are needed (`decide`).
     mutating func shift(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
         guard let index = lane(of: packet) else { return common }
         guard let plain = plain(packet, in: lanes[index]) else {
-            // No stamp: it follows the packet before.
+            // Without a timestamp the packet follows its predecessor.
             let lane = lanes[index]
             lanes[index].end = lane.end.map { $0 + lane.clock.length(packet.pointee.duration) }
             return common + lane.own
@@ -144,7 +145,7 @@ struct GapFollower {
         return time - max(front, end) <= limit && end - time <= maxGap
     }
 
-    // MARK: Deciding
+    // MARK: Classifying gaps
 
     /// Whether `decide` needs no packets beyond these.
     func isEnough(_ packets: [UnsafeMutablePointer<AVPacket>]) -> Bool {
@@ -155,7 +156,8 @@ struct GapFollower {
         }
     }
 
-    /// Whether a track has a say: it is read, and has packets often; of sound that is assumed until any track has had one.
+    /// Whether a track is considered: it is selected and its packets are frequent. Audio counts as frequent until any
+    /// track has had a packet.
     private func isAsked(_ index: Int) -> Bool {
         guard jumps.isSelected(lanes[index].index) else { return false }
         return reach == .index
@@ -170,10 +172,10 @@ struct GapFollower {
         return nil
     }
 
-    /// Decides about the first of these packets, the doubtful one, by the others, and returns its shift. A wrong timestamp is taken out of the
-    /// packet.
+    /// Classifies the first packet, the doubtful one, by the following ones, and returns its offset. A wrong timestamp
+    /// is removed from the packet.
     ///
-    /// - Parameter isLast: whether the input ends after them.
+    /// - Parameter isLast: Whether the input ends after these packets.
     mutating func decide(_ packets: [UnsafeMutablePointer<AVPacket>], isLast: Bool) -> MediaTime {
         guard let doubtful = packets.first, let own = lane(of: doubtful), let plain = plain(doubtful, in: lanes[own])
         else { return common }
@@ -181,7 +183,7 @@ struct GapFollower {
         let place = max(front, lanes[own].end ?? front)
         let following = next(of: own, in: packets)
         let isSparse = !lanes[own].isDense && lanes[own].packets > 0
-        // Pictures alone: a recorded screen on which nothing moves has no packets.
+        // Video only: a screen recording has no packets while nothing moves.
         let hasSound = lanes.indices.contains { !lanes[$0].isVideo && isAsked($0) }
         let isPause = pauses.isStill(place, until: plain + shift, hasSound: hasSound)
         let isOutlier =
@@ -192,7 +194,7 @@ struct GapFollower {
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
             return shift
         }
-        // Where each track goes on, and where the last of them ended.
+        // The earliest time at which the tracks continue, and the latest at which one ended.
         var (start, end, isJoint) = (plain + lanes[own].own, place, true)
         var isFilled =
             reach == .packets && pauses.isPlausible(plain + shift)
@@ -231,7 +233,7 @@ struct GapFollower {
         return lane.clock.filmTime(entry.pointee.timestamp)
     }
 
-    /// Returns the first entry of a track's index a second or more after a place, and the one before that.
+    /// Returns a track's first index entry at least one second after a film time, and the entry before it.
     private func entries(of index: Int, after place: MediaTime) -> (after: MediaTime?, before: MediaTime?) {
         let lane = lanes[index]
         let wanted = lane.clock.raw(place + MediaTime(value: 1, timescale: 1) - common)

@@ -1,26 +1,26 @@
 internal import Glibc
 internal import MediaCore
 
-/// What the user named: a file, a stream of bytes without an end in sight, or something on the network.
+/// The address of an input: a file, a pipe or a network resource.
 struct InputAddress: Sendable, Hashable {
     enum Kind: Sendable { case file, pipe, network }
 
-    /// As the user wrote it, without credentials, for messages.
+    /// The address as the user wrote it, without credentials, for messages.
     let text: String
-    /// As libavformat wants it.
+    /// The URL for libavformat.
     private(set) var url: String
     let kind: Kind
-    /// The name in the file system, where there is one.
+    /// The path in the file system; empty if there is none.
     let path: String
 
-    /// The same, whose bytes lie in another file.
+    /// Returns the same address with the bytes read from another file.
     func read(from path: String) -> InputAddress {
         var copy = self
         copy.url = "file:" + path
         return copy
     }
 
-    /// What this one led to.
+    /// Returns the same address with the URL of a redirect or sub-resource.
     func leading(to url: String) -> InputAddress {
         var copy = self
         copy.url = url
@@ -54,8 +54,8 @@ struct InputAddress: Sendable, Hashable {
         url = "file:" + path
     }
 
-    /// Protocols of libavformat that carry films across a network. Everything else would let a playlist or a
-    /// misspelt name reach devices and local helpers.
+    /// The protocols of libavformat that carry media over a network. Others would let a playlist or a typing error
+    /// reach devices and local programs.
     private static let networkSchemes: Set<String> = [
         "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "rtp", "udp", "tcp", "tls", "srt", "ftp",
     ]
@@ -71,7 +71,7 @@ struct InputAddress: Sendable, Hashable {
         return isName && !scheme.isEmpty ? scheme : nil
     }
 
-    /// Looks at a local name before anybody tries to read it, because "Invalid data" would help nobody.
+    /// Checks a local path before it is opened: libavformat would only report "Invalid data".
     private static func inspect(_ path: String, named text: String) throws(MediaError) -> Kind {
         var status = stat()
         if stat(path, &status) != 0 {

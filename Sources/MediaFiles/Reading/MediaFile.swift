@@ -1,47 +1,48 @@
 internal import CFFmpeg
 public import MediaCore
 
-/// A film in a file or on the network, opened and looked at.
+/// An opened film in a file or on the network.
 ///
-/// Opening fixes the origin of the film's timeline: film time 0 is the earliest first sample of any of its tracks.
-/// Every reader takes that origin; a reader of its own for sound and one for the picture thus agree.
+/// Opening fixes the origin of the timeline: film time 0 is the earliest first sample of any track. All readers use
+/// this origin, so separate readers for audio and video agree. Methods may be called from any thread.
 public final class MediaFile: MediaSource {
+    /// The tracks, duration, tags and properties of the film.
     public let summary: MediaSummary
-    /// One sentence for each track that was left out because it cannot be played.
+    /// One sentence for each track that cannot be played.
     public let warnings: [String]
-    /// Those that are about covers.
+    /// The warnings about covers.
     let coverWarnings: [String]
 
     private let address: InputAddress
     private let options: ReadOptions
     private let asker: WebAsker
-    /// In the input's own stamps, where film time begins.
+    /// The start of film time in the input's own timestamps.
     package var origin: MediaTime { origins.common }
     private let origins: FilmOrigin
-    /// libavformat's names for the container, so that a second reader need not guess.
+    /// The container's names in libavformat, so that further readers skip probing.
     private let formatName: String
     private let streamIDs: [Int: Int32]
     private let jumps = StampJumps()
-    /// Sound and pictures are playlists of their own: each can be read by itself, as if they were two files.
+    /// Whether audio and video are separate playlists, each readable like a file.
     private let liesApart: Bool
-    /// The streams of playlists that are opened anew for a jump.
+    /// The streams of playlists that are reopened for a seek.
     private let playlistStreams: FilmStreams?
     private let cancellation: Cancellation
-    /// The input that was probed, until a reader takes it over.
+    /// The probed input, until a reader takes it over.
     private let probed: Lock<DemuxContext?>
-    /// Pictures that lie in the container whole, by stream: read with its header, and kept.
+    /// Attached pictures by stream, read with the header.
     private let covers: [Int: PacketBatch]
-    /// The one input of all tracks, where there can be no second.
+    /// The single input of all tracks, if no second one can be opened.
     private let shared: Lock<SharedDemuxer?>
 
-    /// Opens a film. Blocks until enough of it has been read to know its tracks and their start.
+    /// Opens a film. Blocks until its tracks and their start times are known.
     ///
     /// - Parameters:
-    ///   - url: a path, `-` for standard input, a `file:` URL, or an address with one of the network schemes. A cue sheet opens
-    ///     the one file that it names, with the sheet's tracks as chapters.
-    ///   - cancellation: cancelling it stops the opening, and later every reader of this film.
-    /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded`, `timedOut` or `cancelled`.
-    ///   Nothing stays open after a failure.
+    ///   - url: A path, `-` for standard input, a `file:` URL, or an address with one of the network schemes. A cue
+    ///     sheet opens its single file, with the sheet's tracks as chapters.
+    ///   - cancellation: Cancels opening, and later every reader of this film.
+    /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded`, `timedOut`, `cancelled`,
+    ///   `untrusted`, `readFailed` or `exhausted`. Nothing stays open after a failure.
     public static func open(
         _ url: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
     ) throws(MediaError) -> MediaFile {
@@ -58,7 +59,7 @@ public final class MediaFile: MediaSource {
             address = try InputAddress(CueSheet.locate(read.files[0], beside: address.path))
             sheet = read
         }
-        // libavformat asks servers of RTSP for no certificate (`tls_verify` does not reach them as of FFmpeg 5.1).
+        // libavformat verifies no certificate of RTSP servers (`tls_verify` does not reach them as of FFmpeg 5.1).
         if options.trust.verifies, address.url.lowercased().hasPrefix("rtsps:") {
             throw MediaError(
                 .untrusted,
@@ -95,11 +96,11 @@ public final class MediaFile: MediaSource {
                 return (Int(stream.pointee.index), PictureReader.batch(bytes, for: .zero))
             }, uniquingKeysWith: { first, _ in first })
         var starts = try inspection.findStarts(in: context)
-        // Inputs further apart do not count from one moment.
+        // Inputs further apart do not share a time origin.
         if let given = options.origin, abs((given - starts.origin.common).seconds) < 10 {
             starts.origin.common = given
         }
-        // Edit lists of MP4 state when a track begins (ISO 14496-12, 8.6.6).
+        // Edit lists of MP4 state the start of a track (ISO 14496-12, 8.6.6).
         if !formatName.hasPrefix("mov,") { inspection.separateOrigins(in: &starts) }
         origins = starts.origin
         streamIDs = Dictionary(
@@ -114,7 +115,7 @@ public final class MediaFile: MediaSource {
         playlistStreams = liesApart && context.isOfMP4Pieces ? context.film : nil
         let sharesReader =
             address.kind == .pipe || (!liesApart && (context.managesOwnInputs || !context.hasRandomAccess))
-        // A server without ranges that says how long the film is sends it again.
+        // A server without range requests that states the length sends the film again.
         let canReopen =
             sharesReader && address.kind == .network && !context.managesOwnInputs && context.byteCount != nil
         let tags = TagReading(context)
@@ -148,10 +149,14 @@ public final class MediaFile: MediaSource {
         follow(context)
     }
 
+    /// Same as `reader(for:)`.
     public func source(for track: Track) throws(MediaError) -> any SampleSource { try reader(for: track) }
 
-    /// Begins reading a track from the start of the film. The first reader takes over the input that was opened; each
-    /// further one opens the film again, which may block.
+    /// Starts reading a track from the start of the film. The first reader takes over the probed input. Each further
+    /// reader opens the film again, which may block.
+    ///
+    /// - Throws: `unsupported` for a track of another film, `readFailed` if the track no longer exists, and the errors
+    ///   of `open`.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
         jumps.select(Int32(clamping: track.id))
         if track.isCoverArt, let cover = covers[track.id] { return PictureReader(track: track, cover) }
@@ -203,12 +208,13 @@ public final class MediaFile: MediaSource {
         return reader
     }
 
+    /// The server that has stopped responding, if any. Any thread.
     public var lostServer: String? { asker.lostServer }
 
-    /// Stops opening and reading on every reader of this film. Any thread; returns at once.
+    /// Cancels opening and all readers of this film. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
 
-    /// Opens the film once more, for its one reader.
+    /// Returns a closure that reopens the film for its shared reader.
     private static func reopening(
         _ address: InputAddress, _ options: ReadOptions, _ asker: WebAsker, _ cancellation: Cancellation,
         _ tracks: [Track],
@@ -241,9 +247,9 @@ public final class MediaFile: MediaSource {
         }
     }
 
-    /// Lets a context look out for jumping stamps, where there may be any.
+    /// Makes a context follow timestamp discontinuities or gaps.
     ///
-    /// - Parameter track: the one that is read, where the others' packets would have to be fetched for nothing else.
+    /// - Parameter track: The track that is read, if the packets of others would be fetched for this purpose alone.
     private func follow(_ context: DemuxContext, only track: Track? = nil) {
         guard context.stampsMayJump else { return findGaps(context) }
         let tracks = track.map { [$0] } ?? summary.tracks.filter { !$0.isCoverArt }
@@ -254,7 +260,7 @@ public final class MediaFile: MediaSource {
         }
         context.follower = JumpFollower(
             jumps, streams: all, of: context.film, origin: origins,
-            // Of recordings that were joined libavformat states the length of one.
+            // For joined recordings libavformat states the length of one.
             pauses: PauseLimit(
                 maxGap: options.maxGap, duration: context.managesOwnInputs ? summary.duration : nil),
             hasPositions: !context.managesOwnInputs)
@@ -271,7 +277,8 @@ public final class MediaFile: MediaSource {
                 pauses: PauseLimit(maxGap: options.maxGap, duration: summary.duration), reach: reach))
     }
 
-    /// libavformat names the streams of a playlist by its number (`AVStream.id` of its HLS).
+    /// Whether audio and video are in separate playlists: libavformat's HLS sets `AVStream.id` to the playlist's
+    /// number.
     private static func liesApart(_ context: DemuxContext, _ tracks: [Track]) -> Bool {
         guard context.formatName.hasPrefix("hls") else { return false }
         func lists(_ kind: Track.Kind) -> Set<Int32> {
@@ -303,7 +310,7 @@ public final class MediaFile: MediaSource {
         {
             return streams[track.id]
         }
-        // Transport streams number their streams in the order in which they turn up; the identifier stays.
+        // Transport streams number their streams in order of appearance; the identifier stays the same.
         return streams.first {
             $0.pointee.id == streamIDs[track.id] && $0.pointee.codecpar.pointee.codec_type == wanted
         }
@@ -323,14 +330,14 @@ public final class MediaFile: MediaSource {
     }
 }
 
-/// What FFmpeg's libraries are told once, for the whole process.
+/// Process-wide settings of the FFmpeg libraries.
 enum LibrarySettings {
-    /// The most that they may allocate in one piece, in bytes: a picture of 8192 × 8192 in 4:2:0 at 10 bits has 192 MiB,
-    /// the index of a ten-hour film far less. A damaged file of 6 kB asked for three pieces of 1 GB each.
+    /// The maximum size of one allocation in bytes. A frame of 8192 × 8192 in 4:2:0 at 10 bits has 192 MiB, the index
+    /// of a ten-hour film far less. A damaged file of 6 kB requested three allocations of 1 GB each.
     private static let largestAllocation = 256 << 20
 
     static let once: Void = {
-        // What they write to standard error helps nobody here; why a server is not trusted is said nowhere else.
+        // Replaces the log output on standard error; the reason of a refused certificate is only logged.
         TLSWatch.install()
         av_max_alloc(largestAllocation)
     }()

@@ -1,14 +1,16 @@
 internal import Glibc
 internal import MediaCore
 
-/// A small file that a person named.
+/// Reads small user-provided files.
 enum NamedFile {
+    /// Returns the contents of a file. Blocks.
+    ///
     /// - Parameters:
-    ///   - most: bytes that are read; a longer file is refused.
-    ///   - what: what it should hold, for the sentence: `certificates`.
+    ///   - most: The maximum size in bytes; a longer file is refused.
+    ///   - what: The expected content, for messages: `certificates`.
     /// - Throws: `notPermitted`, `cannotOpen` or `limitExceeded`, with a sentence.
     static func read(_ path: String, most: Int, what: String) throws(MediaError) -> [UInt8] {
-        // A pipe that nobody writes to would hold the program for ever.
+        // Opening a FIFO without a writer would block forever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw errno == EACCES

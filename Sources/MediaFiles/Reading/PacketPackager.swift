@@ -1,37 +1,37 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Packs one stream's packets into sample buffers: sound several packets at a time, pictures one by one.
+/// Packs the packets of one stream into sample buffers: several audio packets per buffer, one video packet.
 ///
-/// Owned by one reader and used by one thread at a time. In the steady state nothing here allocates.
+/// Owned by one reader and used by one thread at a time. Allocates nothing in the steady state.
 struct PacketPackager {
     let track: Track
     private(set) var clock: TrackClock
     private var format: Track.Format
     private let batchLength: MediaTime
-    /// A copy: the stream goes where its input is opened anew.
+    /// A copy: the stream is freed when its input is reopened.
     private let coding: CodingParameters
 
     private var pool = RecyclingPool<PacketBatch> { PacketBatch() }
-    /// Sound being collected.
+    /// The audio buffer being filled.
     private var open: SampleBuffer?
     private var openBatch: PacketBatch?
     /// Finished buffers, oldest first.
     private var ready: [SampleBuffer] = []
-    /// Samples that end at or before this film time are only there for the decoder's sake.
+    /// Samples that end at or before this film time are needed only for decoding.
     private var decodeOnlyBefore: MediaTime?
     private var isDiscontinuous = false
     private var lastDecodeOnly = false
     private var lastShift = MediaTime.zero
-    /// Raw stamp of the last packet of sound.
+    /// The raw timestamp of the last audio packet.
     private var lastSoundStamp: Int64?
 
     private static let mostPackets = 64
     private static let mostBytes = 96 * 1024
-    /// Packets of sound are shorter than a second. One that states more (a block of Matroska with a length of years) would count as so
-    /// much sound in advance.
+    /// The maximum duration of an audio packet; real ones are shorter than a second. A Matroska block with a stated
+    /// duration of years would count as that much buffered audio.
     private static let longestSound = MediaTime(value: 10, timescale: 1)
-    /// One packet of one picture may not be larger: 64 MB is several uncompressed 4K pictures.
+    /// The maximum size of a packet: 64 MB, several uncompressed 4K frames.
     static let largestPacket = 64 << 20
 
     init(track: Track, stream: UnsafeMutablePointer<AVStream>, clock: TrackClock, batch: Duration) {
@@ -43,7 +43,7 @@ struct PacketPackager {
         ready.reserveCapacity(4)
     }
 
-    /// Forgets what was collected; the next buffer is marked as a discontinuity.
+    /// Discards the buffered packets; the next buffer is marked as a discontinuity.
     mutating func reset(decodeOnlyBefore limit: MediaTime?, expecting raw: Int64) {
         open = nil
         openBatch = nil
@@ -56,7 +56,7 @@ struct PacketPackager {
 
     mutating func takeReady() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
 
-    /// Closes the buffer being collected, at the end of the track.
+    /// Finishes the buffer being filled, at the end of the track.
     mutating func close() {
         guard let finished = open else { return }
         ready.append(finished)
@@ -64,13 +64,14 @@ struct PacketPackager {
         openBatch = nil
     }
 
-    /// The film time at which a packet is shown or heard, trims aside, without consuming it.
+    /// Returns the presentation time of a packet as film time, ignoring trims, without consuming the packet.
     func filmTime(of packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) -> MediaTime? {
         let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
         return clock.unwrapped(raw).flatMap { clock.filmTime($0) }.map { $0 + shift }
     }
 
-    /// Whole turns that this input's stamps are off from the film's.
+    /// Returns the difference in ticks between timestamps of this input and the film: a multiple of the wraparound
+    /// period.
     func epoch(of packet: UnsafeMutablePointer<AVPacket>) -> Int64? {
         let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
         return clock.unwrapped(raw).map { $0 &- raw }
@@ -78,10 +79,12 @@ struct PacketPackager {
 
     // MARK: Packing
 
+    /// Adds a packet; packets that are empty or larger than `largestPacket` are dropped.
+    ///
     /// - Parameters:
-    ///   - shift: added to the packet's stamps.
-    ///   - isNewRecording: whether another shift than before means another recording, which has references of its own; a gap inside a
-    ///     recording has not.
+    ///   - shift: Added to the packet's timestamps.
+    ///   - isNewRecording: Whether a changed shift means another recording with its own reference frames. A gap inside
+    ///     a recording does not.
     mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool) {
         let size = Int(packet.pointee.size)
         guard size > 0, size <= Self.largestPacket, let data = packet.pointee.data else { return }
@@ -114,7 +117,7 @@ struct PacketPackager {
     private mutating func addSubtitle(
         _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: SubtitleFormat
     ) {
-        // MP4 fills the time between texts with empty ones: two bytes of length (3GPP TS 26.245, 5.17).
+        // MP4 fills the time between texts with empty samples: two bytes of length (3GPP TS 26.245, 5.17).
         if bytes.count <= 2, format.parameters.codec == "mov_text" { return }
         let batch = pool.acquire()
         batch.removeAll()
@@ -128,7 +131,7 @@ struct PacketPackager {
                 duration: entry.duration, flags: marks))
     }
 
-    /// Says that no subtitle begins until that moment.
+    /// Returns an empty buffer that states that no subtitle begins before `time`; nil for other tracks.
     mutating func pace(at time: MediaTime) -> SampleBuffer? {
         guard case .subtitle(let format) = format else { return nil }
         let marks: SampleBuffer.Flags = isDiscontinuous ? [.sync, .discontinuity] : .sync
@@ -194,7 +197,7 @@ struct PacketPackager {
         }
     }
 
-    /// What is left of a packet after trimming.
+    /// Returns the start and duration of a packet after trimming.
     private func audible(_ entry: PacketBatch.Packet, _ format: AudioFormat) -> (start: MediaTime?, length: MediaTime) {
         if entry.trimStart == 0, entry.trimEnd == 0 { return (entry.presentationTime, entry.duration) }
         let rate = Int32(clamping: format.sampleRate)
@@ -204,7 +207,7 @@ struct PacketPackager {
         return (entry.presentationTime.map { $0 + lead }, length < .zero ? .zero : length)
     }
 
-    /// How long a packet lasts when its container does not say: by its codec, else as long as the one before.
+    /// Returns the duration of a packet whose container states none: from its codec, otherwise that of its predecessor.
     private func naturalLength(size: Int, _ stamp: Int64?, _ format: AudioFormat) -> MediaTime {
         let frames = av_get_audio_frame_duration2(coding.pointer, Int32(clamping: size))
         if frames > 0 { return MediaTime(value: Int64(frames), timescale: Int32(clamping: format.sampleRate)) }
@@ -223,7 +226,7 @@ struct PacketPackager {
         entry.trimEnd = Int(trims.end)
     }
 
-    /// Encoder delay and padding, as libavformat hands them on: two 32-bit little-endian counts of samples
+    /// Returns the encoder delay and padding of a packet in samples. libavformat stores two 32-bit little-endian counts
     /// (AV_PKT_DATA_SKIP_SAMPLES in libavcodec/packet.h).
     static func trims(of packet: UnsafeMutablePointer<AVPacket>) -> (start: UInt32, end: UInt32) {
         guard packet.pointee.side_data_elems > 0 else { return (0, 0) }
@@ -238,7 +241,7 @@ struct PacketPackager {
         )
     }
 
-    /// A stream whose coding changes on the way says so in a packet.
+    /// Adopts a codec configuration that changes within the stream; libavformat attaches it to a packet.
     private mutating func adoptNewConfiguration(_ packet: UnsafeMutablePointer<AVPacket>) {
         guard packet.pointee.side_data_elems > 0 else { return }
         var size = 0
@@ -266,7 +269,7 @@ struct PacketPackager {
     }
 }
 
-/// What a stream's header says of its coding, outliving the stream. Read by one thread at a time.
+/// A copy of a stream's codec parameters that outlives the stream. Used by one thread at a time.
 private final class CodingParameters {
     let pointer = avcodec_parameters_alloc()
 

@@ -1,27 +1,27 @@
 internal import MediaCore
 
-/// Which pauses in the timestamps of a film are believed, for `GapFollower` and `JumpFollower`.
+/// Decides which pauses in the timestamps of a film are accepted, for `GapFollower` and `JumpFollower`.
 ///
-/// The limit is `ReadOptions.maxGap` for all pauses together, in which no track has a packet; what follows makes up for
-/// them. Otherwise a wrong time base stretches a second of packets to hours of pauses.
+/// The sum of all pauses, in which no track has a packet, is limited to `ReadOptions.maxGap`; packets after a pause
+/// reduce the sum. Without the limit, a wrong time base stretches a second of packets to hours of pauses.
 struct PauseLimit {
     let maxGap: MediaTime
-    /// The film's stated length; nil where it is not known.
+    /// The film's stated length; nil if unknown.
     let duration: MediaTime?
-    /// Pauses of all tracks that the film after them has not made up for.
+    /// The sum of pauses of all tracks that later packets have not compensated.
     private var pauses = MediaTime.zero
 
-    /// A distance between packets that is no pause.
+    /// The largest packet interval that is not a pause.
     private static let maxStep = MediaTime(value: 1, timescale: 1)
 
-    /// How many seconds of pauses one second of packets makes up for.
+    /// The seconds of pauses that one second of packets compensates.
     private static let recovery: Int64 = 4
 
-    /// The longest pause of one track that is believed in a film with sound, where the others are not known to go on so
-    /// long. Packets of one time are nearer to each other in the file.
+    /// The longest accepted pause of one track in a film with audio, if other tracks are not known to continue as long.
+    /// Packets of the same time are closer to each other in the file.
     static let longestSilentStill = MediaTime(value: 600, timescale: 1)
 
-    /// Where neither sound nor a stated length says more.
+    /// The longest accepted pause without audio and without a stated length.
     private static let longestStill = MediaTime(value: 3600, timescale: 1)
 
     init(maxGap: Duration, duration: MediaTime?) {
@@ -29,22 +29,22 @@ struct PauseLimit {
         self.duration = duration
     }
 
-    /// The longest pause that is believed without looking at the other tracks.
+    /// The longest pause accepted without checking other tracks.
     var longest: MediaTime { max(Self.maxStep, maxGap - pauses) }
 
-    /// Counts a packet that lies from `time` to `end`, where all tracks had ended at `front`.
+    /// Counts a packet from `time` to `end`; all tracks had ended at `front`.
     mutating func advance(from front: MediaTime, to time: MediaTime, end: MediaTime) {
         pauses =
             time - front > Self.maxStep
             ? pauses + (time - front) : max(.zero, pauses - (end - front) * Self.recovery)
     }
 
-    /// Reading continues elsewhere.
+    /// Resets the sum after a seek.
     mutating func reset() { pauses = .zero }
 
     func isPlausible(_ time: MediaTime) -> Bool { duration.map { time <= $0 + maxGap } ?? true }
 
-    /// Whether pictures may stay away until a film time, as far as the film's length says.
+    /// Whether a pause of video until a film time is plausible for the film's length.
     func isStill(_ place: MediaTime, until time: MediaTime, hasSound: Bool) -> Bool {
         guard time > place else { return false }
         if hasSound { return isPlausible(time) && time - place <= Self.longestSilentStill }

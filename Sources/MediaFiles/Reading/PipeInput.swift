@@ -2,13 +2,13 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// Bytes from a pipe, a FIFO or standard input, for libavformat.
+/// Reads from a pipe, a FIFO or standard input for libavformat.
 ///
-/// libavformat's own reading of files blocks in the kernel until somebody writes, and nothing can call it back. Here
-/// the wait is `poll(2)` in short stretches, between which the guard is asked.
+/// libavformat's file protocol blocks in the kernel until data are written and cannot be interrupted. This class blocks
+/// in `poll(2)` with a timeout of 100 ms and checks the guard in between.
 ///
-/// `@unchecked Sendable`: nothing changes after `init` but the contents of the buffer that libavformat owns, and one
-/// thread at a time reads.
+/// `@unchecked Sendable`: only the contents of libavformat's buffer change after `init`, and one thread at a time
+/// reads.
 final class PipeInput: @unchecked Sendable {
     private let descriptor: Int32
     private let ownsDescriptor: Bool
@@ -17,7 +17,7 @@ final class PipeInput: @unchecked Sendable {
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
 
     private static let bufferSize: Int32 = 64 * 1024
-    /// Milliseconds between two looks at the guard.
+    /// The interval between two checks of the guard, in milliseconds.
     private static let patience: Int32 = 100
 
     init(_ address: InputAddress, waiting: BlockingGuard) throws(MediaError) {
@@ -25,7 +25,7 @@ final class PipeInput: @unchecked Sendable {
         if address.url == InputAddress.standardInput {
             (descriptor, ownsDescriptor) = (0, false)
         } else {
-            // Without O_NONBLOCK opening a FIFO waits for a writer, out of anybody's reach (fifo(7)).
+            // Without O_NONBLOCK, opening a FIFO blocks uninterruptibly until there is a writer (fifo(7)).
             descriptor = open(address.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             ownsDescriptor = true
             guard descriptor >= 0 else {
@@ -60,7 +60,7 @@ final class PipeInput: @unchecked Sendable {
         while true {
             if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // A FIFO that nobody has opened for writing yet shows nothing; only one that was left shows POLLHUP.
+            // A FIFO without a writer so far reports nothing; POLLHUP requires that a writer has closed it.
             let events = poll(&wanted, 1, Self.patience)
             if events == 0 { continue }
             if events < 0 {

@@ -1,53 +1,57 @@
 package import MediaCore
 
-/// How patient and how greedy reading is, and what servers are told of who reads.
+/// Timeouts, limits and HTTP settings of reading.
 public struct ReadOptions: Sendable {
-    /// Longest wait for a network address to become a film that can be played.
+    /// The timeout for opening a network address.
     public var openTimeout: Duration = .seconds(15)
-    /// Longest wait for more bytes from the network, once it plays; mpv's `--network-timeout`. A server that is away is asked again
-    /// until then.
+    /// The timeout for data from the network during playback; mpv's `--network-timeout`. A lost server is retried until
+    /// then.
     public var readTimeout: Duration = .seconds(60)
-    /// A connection that sends nothing for so long is replaced by another, where the server can continue inside a file: no packet says
-    /// that a router has forgotten it.
+    /// The silence after which a connection is replaced, if the server supports ranges. No packet reports that a router
+    /// dropped the connection from its table.
     var maxSilence: Duration = .seconds(10)
-    /// Sound put into one buffer, so that a few buffers and not hundreds of packets a second travel.
+    /// The audio duration per buffer, which replaces hundreds of packets per second by a few buffers.
     public var audioBatch: Duration = .milliseconds(250)
-    /// Bytes that a shared reader holds for a track that is read more slowly than the others.
+    /// The maximum number of bytes that a shared reader buffers for a track that is read more slowly than others.
     public var windowBytes: Int = 48 << 20
-    /// The longest pause in the timestamps of a film; at least a second. A longer one across all tracks that are read is a
-    /// discontinuity: the film continues without the pause.
+    /// The longest accepted pause in the timestamps of a film; at least one second. A longer pause across all selected
+    /// tracks is a discontinuity: the film continues without the pause.
     public var maxGap: Duration = .seconds(30)
-    /// Sent to web servers.
+    /// The `User-Agent` sent to web servers.
     public var userAgent = "Talkie"
-    /// The page that servers are told a film was found on.
+    /// The `Referer` sent to web servers; nil: none.
     public var referrer: String?
-    /// Further lines of each request. Those that may be permissions go to the server that a film's address names, and to no other.
+    /// Further header fields of each request. Fields that may be credentials are sent only to the server of the film's
+    /// address.
     public var headerFields: [HeaderField] = []
-    /// What servers have given to be shown again; nil gives each film a jar of its own.
+    /// The cookies of servers; nil: each film has its own jar.
     public var cookies: CookieJar?
-    /// Told, on a thread that reads, when a server has been away for a second: one sentence, without anything secret.
+    /// Called on a reading thread once a server has been unreachable for a second: one sentence without secrets.
     public var onTrouble: (@Sendable (String) -> Void)?
-    /// How long is waited before each try to take up what broke off.
+    /// The delays before each reconnection attempt.
     var reconnectDelays = WebAsker.usualDelays
-    /// Whom to believe that a server is the one it says.
+    /// The certificate verification of servers.
     public var trust = ServerTrust.system
 
-    /// In whose stamps film time begins, where a film is of several inputs that count alike; nil is this input's own.
+    /// The start of film time, for a film of several inputs with the same time origin; nil: this input's own.
     package var origin: MediaTime?
 
-    /// Which quality of an HLS film is played unless another track is chosen.
+    /// The HLS variant that is played unless another track is selected.
     public enum HLSBitrate: Sendable, Hashable {
-        /// The one that the playlist names first.
+        /// The first variant of the playlist.
         case first
+        /// The variant with the lowest or the highest bit rate.
         case lowest, highest
-        /// The highest of at most so many bits a second; the lowest where there is none.
+        /// The highest bit rate up to a limit in bits per second; the lowest if there is none.
         case most(Int64)
     }
+    /// The HLS variant to play.
     public var hlsBitrate = HLSBitrate.highest
 
-    /// What is opened: films, or subtitles alone (`SubtitleFile`).
+    /// What is opened: films, or subtitle files (`SubtitleFile`).
     enum Purpose { case film, subtitles }
     var purpose = Purpose.film
 
+    /// Creates options with default values.
     public init() {}
 }

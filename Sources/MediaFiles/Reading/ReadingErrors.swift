@@ -2,9 +2,9 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// Puts libavformat's error numbers into sentences.
+/// Converts libavformat's error codes into messages.
 enum ReadingErrors {
-    /// Why `address` could not be opened.
+    /// Returns the error for `address`, which could not be opened.
     static func opening(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
         let name = "\"\(address.text)\""
         let unresolved = TLSWatch.takeUnresolvedHost()
@@ -28,7 +28,7 @@ enum ReadingErrors {
             return MediaError(.cannotOpen, "the server refuses to send \(name); check the address")
         case cff_error_http_server:
             return MediaError(.cannotOpen, "the server of \(name) has a fault of its own; try again later")
-        // Containers that are not allowed (`Demuxers`) come back as an invalid argument.
+        // Refused containers (`Demuxers`) are reported as EINVAL.
         case cff_error_invalid_data, cff_error_eof, cff_error_from_errno(EINVAL):
             if isCutOff(address) {
                 return MediaError(
@@ -52,7 +52,7 @@ enum ReadingErrors {
         }
     }
 
-    /// Why an input, or one that it led to, is not believed; nil when that was not the reason.
+    /// Returns the error for an input or redirect that is not trusted; nil if that was not the reason.
     static func untrusted(
         _ address: InputAddress, _ refusal: cff_refusal, _ tls: TLSWatch.Refusal?, _ trust: ServerTrust
     ) -> MediaError? {
@@ -83,20 +83,20 @@ enum ReadingErrors {
         }
     }
 
-    /// Why reading `address` broke off.
+    /// Returns the error for a failed read of `address`.
     static func reading(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
         let name = "\"\(address.text)\""
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         if isExhaustion(code) { return MediaError(.exhausted, "reading \(name) failed: \(text(code))") }
-        // Parsers return a bare -1, which is EPERM, for data that they cannot read.
+        // Parsers return a bare -1, which is EPERM, for invalid data.
         if code == cff_error_invalid_data || code == cff_error_from_errno(EPERM) {
             return MediaError(.readFailed, "\(name) is damaged; copy or download it again")
         }
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
     }
 
-    /// Returns why a segment that a playlist names could not be read. The address is given without credentials and
-    /// query, which may be a permission.
+    /// Returns the error for a segment that could not be read. The message omits credentials and the query, which may
+    /// be a token.
     static func segment(_ code: Int32, at address: String) -> MediaError {
         let plain = WebAddress(address).map { $0.origin + $0.target } ?? address
         let name = "\"\(PrintableText.of(String(plain.prefix { $0 != "?" })))\""
@@ -114,12 +114,13 @@ enum ReadingErrors {
         return MediaError(.lostSegment, "\(cause); try again later")
     }
 
-    /// The data end before the length that the header states.
+    /// Returns the error for data that end before the length stated in the header.
     static func incomplete(_ address: InputAddress) -> MediaError {
         MediaError(.incomplete, "\"\(address.text)\" is incomplete; copy or download it again")
     }
 
-    /// Why an MP4 whose `moov` box comes after its `mdat` (ISO 14496-12, 8.1.1) cannot be read from front to back.
+    /// Returns the error for an MP4 whose `moov` box follows its `mdat` (ISO 14496-12, 8.1.1) in an input without
+    /// random access.
     static func indexIsLast(_ address: InputAddress) -> MediaError {
         let (what, remedy) =
             address.kind == .network
@@ -130,7 +131,8 @@ enum ReadingErrors {
                 + "('ffmpeg -i FILE -c copy -movflags +faststart NEW.mp4')")
     }
 
-    /// An MP4 that begins as one (its `ftyp` box, ISO 14496-12, 4.3) and could not be opened has lost its end.
+    /// Whether the file starts as an MP4 (its `ftyp` box, ISO 14496-12, 4.3): if it cannot be opened, its end is
+    /// missing.
     private static func isCutOff(_ address: InputAddress) -> Bool {
         guard address.kind == .file, let file = fopen(address.path, "rb") else { return false }
         defer { fclose(file) }
@@ -150,7 +152,8 @@ enum ReadingErrors {
         [EMFILE, ENFILE, ENOMEM].contains { code == cff_error_from_errno($0) }
     }
 
-    /// libavutil's words for an error number, in lower case so that they fit into a sentence; ours where a limit was reached.
+    /// Returns libavutil's text for an error code in lower case, for use in a sentence; our own text for exhausted
+    /// resources.
     static func text(_ code: Int32) -> String {
         if isExhaustion(code) { return SystemCause.text(code) }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in

@@ -1,16 +1,18 @@
 internal import MediaCore
 
-/// What the tags of a track, or of its container, say of its loudness. Numbers that make no sense count as not said.
+/// Reads the loudness tags of a track or its container. Invalid numbers are ignored.
 enum ReplayGainReading {
-    /// More than any recording needs; a damaged tag says anything.
+    /// The maximum gain in dB; damaged tags contain arbitrary values.
     private static let mostDecibels = 60.0
     private static let highestPeak = 100.0
-    /// Opus aims at −23 LUFS (RFC 7845, 5.2.1, by EBU R 128), ReplayGain 2.0 at −18.
+    /// Opus has a target of −23 LUFS (RFC 7845, 5.2.1, by EBU R 128), ReplayGain 2.0 of −18.
     private static let fromR128 = 5.0
-    /// Longer is no number.
+    /// The maximum length of a number in bytes.
     private static let longestText = 32
 
-    /// - Parameter tag: the value of a tag, whatever the case of its name; nil when it is not there.
+    /// Returns the gains; nil if there are none.
+    ///
+    /// - Parameter tag: Returns the value of a tag, ignoring the case of its name; nil if missing.
     static func read(_ tag: (String) -> String?) -> ReplayGain? {
         func level(_ kind: String) -> ReplayGain.Level? {
             if let gain = tag("R128_\(kind)_GAIN").flatMap(q78) { return ReplayGain.Level(gain: gain + fromR128) }
@@ -21,7 +23,7 @@ enum ReplayGainReading {
         return track == nil && album == nil ? nil : ReplayGain(track: track, album: album)
     }
 
-    /// `-6.48 dB`, `+2 dB`, `3.1`.
+    /// Parses `-6.48 dB`, `+2 dB`, `3.1`.
     private static func decibels(_ text: String) -> Double? {
         guard text.utf8.count <= longestText else { return nil }
         var words = text.split(separator: " ")
@@ -41,6 +43,6 @@ enum ReplayGainReading {
         return value
     }
 
-    /// A whole number of 256ths of a decibel that fits 16 bits.
+    /// Parses an integer of 1/256 dB that fits into 16 bits.
     private static func q78(_ text: String) -> Double? { Int16(text).map { Double($0) / 256 } }
 }

@@ -1,19 +1,19 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Finds the place to read from for a film time, whatever the container's own seeking is worth.
+/// Seeks to a film time, independent of the quality of the container's own seeking.
 ///
-/// Containers with an index land right at once. Where stamps are searched for in the bytes (MPEG systems), or where
-/// only one track has an index, the first packet after the jump is looked at, and the jump repeated from further
-/// back until it lies early enough.
+/// Containers with an index seek correctly at once. In MPEG systems timestamps are searched in the bytes, and some
+/// containers index only one track. There the first packet after the seek is checked, and the seek is repeated further
+/// back until it is early enough.
 struct SeekPlan {
     let stream: Int32
     let target: MediaTime
     let mode: SeekMode
     let isVideo: Bool
-    /// Where the track begins.
+    /// The start of the track.
     private let start: MediaTime
-    /// Sound that the decoder wants to hear before the target.
+    /// The audio that the decoder needs before the target.
     let preroll: MediaTime
 
     init(track: Track, stream: Int32, target: MediaTime, mode: SeekMode) {
@@ -25,8 +25,9 @@ struct SeekPlan {
         preroll = mode == .syncAfter ? .zero : Self.preroll(for: track.audioFormat)
     }
 
-    /// Overlapped transforms need the block before (AAC, AC-3, Vorbis), Opus 80 ms (RFC 7845, 4.6), MP3 up to nine
-    /// frames for its bit reservoir (ISO 11172-3, 2.4.2.7: main_data_begin reaches 511 bytes back).
+    /// Returns the audio preroll. Overlapped transforms need the previous block (AAC, AC-3, Vorbis), Opus 80 ms (RFC
+    /// 7845, 4.6). MP3 needs up to nine frames for its bit reservoir (ISO 11172-3, 2.4.2.7: main_data_begin reaches 511
+    /// bytes back).
     private static func preroll(for format: AudioFormat?) -> MediaTime {
         guard let format else { return .zero }
         let parameters = format.parameters
@@ -39,7 +40,7 @@ struct SeekPlan {
         return max(stated, usual)
     }
 
-    /// Jumps; afterwards the packet from which to read on is the context's next. Returns its film time.
+    /// Seeks and puts back the first packet to decode. Returns its film time; nil if none was found.
     func run(
         on context: DemuxContext, packager: PacketPackager, epoch: Int64, jumps: StampJumps
     ) throws(MediaError) -> MediaTime? {
@@ -50,20 +51,20 @@ struct SeekPlan {
             try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
             let landed = try readToStart(context, packager)
             if mode == .syncAfter || isLast || context.isAtFirstPiece { return landed }
-            // Nothing found means that the last place to begin from lies further back.
+            // No packet: the last sync sample is further back.
             if let landed, landed <= target - preroll { return landed }
             back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
         }
         return nil
     }
 
-    /// A track may be a little behind the one that was jumped by.
+    /// The accepted delay after the target: a track may start slightly after the one used for seeking.
     private static let slack = MediaTime(value: 1, timescale: 1)
 
-    /// Jumps to a place at or about a second behind the target, or before it, and loses none of the packets from there on.
+    /// Seeks to a position at most about one second after the target, without losing the packets from there on.
     ///
-    /// - Parameter moment: the film time of a packet by which the place is known; nil for any other packet.
-    /// - Returns: the film time of the first such packet.
+    /// - Parameter moment: Returns the film time of a packet that identifies the position; nil for other packets.
+    /// - Returns: The film time of the first such packet.
     func runKeeping(
         on context: DemuxContext, packager: PacketPackager, epoch: Int64, jumps: StampJumps,
         moment: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
@@ -105,7 +106,7 @@ struct SeekPlan {
         } catch {
             if error.code == .cancelled || error.code == .timedOut { throw error }
             do {
-                // Some containers refuse to go before their first entry and can only go forward to it.
+                // Some containers cannot seek before their first entry, only forward to it.
                 try context.seek(
                     stream: stream, to: raw(time), at: time, streamStart: start, flags: AVSEEK_FLAG_ANY)
             } catch {
@@ -115,7 +116,8 @@ struct SeekPlan {
         }
     }
 
-    /// libavformat's HLS refuses everything before the first stamp that it read, which may lie a little behind the film's first moment.
+    /// Start times to try: libavformat's HLS rejects targets before the first timestamp it has read, which may be
+    /// slightly after film time 0.
     private static let starts = [0, 20, 50, 100, 200, 500].map { MediaTime(value: $0, timescale: 1000) }
 
     private func jumpToStart(
@@ -131,16 +133,16 @@ struct SeekPlan {
         throw refusal
     }
 
-    /// Reads to the first packet that decoding can start from and puts it back.
+    /// Reads to the first packet at which decoding can start and puts it back.
     private func readToStart(_ context: DemuxContext, _ packager: PacketPackager) throws(MediaError) -> MediaTime? {
-        // Where stamps come with some packets only, libavformat's guesses for the others are worth little just after
-        // a jump: begin at a packet that bears one.
+        // If only some packets have timestamps, libavformat's guesses for the others are unreliable after a seek. Start
+        // at a packet with a timestamp.
         let needsStamp = isVideo && packager.clock.wraps
         var passed = 0
         while let packet = try context.nextPacket() {
             guard packet.pointee.stream_index == stream else { continue }
             let moment = packager.filmTime(of: packet, shift: context.shift)
-            // Streams that refresh little by little never have a sync sample: begin somewhere.
+            // Streams with gradual refresh have no sync sample: start anywhere after 600 packets.
             let isStamped = !needsStamp || packet.pointee.pts != cff_nopts_value
             let isSync = !isVideo || (packet.pointee.flags & AV_PKT_FLAG_KEY != 0 && isStamped) || passed > 600
             let isLateEnough = mode != .syncAfter || moment.map { $0 >= target } ?? true

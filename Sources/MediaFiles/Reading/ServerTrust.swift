@@ -2,25 +2,26 @@ internal import CFFmpeg
 internal import Glibc
 public import MediaCore
 
-/// Whom to believe that a server is the one that an `https` address names (RFC 9110, 4.3.4).
+/// The certificate verification of the server in an `https` address (RFC 9110, 4.3.4).
 ///
-/// Holds for everything that is opened on the way: redirects, playlists, segments and keys.
+/// Applies to everything opened: redirects, playlists, segments and keys.
 public struct ServerTrust: Sendable {
-    /// A certificate's chain must end at one of the system's authorities.
+    /// Certificate chains must end at a system CA.
     public static let system = ServerTrust(verifies: true)
-    /// Everybody is believed. What comes may be from anybody on the network.
+    /// Certificates are not verified. Any host on the network can supply the data.
     public static let everybody = ServerTrust(verifies: false)
 
-    /// The system's authorities, and those of a file.
+    /// Returns a verification with the system CAs and those of a file.
     ///
-    /// - Parameter file: certificates in PEM (RFC 7468), at most 1 MiB.
-    /// - Throws: `cannotOpen` or `notPermitted` for a file that cannot be read, `notMedia` for one without a certificate.
+    /// - Parameter file: Certificates in PEM (RFC 7468), at most 1 MiB.
+    /// - Throws: `cannotOpen` or `notPermitted` if the file cannot be read, `limitExceeded` if it is too long or memory
+    ///   is exhausted, `notMedia` if it contains no certificate.
     public static func system(and file: String) throws(MediaError) -> ServerTrust {
         let bytes = try NamedFile.read(file, most: largestFile, what: "certificates")
         guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
             throw MediaError(.notMedia, "\"\(file)\" holds no certificate; give one in PEM")
         }
-        // ignored: without the system's certificates the file's alone are trusted, and a refused server is reported.
+        // ignored: without the system CAs only those of the file are trusted, and refused servers are reported.
         let own = (try? NamedFile.read(systemFile, most: largestFile, what: "certificates")) ?? []
         guard let bundle = Bundle(own + [UInt8(ascii: "\n")] + bytes) else {
             throw MediaError(.limitExceeded, "there is no room for the authorities of \"\(file)\"; close something")
@@ -30,19 +31,19 @@ public struct ServerTrust: Sendable {
 
     let verifies: Bool
     private var bundle: Bundle?
-    /// For libavformat; nil is the system's.
+    /// The CA file for libavformat; nil: the system's.
     var path: UnsafePointer<CChar>? { bundle.map { UnsafePointer($0.path) } }
 
-    /// Whether the system has any authority to ask.
+    /// Whether the system has a CA file.
     static var isSystemEquipped: Bool { access(systemFile, R_OK) == 0 }
 
-    /// Where Debian's `ca-certificates` puts them, and GnuTLS looks for them.
+    /// The file of Debian's `ca-certificates`, which is also GnuTLS's default.
     static let systemFile = "/etc/ssl/certs/ca-certificates.crt"
     private static let largestFile = 1 << 20
 
-    /// A file in memory, because libavformat wants one with everybody in it.
+    /// A file in memory, because libavformat requires all CAs in one file.
     ///
-    /// `@unchecked Sendable`: nothing in it changes between `init` and `deinit`.
+    /// `@unchecked Sendable`: immutable between `init` and `deinit`.
     private final class Bundle: @unchecked Sendable {
         private let descriptor: Int32
         let path: UnsafeMutablePointer<CChar>

@@ -1,14 +1,15 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Winding where a server sends a film from its start only: what lies before the target is read and given up.
+/// Seeking in the data of a server without range requests: packets before the target are read and dropped.
 extension SharedDemuxer {
-    /// Sound that is kept before the sync picture: decoders want some, and containers put it a little before its picture.
+    /// The audio kept before the sync frame: decoders need preroll, and containers store audio slightly before its
+    /// frame.
     private static let soundKept = MediaTime(value: 1, timescale: 1)
 
-    /// Reads on to the last place from which the target can be decoded; to one that was passed, from the start once more.
+    /// Reads to the last position from which the target can be decoded; reopens the input if it is already past.
     ///
-    /// Called by the thread that reads, with lanes that were reset.
+    /// Called on the thread that has set `isReading`, after the lanes were reset.
     func readOn(to time: MediaTime, mode: SeekMode, leader: Track) throws(MediaError) -> MediaTime? {
         let fronts = state.withLock { state in
             state.lanes.filter { $0.isActive && $0.track.kind != .subtitle }.compactMap(\.front)
@@ -22,7 +23,9 @@ extension SharedDemuxer {
         return try collect(to: time, mode: mode, leader: leader, takesAny: true)
     }
 
-    /// - Parameter takesAny: begins with what was read where no sync picture lies before the target.
+    /// Returns the film time of the packet at which decoding starts; nil if none was found.
+    ///
+    /// - Parameter takesAny: Starts with the packets read if no sync frame precedes the target.
     private func collect(to time: MediaTime, mode: SeekMode, leader: Track, takesAny: Bool) throws(MediaError)
         -> MediaTime?
     {
@@ -48,7 +51,7 @@ extension SharedDemuxer {
                     }
                 }
                 state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
-                // A film with a single sync picture would be kept whole.
+                // A film with a single sync frame would otherwise be buffered completely.
                 if state.lanes[lane].bytes > windowBytes * 2 { state.lanes[lane].loseOldest(downTo: windowBytes) }
                 return isThere
             }
@@ -61,7 +64,7 @@ extension SharedDemuxer {
         return landed
     }
 
-    /// Everything before this sync sample of the leading track is of no use.
+    /// Drops everything before this sync sample of the leading track.
     private func begin(at moment: MediaTime, _ leader: Int, _ state: inout State) {
         for lane in state.lanes.indices {
             switch state.lanes[lane].track.kind {

@@ -1,30 +1,34 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// The one reader of an input that cannot be opened twice (a pipe, a live stream, HLS): whoever needs a packet reads
-/// on and leaves the other tracks' packets in their windows.
+/// The shared reader of an input that cannot be opened twice (a pipe, a live stream, HLS). The thread that needs a
+/// packet reads the input and stores the packets of other tracks in their windows.
 ///
-/// A window is bounded in bytes. A track whose reader runs so far ahead that another's window is full waits for that
-/// one; when nothing moves for a second the film is interleaved worse than that, and twice the window is allowed.
-/// Beyond it the oldest samples of the slow track are lost, which is marked by a discontinuity.
+/// A window is bounded in bytes. A track that runs ahead waits while another's window is full. After a second without
+/// progress the interleaving is worse than the window, and twice the size is allowed. Beyond that the oldest samples of
+/// the slow track are dropped, marked by a discontinuity.
 ///
-/// Subtitles are sparse: whoever reads them reads nothing on, but waits for what the others have read, and nobody waits for them.
+/// Subtitles are sparse: their reader never reads the input while audio or video is read, and other tracks never wait
+/// for it.
 ///
-/// `@unchecked Sendable`: the context is used, and exchanged, only by the thread that has set `isReading`; the rest lies in `state`.
+/// `@unchecked Sendable`: only the thread that has set `isReading` uses or replaces `context`; `state` is locked.
 final class SharedDemuxer: @unchecked Sendable {
+    /// Guarded by the lock `state`.
     struct State {
         var lanes: [SharedLane] = []
+        /// Whether a thread uses the context.
         var isReading = false
         var isAtEnd = false
         var failure: MediaError?
-        /// Set when a track was asked for or given back, so that the demuxer learns what it may leave out.
+        /// Set when a track is selected or released: the demuxer's discarded streams change.
         var choiceChanged = true
+        /// The number of seeks, then target, mode and result of the last one.
         var jumps: UInt64 = 0
         var target: MediaTime?
         var mode = SeekMode.exact
         var landed: MediaTime?
 
-        /// Whether somebody reads sound or pictures.
+        /// Whether audio or video is being read.
         var hasReaders: Bool { lanes.contains { $0.isActive && !$0.isCancelled && $0.track.kind != .subtitle } }
     }
 
@@ -36,21 +40,22 @@ final class SharedDemuxer: @unchecked Sendable {
         case wait
     }
 
-    /// The input once more from its start, with the stream of each track.
+    /// Reopens the input at its start and returns the stream of each track.
     typealias Reopening = @Sendable () throws(MediaError) -> (DemuxContext, streams: [UnsafeMutablePointer<AVStream>])
 
+    /// Used only by the thread that has set `State.isReading`.
     var context: DemuxContext
-    /// For a server that sends a film from its start only; nil where nothing can be opened again.
+    /// Reopens the input of a server without range requests; nil if it cannot be reopened.
     let reopening: Reopening?
     private let jumps: StampJumps
     private let origin: FilmOrigin
     private let batch: Duration
     let state: Lock<State>
-    /// One per lane, raised when something for it may have changed.
+    /// One signal per lane, raised when its state may have changed.
     private let news: [Signal]
     let windowBytes: Int
     private let stop = Cancellation()
-    /// How long a track waits for another whose window is full.
+    /// The maximum time that a track waits for another whose window is full.
     private static let patience = Duration.seconds(1)
 
     init(
@@ -75,6 +80,8 @@ final class SharedDemuxer: @unchecked Sendable {
         context.waiting.add(stop)
     }
 
+    /// Returns a reader of a track and starts buffering its packets. Any thread.
+    ///
     /// - Throws: `unsupported` for a track that is not of this film.
     func source(for track: Track) throws(MediaError) -> SharedTrackReader {
         let lane = state.withLock { state -> Int? in
@@ -90,7 +97,7 @@ final class SharedDemuxer: @unchecked Sendable {
         return SharedTrackReader(track: track, lane: lane, demuxer: self)
     }
 
-    /// Nobody reads this lane any more: its window is emptied and its packets are no longer kept.
+    /// Empties the window of a lane without a reader and stops buffering its packets.
     func release(lane: Int) {
         state.withLock { state in
             state.lanes[lane].isActive = false
@@ -115,7 +122,7 @@ final class SharedDemuxer: @unchecked Sendable {
         while true {
             switch state.withLock({ nextStep(&$0, lane: lane) }) {
             case .give(let buffer):
-                // Whoever waits for room in this window can go on.
+                // Wakes the readers that wait for space in this window.
                 wakeEverybody(but: lane)
                 return buffer
             case .end: return nil
@@ -153,7 +160,7 @@ final class SharedDemuxer: @unchecked Sendable {
         return .demux(choiceChanged: changed)
     }
 
-    /// Reads one packet, outside the lock, and puts it into its window.
+    /// Reads one packet outside the lock and stores it in its window.
     private func demux(choiceChanged: Bool) {
         if choiceChanged { keepActiveLanes() }
         var packet: UnsafeMutablePointer<AVPacket>?
@@ -189,7 +196,7 @@ final class SharedDemuxer: @unchecked Sendable {
     private func keepActiveLanes() {
         let wanted = state.withLock { state in
             var wanted = Set(state.lanes.filter(\.isActive).map(\.stream))
-            // Subtitles alone still need something that says how far reading has come.
+            // Subtitles alone still need a track that shows the reading position.
             if !state.hasReaders, let pace = state.lanes.first(where: { $0.track.kind == .audio }) ?? state.lanes.first
             {
                 wanted.insert(pace.stream)
@@ -206,14 +213,15 @@ final class SharedDemuxer: @unchecked Sendable {
         }
     }
 
-    // MARK: Jumping
+    // MARK: Seeking
 
-    /// The first track that asks for a place makes the input jump; the others join it by asking for the same place.
+    /// Seeks the input for the first track that requests a position; the other tracks join with the same target.
+    /// Blocks.
     func seek(lane: Int, to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         while true {
             let joined = state.withLock { state -> (done: Bool, landed: MediaTime?, mayJump: Bool) in
                 let hasMissed = state.lanes[lane].jump < state.jumps && !state.lanes[lane].hasGivenSinceJump
-                // Of subtitles everything is given out, whatever the mode.
+                // All subtitles are returned, regardless of the mode.
                 let isAlike = state.mode == mode || state.lanes[lane].track.kind == .subtitle
                 if hasMissed, state.target == time, isAlike, state.failure == nil, !state.isReading {
                     state.lanes[lane].jump = state.jumps
@@ -233,7 +241,7 @@ final class SharedDemuxer: @unchecked Sendable {
 
     private func jump(lane: Int, to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         keepActiveLanes()
-        // Pictures can begin in few places, sound nearly everywhere: the picture's track leads.
+        // Video can start at few positions, audio nearly anywhere: the video track leads.
         let leader = state.withLock { state -> SharedLane in
             for index in state.lanes.indices { state.lanes[index].reset(time, mode: mode) }
             state.isAtEnd = false
@@ -263,7 +271,7 @@ final class SharedDemuxer: @unchecked Sendable {
         return landed
     }
 
-    /// Opens the input again and reads on from its start.
+    /// Reopens the input at its start.
     func reopen(for time: MediaTime, mode: SeekMode) throws(MediaError) {
         guard let reopening else { return }
         let (fresh, streams) = try reopening()

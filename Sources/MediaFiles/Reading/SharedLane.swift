@@ -1,38 +1,39 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// One track's window on a shared input: samples read because another track needed to get past them.
+/// The window of one track on a shared input: samples read because another track needed later packets. Guarded by
+/// `SharedDemuxer.state`.
 struct SharedLane {
     let track: Track
     private(set) var stream: Int32
     var packager: PacketPackager
-    /// Somebody reads this track.
+    /// Whether the track has a reader.
     var isActive = false
     var isCancelled = false
-    /// The jump this lane took part in last, and whether it has given samples since the input's last one.
+    /// The last seek that this lane took part in, and whether it has returned samples since the input's last seek.
     var jump: UInt64 = 0
     private(set) var hasGivenSinceJump = false
-    /// Bytes waiting.
+    /// The bytes in the window.
     private(set) var bytes = 0
-    /// Whole turns of wrapping stamps by which the input differs from the film.
+    /// The difference in ticks between timestamps of the input and the film: a multiple of the wraparound period.
     private(set) var epoch: Int64 = 0
 
-    /// Nil where a buffer has been given already.
+    /// Nil for a buffer that was returned.
     private var waiting: [SampleBuffer?] = []
-    /// Index of the oldest buffer still here.
+    /// The index of the oldest buffer still present.
     private var head = 0
     private var hasLost = false
-    /// Why segments were skipped, and how many of the waiting samples were read before that.
+    /// The error of skipped segments, and the number of waiting samples read before it.
     private var lostSegment: (error: MediaError, samplesBefore: Int)?
-    /// What comes is of no use until decoding can begin again.
+    /// Whether samples are dropped until the next sync sample.
     private var awaitsSync = false
-    /// Film time up to which the input has shown samples of this track.
+    /// The film time up to which the input has shown samples of this track.
     private(set) var front: MediaTime?
-    /// The same since the input's last jump.
+    /// The same since the input's last seek.
     private(set) var reached: MediaTime?
-    /// Of a track of subtitles: what was said of how far the input has been read.
+    /// For a subtitle track: the reading positions that were reported.
     private var progress = SubtitlePace()
-    /// When the window was first found full, unless something was taken since.
+    /// When the window was first found full; reset by `take`.
     private var fullSince: HostInstant?
 
     init(track: Track, stream: Int32, packager: PacketPackager) {
@@ -48,33 +49,33 @@ struct SharedLane {
         collect()
     }
 
-    /// Takes note of where the input is, and nothing else.
+    /// Updates the position of the input, without storing the packet.
     mutating func notice(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
         guard let moment = packager.filmTime(of: packet, shift: shift) else { return }
         front = max(front ?? moment, moment)
         reached = max(reached ?? moment, moment)
     }
 
-    /// Says of subtitles that none begins until some moment, when there is reason to.
+    /// Returns an empty subtitle buffer that reports the reading position, if one is due.
     mutating func pace(at front: MediaTime) -> SampleBuffer? {
         guard let moment = progress.moment(at: front), let buffer = packager.pace(at: moment) else { return nil }
         hasGivenSinceJump = true
         return buffer
     }
 
-    /// The track ends here: what was being collected is complete.
+    /// Finishes the buffer being filled, at the end of the track.
     mutating func close() {
         packager.close()
         collect()
     }
 
-    /// Segments were skipped here.
+    /// Stores the error of segments skipped at this position.
     mutating func noteLostSegment(_ error: MediaError) {
         close()
         lostSegment = lostSegment ?? (error, waiting.count - head)
     }
 
-    /// Returns why segments were skipped, once what was read before them was taken; nil otherwise.
+    /// Returns the error of skipped segments once all earlier samples were taken; otherwise nil.
     mutating func takeLostSegment() -> MediaError? {
         guard let lost = lostSegment, lost.samplesBefore <= 0 else { return nil }
         lostSegment = nil
@@ -113,14 +114,14 @@ struct SharedLane {
         return buffer
     }
 
-    /// How long the window has been full without anybody taking from it.
+    /// Returns how long the window has been full since it was last read.
     mutating func timeFull(_ now: HostInstant) -> Duration {
         let since = fullSince ?? now
         fullSince = since
         return now - since
     }
 
-    /// Gives up the oldest samples, down to the next place where decoding can begin.
+    /// Drops the oldest samples, up to the next sync sample.
     mutating func loseOldest(downTo limit: Int) {
         var mustGo = bytes > limit
         while head < waiting.count, let buffer = waiting[head], mustGo || !buffer.flags.contains(.sync) {
@@ -141,7 +142,7 @@ struct SharedLane {
         lostSegment = nil
     }
 
-    /// Gives up samples that end at or before a film time; nil gives up all.
+    /// Drops samples that end at or before a film time; nil drops all.
     mutating func forget(before limit: MediaTime?) {
         while head < waiting.count, let buffer = waiting[head], limit.map({ (buffer.end ?? $0) <= $0 }) ?? true {
             bytes -= buffer.encodedBytes
@@ -152,7 +153,7 @@ struct SharedLane {
         head = 0
     }
 
-    /// The input was opened again: packets of this track come from another stream, from the start on.
+    /// Switches to the stream of a reopened input, which starts at the beginning.
     mutating func rebind(to stream: Int32, _ packager: PacketPackager) {
         (self.stream, self.packager, front, reached) = (stream, packager, nil, nil)
     }
@@ -167,7 +168,7 @@ struct SharedLane {
 }
 
 extension SampleBuffer {
-    /// Bytes of encoded samples inside.
+    /// The number of encoded bytes in the buffer.
     var encodedBytes: Int {
         switch payload {
         case .encodedAudio(_, let batch), .encodedVideo(_, let batch), .encodedSubtitle(_, let batch):

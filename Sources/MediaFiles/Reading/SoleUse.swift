@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Traps where two threads are inside at the same time.
+/// Traps if two threads use an object at the same time.
 final class SoleUse: Sendable {
     private let busy = Atomic<Bool>(false)
     private let name: StaticString

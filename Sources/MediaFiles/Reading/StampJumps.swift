@@ -1,21 +1,21 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// The places where a transport stream's time stamps jump: recordings joined end to end, a sender that started anew.
+/// The timestamp discontinuities of a film: joined recordings, or a sender that restarted.
 ///
-/// The film goes on across such a place as if nothing had happened. One reader finds a jump first and decides how far
-/// later stamps are to be moved; every other reader of the film takes that number over when it comes to the place, so
-/// that sound and picture are moved by exactly the same.
+/// Playback continues across a discontinuity. The first reader that finds one determines the offset of later
+/// timestamps. All other readers adopt this offset there, so that audio and video are shifted by exactly the same
+/// amount. Any thread.
 final class StampJumps: Sendable {
     struct Jump: Sendable {
-        /// Added to all stamps from here on.
+        /// Added to all later timestamps.
         var shift: MediaTime
-        /// Byte position near which it was found, and film time there.
+        /// The approximate byte position, and the film time there.
         var position: Int64
         var film: MediaTime
     }
 
-    /// The first entry is the beginning of the film, moved by nothing.
+    /// The first entry is the start of the film, with no offset.
     private let jumps = Lock<[Jump]>([Jump(shift: .zero, position: .min, film: .zero)])
 
     /// The streams that are read.
@@ -25,27 +25,27 @@ final class StampJumps: Sendable {
 
     func isSelected(_ stream: Int32) -> Bool { selected.withLock { $0.contains(stream) } }
 
-    /// More jumps than this are noise, not joins.
+    /// The maximum number of discontinuities; more are noise.
     private static let most = 10_000
 
     var count: Int { jumps.withLock { $0.count } }
 
     subscript(index: Int) -> Jump? { jumps.withLock { index < $0.count ? $0[index] : nil } }
 
-    /// The jump in force at a byte position.
+    /// Returns the index of the discontinuity in effect at a byte position.
     func index(at position: Int64) -> Int {
         jumps.withLock { $0.lastIndex { $0.position <= position } ?? 0 }
     }
 
-    /// The jump in force at a film time.
+    /// Returns the index of the discontinuity in effect at a film time.
     func index(at time: MediaTime) -> Int {
         jumps.withLock { all in
-            // Found by jumping about they are in no order.
+            // Entries found after seeks are unordered.
             all.indices.filter { all[$0].film <= time }.max { (all[$0].film, $0) < (all[$1].film, $1) } ?? 0
         }
     }
 
-    /// The jump whose shift brings a moment nearest to another, and no further from it than that; nil where none does.
+    /// Returns the entry whose offset brings `plain` nearest to `time`, within `slack`; nil if there is none.
     func index(bringing plain: MediaTime, near time: MediaTime, within slack: MediaTime) -> Int? {
         func distance(_ jump: Jump) -> MediaTime { max(plain + jump.shift - time, time - plain - jump.shift) }
         return jumps.withLock { all in
@@ -53,7 +53,7 @@ final class StampJumps: Sendable {
         }
     }
 
-    /// Adds one after entry `index`; nil when there are too many.
+    /// Appends an entry and returns its index; nil if there are too many.
     func add(_ jump: Jump) -> Int? {
         jumps.withLock { all in
             if all.count >= Self.most { return nil }
@@ -63,48 +63,48 @@ final class StampJumps: Sendable {
     }
 }
 
-/// Follows one input through the jumps of its stamps, all its streams together.
+/// Follows one input through its timestamp discontinuities, all streams together.
 ///
-/// A hole in one stream is no jump as long as the others go on, so all streams are looked at even where only one is
-/// wanted.
+/// A gap in one stream is not a discontinuity while others continue, so all streams are checked even if only one is
+/// read.
 struct JumpFollower {
     private struct Lane {
         var clock: TrackClock
-        /// The jump whose shift this stream is under, and the film time at which its last packet ended.
+        /// The index of the stream's current discontinuity, and the film time at which its last packet ended.
         var jump = 0
         var end: MediaTime?
         var packets = 0
-        /// Smoothed distance of packets, in seconds.
+        /// The smoothed packet interval in seconds.
         var spacing = 0.0
         let isVideo: Bool
 
-        /// Pictures that stay for long by themselves: their gaps are no jumps.
+        /// Whether the video consists of slides, whose gaps are not discontinuities.
         var isSlides: Bool { isVideo && packets >= 2 && spacing > 1 }
     }
 
     private let jumps: StampJumps
-    /// Whether byte positions mean something: not where the demuxer reads one file after the other (HLS).
+    /// Whether byte positions are meaningful: not if the demuxer concatenates files (HLS).
     private let hasPositions: Bool
     private var lanes: [Int32: Lane] = [:]
-    /// Streams of subtitles, whose holes say nothing about jumps: they go where the others have gone.
+    /// Subtitle streams, whose gaps are not significant; they use the offsets of the other streams.
     private var sparse: [Int32: TrackClock] = [:]
     /// The latest film time of any stream.
     private var front: MediaTime?
     private var pauses: PauseLimit
-    /// The film time up to which a hole is one of lost segments; nil where none was lost.
+    /// The film time at which the gap of lost segments ends; nil if none was lost.
     private var holeEnd: MediaTime?
-    /// Byte position of the last packet that told its own.
+    /// The byte position of the last packet that has one.
     private var position: Int64 = 0
-    /// After a jump of our own: the film time hoped for, until the first packet tells where we are.
+    /// The target of a seek, until the first packet.
     private var landing: MediaTime?
-    /// The film time hoped for at the last jump of our own.
+    /// The target of the last seek.
     private var landed: MediaTime?
-    /// The film time of the first packet, where a playlist says it and stamps may have begun anew.
+    /// The film time of a segment after a discontinuity according to its playlist, until its first packet.
     private var piece: MediaTime?
 
-    /// A stream's own stamps may step back by this much without meaning it.
+    /// The largest backward step of a stream that is not a discontinuity.
     private static let stepBack = MediaTime(value: -3, timescale: 10)
-    /// No stream may run ahead of all others by more than this (ten seconds, as other players have it).
+    /// The maximum lead of one stream over all others (ten seconds, as in other players).
     private static let leap = MediaTime(value: 10, timescale: 1)
 
     init(
@@ -125,7 +125,7 @@ struct JumpFollower {
         }
     }
 
-    /// How far the stamps of this packet are to be moved.
+    /// Returns the offset for the timestamps of a packet.
     mutating func shift(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime {
         if packet.pointee.pos >= 0 { position = packet.pointee.pos }
         if let time = landing { land(expecting: time) }
@@ -168,7 +168,7 @@ struct JumpFollower {
         return shift
     }
 
-    /// Of the shifts that the other streams are under, the one that brings a subtitle nearest to where reading is.
+    /// Returns the offset among those of the other streams that brings a subtitle nearest to the reading position.
     private func shiftOfSubtitle(_ packet: UnsafeMutablePointer<AVPacket>, _ clock: TrackClock) -> MediaTime {
         let shifts = lanes.values.compactMap { jumps[$0.jump]?.shift }
         let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
@@ -198,30 +198,33 @@ struct JumpFollower {
         return lane.isSlides && pauses.isStill(front, until: time, hasSound: lanes.values.contains { !$0.isVideo })
     }
 
-    /// Makes a hole of the duration of a skipped segment no jump. Otherwise a track with a playlist of its own would be
-    /// moved against the others.
+    /// Accepts a gap of the duration of a skipped segment. Otherwise a track with its own playlist would be shifted
+    /// against the others.
     mutating func expectHole(of length: MediaTime) {
         let start = max(holeEnd ?? .zero, front ?? landed ?? .zero)
         holeEnd = start + min(length, PauseLimit.longestSilentStill)
     }
 
-    /// Reading goes on elsewhere, about at this byte and near this film time.
+    /// Resets the state after a seek to about this byte and film time.
     mutating func jumped(near byte: Int64, expecting time: MediaTime) {
         position = byte
         (landing, landed) = (time, time)
     }
 
-    /// Reading goes on in a piece that begins about at `start`, for the sake of `time`.
+    /// Resets the state after playlists were opened at a segment.
     ///
-    /// - Parameter isBehindBreak: the playlist says that stamps began anew between the film's start and this piece.
+    /// - Parameters:
+    ///   - start: The approximate film time at which the segment begins.
+    ///   - time: The target of the seek.
+    ///   - isBehindBreak: Whether the playlist has a discontinuity between the film's start and this segment.
     mutating func opened(from start: MediaTime, at time: MediaTime, isBehindBreak: Bool) {
         (position, landing, landed, piece) = (0, time, time, isBehindBreak ? start : nil)
     }
 
-    /// How far the lengths of pieces may lead astray. Where a break was no other shift is as near by chance.
+    /// The maximum error of summed segment durations. After a discontinuity another offset is this near only by chance.
     private static let pieceSlack = MediaTime(value: 2, timescale: 1)
 
-    /// Finds the shift that puts a piece where its playlist says that it is, and notes it where nobody has found it yet.
+    /// Selects the offset that places a segment at its playlist position; adds it if it is unknown.
     private mutating func settle(_ plain: MediaTime, near time: MediaTime) {
         let known = jumps.index(bringing: plain, near: time, within: Self.pieceSlack)
         guard let jump = known ?? jumps.add(.init(shift: time - plain, position: position, film: time)) else { return }

@@ -1,9 +1,9 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// What a recording says of itself in words: title, artist, album.
+/// Reads the tags of a recording: title, artist, album.
 struct TagReading {
-    /// Longer than any name that a person reads; a damaged tag has megabytes.
+    /// The maximum length of a tag in characters; damaged tags have megabytes.
     private static let longest = 200
 
     var title: String?
@@ -11,7 +11,7 @@ struct TagReading {
     var album: String?
 
     init(_ context: DemuxContext) {
-        // Ogg keeps them with its stream.
+        // Ogg stores tags with its stream.
         let sound = context.streams.first { $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
         let isRecording = !context.streams.contains {
             $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO

@@ -1,15 +1,15 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Looks through an opened input for what can be played and where it begins.
+/// Finds the playable streams of an opened input and their start times.
 struct TrackInspection {
-    /// Streams that can be played, in the container's order.
+    /// The playable streams in the container's order.
     private(set) var playable: [UnsafeMutablePointer<AVStream>] = []
-    /// One sentence for each sound or picture stream that cannot.
+    /// One sentence for each audio or video stream that is not playable.
     private(set) var problems: [String] = []
-    /// Those of them that are about covers.
+    /// The problems that concern covers.
     private(set) var coverProblems: [String] = []
-    /// The code of the first of them.
+    /// The code of the first problem.
     private(set) var firstCode: MediaError.Code?
     let subtitles: SubtitleInspection
 
@@ -40,32 +40,32 @@ struct TrackInspection {
         }
     }
 
-    /// Where each stream begins, in seconds of its own stamps, and the earliest of them.
+    /// The start of each stream in its own timestamps, and the earliest of them.
     struct Starts {
         var byStream: [Int32: MediaTime] = [:]
         var origin = FilmOrigin(common: .zero)
 
-        /// How long after the start of the film a stream begins; nil where that is not known.
+        /// Returns the start of a stream relative to the film's; nil if unknown.
         func start(of stream: Int32) -> MediaTime? { byStream[stream].flatMap { ($0 - origin[stream]).bounded } }
     }
 
-    /// Gives each stream that begins too long after the others an origin of its own: the first packets of a film are of
-    /// one time.
+    /// Assigns a separate origin to each stream that starts too long after the others: the first packets of a film
+    /// belong to the same time.
     func separateOrigins(in starts: inout Starts) {
         for stream in playable {
             guard let start = starts.byStream[stream.pointee.index] else { continue }
-            // Of timestamps that wrap, the later may be the smaller.
+            // With wrapping timestamps, the later one may be the smaller.
             let clock = TrackClock(stream: stream, origin: starts.origin.common)
             let delay = clock.unwrapped(clock.raw(start - starts.origin.common)).flatMap { clock.filmTime($0) }
             if let delay, delay > PauseLimit.longestSilentStill { starts.origin.own[stream.pointee.index] = start }
         }
     }
 
-    /// Reads the first packet of every playable stream.
+    /// Reads the first packet of every playable stream. Blocks.
     func findStarts(in context: DemuxContext) throws(MediaError) -> Starts {
         var starts = Starts()
         var missing = Set(playable.filter { !isStill($0) }.map { $0.pointee.index })
-        // Subtitles among the packets looked at are handed out later. A playlist's would be fetched in every language.
+        // Subtitle packets read here are returned later. Playlist inputs would fetch every language.
         let kept = playable + (context.managesOwnInputs ? [] : subtitles.streams)
         context.keepOnly { number in kept.contains { $0.pointee.index == number } }
         if missing.isEmpty { return starts }
@@ -80,7 +80,7 @@ struct TrackInspection {
             return missing.isEmpty
         }
         if let earliest = starts.byStream.values.min() {
-            // Containers that count in milliseconds place a trimmed start a fraction before zero.
+            // Containers with millisecond timestamps place a trimmed start slightly before zero.
             let nearZero =
                 earliest < MediaTime(value: 2, timescale: 1000) && earliest > MediaTime(value: -2, timescale: 1000)
             starts.origin.common = nearZero ? .zero : earliest
@@ -97,7 +97,7 @@ struct TrackInspection {
         let rate = stream.pointee.codecpar.pointee.sample_rate
         let skipped = PacketPackager.trims(of: packet).start
         let heard = own + MediaTime(value: Int64(rate > 0 ? skipped : 0), timescale: max(1, rate))
-        // Some codecs need a packet before the first sound comes out (Vorbis I, 4.3.8); the container's own start says.
+        // Some codecs need a packet before the first output (Vorbis I, 4.3.8); the container's start accounts for it.
         let stated = stream.pointee.start_time
         if rate > 0, let stated = clock.ownTime(stated) { return max(heard, stated) }
         return heard
@@ -107,7 +107,7 @@ struct TrackInspection {
         stream.pointee.disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS) != 0
     }
 
-    /// A picture beside a recording that does not move.
+    /// Whether a stream is a still picture that accompanies audio.
     private func isCoverArt(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
         if isStill(stream) { return true }
         let hasSound = playable.contains { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
@@ -115,7 +115,7 @@ struct TrackInspection {
         return hasSound && stream.pointee.nb_frames == 1 && pictures.contains(stream.pointee.codecpar.pointee.codec_id)
     }
 
-    /// What a picture that lies in the container whole says of itself.
+    /// Returns the image header of an attached picture.
     private static func cover(of stream: UnsafeMutablePointer<AVStream>) -> PictureHeader? {
         let picture = stream.pointee.attached_pic
         guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, picture.size > 0, let data = picture.data
@@ -128,7 +128,7 @@ struct TrackInspection {
         return length > .zero ? length : nil
     }
 
-    /// Sound and pictures in the container's order, then subtitles.
+    /// Returns audio and video tracks in the container's order, then subtitles.
     func tracks(starts: Starts, of context: DemuxContext, _ wanted: ReadOptions.HLSBitrate) -> [Track] {
         var numbers = [Track.Kind.audio: 0, .video: 0]
         let purposes = [
@@ -171,12 +171,12 @@ struct TrackInspection {
         return films + subtitles.tracks(picture: picture)
     }
 
-    /// Marks the tracks of one quality as those to play.
+    /// Marks the tracks of one variant as default.
     private static func choose(
         among films: inout [Track], _ variants: [(bitrate: Int64, streams: Set<Int32>)],
         _ wanted: ReadOptions.HLSBitrate
     ) {
-        // A variant whose pictures nobody can show is none.
+        // Variants without a playable video track are ignored if the film has video.
         let hasPictures = films.contains { $0.kind == .video }
         let fit = variants.filter { variant in
             films.contains { variant.streams.contains(Int32(clamping: $0.id)) && (!hasPictures || $0.kind == .video) }
@@ -201,7 +201,7 @@ struct TrackInspection {
         }
     }
 
-    /// The end of the track that ends last, where tracks say so; otherwise what the container says.
+    /// Returns the end of the last track if all tracks state their duration; otherwise the container's duration.
     func duration(of context: DemuxContext, tracks: [Track]) -> MediaTime? {
         let moving = tracks.filter { !$0.isCoverArt && $0.kind != .subtitle }
         let ends = moving.compactMap { track in track.duration.map { (track.start ?? .zero) + $0 } }

@@ -1,20 +1,22 @@
 internal import CFFmpeg
 public import MediaCore
 
-/// Reads one track of a film through an input of its own, independent of every other track's reader.
+/// Reads one track through its own input, independent of other readers.
 ///
-/// `@unchecked Sendable`: all state but the cancellation is used by one thread at a time, which `use` enforces.
+/// `@unchecked Sendable`: one thread at a time uses all state except the cancellation, which `use` enforces.
 public final class TrackReader: SampleSource, @unchecked Sendable {
+    /// The track that is read.
     public let track: Track
     private let context: DemuxContext
-    /// Its stream's number in the film: streams themselves go where an input is opened anew.
+    /// The stream's number in the film; the streams themselves are freed when an input is reopened.
     private let stream: Int32
     private let cancellation: Cancellation
     private var packager: PacketPackager
     private let jumps: StampJumps
-    /// Whole turns of wrapping stamps by which this input differs from the film; nil before the first packet.
+    /// The difference in ticks between timestamps of this input and the film: a multiple of the wraparound period.
+    /// 0 until `settleEpoch`.
     private var epoch: Int64 = 0
-    /// Why segments were skipped, thrown after what was read before them.
+    /// The error of skipped segments, thrown after the samples read before them.
     private var lostSegment: MediaError?
     private let use = SoleUse("TrackReader")
 
@@ -30,12 +32,12 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         let clock = TrackClock(stream: stream, origin: origin)
         packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let index = self.stream
-        // Where stamps may jump, the other tracks are looked at to tell a jump from a hole.
+        // At possible discontinuities other tracks are read too, to distinguish a discontinuity from a gap.
         if context.follower == nil, context.gaps?.reach != .packets { context.keepOnly { $0 == index } }
     }
 
-    /// Learns from the first packet of the input which turn its wrapping stamps are on, so that a jump that comes
-    /// before any reading finds its place.
+    /// Determines the wraparound of this input from its first packet, so that a seek before any read is correct.
+    /// Blocks.
     func settleEpoch() throws(MediaError) {
         guard packager.clock.wraps else { return }
         let packing = packager
@@ -47,9 +49,10 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         epoch = found ?? 0
     }
 
-    /// Packets that the container had damaged beyond reading, so far.
+    /// The number of packets that the demuxer rejected as damaged.
     public var damagedPackets: Int { context.damagedPackets }
 
+    /// Returns the next buffer; nil at the end. Blocks. Buffers read before a failure are returned first.
     public func read() throws(MediaError) -> SampleBuffer? {
         use.enter()
         defer { use.leave() }
@@ -58,7 +61,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
             if let error = lostSegment.take() { throw error }
             let next: UnsafeMutablePointer<AVPacket>?
             do throws(MediaError) { next = try context.nextPacket() } catch {
-                // What was read before the failure is given out first; the next call fails again.
+                // The samples read before the failure are returned first; the next call fails again.
                 packager.close()
                 guard error.code != .cancelled, let buffer = packager.takeReady() else { throw error }
                 return buffer
@@ -81,6 +84,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         }
     }
 
+    /// Seeks and returns the film time of the next packet; nil if none was found. Blocks.
     @discardableResult
     public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         use.enter()
@@ -91,6 +95,8 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         return try plan.run(on: context, packager: packager, epoch: epoch, jumps: jumps)
     }
 
+    /// Returns the film time of the last sync sample at or before `time` from the index; nil if unknown. Does not
+    /// block.
     public func syncTime(before time: MediaTime) -> MediaTime? {
         use.enter()
         defer { use.leave() }
@@ -98,12 +104,13 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
             let stream = context.streams.first(where: { $0.pointee.index == stream })
         else { return nil }
         let raw = packager.clock.raw(time) &- epoch
-        // An index that ends before the place may be one that grows while the file is read.
+        // The index may still grow while the file is read; its end proves nothing.
         guard av_index_search_timestamp(stream, raw, 0) >= 0 else { return nil }
         let index = av_index_search_timestamp(stream, raw, AVSEEK_FLAG_BACKWARD)
         guard index >= 0, let entry = avformat_index_get_entry(stream, index) else { return nil }
         return packager.clock.filmTime(entry.pointee.timestamp.boundedTicks.map { $0 &+ epoch } ?? cff_nopts_value)
     }
 
+    /// Cancels reading. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
 }

@@ -1,34 +1,39 @@
 internal import Glibc
 internal import MediaCore
 
-/// Which files beside a film are taken for its subtitles, as mpv's `--sub-auto` has it.
+/// Selects the subtitle files to load from a film's folder; same as mpv's `--sub-auto`.
 public enum SubtitleSearch: String, Sendable, CaseIterable {
-    /// None.
+    /// Loads none.
     case no
-    /// Those with the film's name, and a language or `forced`, `sdh` behind it.
+    /// Loads files with the film's name, optionally followed by a language, `forced` or `sdh`.
     case exact
-    /// Those whose name contains the film's; and in folders for subtitles, a language alone, and a folder with the film's name.
+    /// Loads files whose name contains the film's. In subtitle folders also: names that are only a language, and a
+    /// folder with the film's name.
     case fuzzy
-    /// Every file of subtitles.
+    /// Loads all subtitle files.
     case all
 }
 
-/// A file of subtitles for a film, and what its name says. It has not been opened.
+/// A subtitle file for a film and the properties derived from its name. The file has not been opened.
 public struct FoundSubtitles: Sendable, Hashable {
+    /// The path of the file.
     public var path: String
-    /// As the name has it: `en`, `pt-BR`.
+    /// The language as written in the name: `en`, `pt-BR`.
     public var language: String?
+    /// The rest of the name, if any.
     public var title: String?
+    /// Whether the name contains `forced` or `foreign`.
     public var isForced: Bool
+    /// Whether the name marks subtitles for the hearing impaired, such as `sdh`.
     public var isForHearingImpaired: Bool
-    /// To be shown unless a language is asked for: it has exactly the film's name, or somebody named it.
+    /// Whether the file is shown by default: it has exactly the film's name, or the user specified it.
     public var isMeant: Bool
 
-    /// A file that somebody named.
+    /// Creates an entry for a user-provided file.
     public init(naming path: String) {
         let file = path.split(separator: "/").last ?? ""
         let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file
-        // Before the last words lies the name of some film.
+        // The film's name precedes the last words.
         let words = stem.split(separator: ".")
         self.init(path, SubtitleName(words.dropFirst().suffix(3).joined(separator: ".")), isMeant: true)
         title = nil
@@ -42,31 +47,31 @@ public struct FoundSubtitles: Sendable, Hashable {
     }
 }
 
-/// Finds the files of subtitles that lie beside a film.
+/// Finds the subtitle files of a film.
 public enum FilmSubtitles {
-    /// Folders in the film's that often hold subtitles.
+    /// Common names of subtitle folders inside the film's folder.
     public static let usualFolders = ["Subs", "subs", "Subtitles", "subtitles"]
-    /// More are not taken.
+    /// The maximum number of files.
     public static let mostFiles = 64
     private static let mostEntries = 20_000
 
-    /// Those that other players take, of what libavformat knows.
+    /// The file extensions that other players accept, as far as libavformat reads them.
     private static let endings: Set<String> = [
         "srt", "ass", "ssa", "vtt", "idx", "sub", "sup", "pgs", "smi", "rt", "mks", "scc", "lrc", "utf", "utf8",
         "utf-8",
         "jss", "mpl", "aqt", "pjs", "stl",
     ]
 
-    /// Looks into folders and opens nothing. Blocks while a disk answers.
+    /// Returns the subtitle files of a film by listing folders; opens none of them. Blocks.
     ///
     /// - Parameters:
-    ///   - film: a path or `file:` URL; anything else has no files beside it.
-    ///   - folders: where to look besides the film's own folder, which relative ones are in.
-    /// - Returns: at most 64; those of the film's own folder first, in the order in which people number and spell.
+    ///   - film: A path or `file:` URL; for other addresses the result is empty.
+    ///   - folders: Further folders, relative to the film's own.
+    /// - Returns: At most 64 files in natural order, those of the film's own folder first.
     public static func find(
         beside film: String, _ search: SubtitleSearch, folders: [String] = usualFolders
     ) -> [FoundSubtitles] {
-        // ignored: opening the film reports an address that cannot be understood.
+        // ignored: opening the film reports an invalid address.
         guard search != .no, let address = try? InputAddress(film), address.kind == .file else { return [] }
         let slash = address.path.lastIndex(of: "/")
         let home = slash.map { String(address.path[...$0]) } ?? "./"
@@ -113,10 +118,10 @@ public enum FilmSubtitles {
             }
     }
 
-    /// `film2.srt` belongs to another film than `film.mkv`.
+    /// Whether the name continues with a separator: `film2.srt` belongs to another film than `film.mkv`.
     private static func hasSeparator(_ rest: Substring) -> Bool { rest.first.map { !$0.isNumber } ?? false }
 
-    /// What is in a folder, in no order; a bounded part of what is too much.
+    /// Returns the names in a folder, unordered and at most `mostEntries`.
     static func names(in folder: String, withHidden: Bool = false) -> [String] {
         guard let entries = opendir(folder) else { return [] }
         defer { closedir(entries) }

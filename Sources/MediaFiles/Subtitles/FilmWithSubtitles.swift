@@ -1,24 +1,24 @@
 public import MediaCore
 
-/// A film together with files of subtitles that lie beside it.
+/// A film combined with external subtitle files.
 public final class FilmWithSubtitles: MediaSource {
-    /// The film by itself.
+    /// The film without the files.
     public let film: any MediaSource
-    /// The film's, with the files' tracks behind its own.
+    /// The film's summary, with the tracks of the files after its own.
     public let summary: MediaSummary
-    /// One sentence for each file that could not be read, and for each track in them that nothing decodes.
+    /// One sentence for each unreadable file and each track without a decoder.
     public let warnings: [String]
 
     private struct Outside {
         var file: SubtitleFile
-        /// The track's name inside its file.
+        /// The track's identifier in its file.
         var id: Int
     }
     private let outside: [Int: Outside]
 
-    /// Opens the files. Blocks while a disk answers.
+    /// Opens the files. Blocks. Unreadable files become `warnings`.
     ///
-    /// - Parameter cancellation: cancelling it stops the opening, and later every source of these files, but not of the film.
+    /// - Parameter cancellation: Cancels opening, and later every source of these files, but not of the film.
     public init(
         _ film: any MediaSource, _ found: [FoundSubtitles], options: ReadOptions = ReadOptions(),
         cancellation: Cancellation = Cancellation()
@@ -44,11 +44,12 @@ public final class FilmWithSubtitles: MediaSource {
         (self.summary, self.warnings, self.outside) = (summary, warnings, outside)
     }
 
-    /// The film with what `FilmSubtitles` finds beside it and with files that somebody named; the film itself where there are none.
+    /// Returns the film combined with user-provided files and those that `FilmSubtitles` finds; the film alone if there
+    /// are none. Blocks.
     ///
     /// - Parameters:
-    ///   - address: where the film was opened from.
-    ///   - named: paths of files to be added first.
+    ///   - address: The address from which the film was opened.
+    ///   - named: Paths of user-provided files, which come first.
     public static func film(
         _ film: any MediaSource, at address: String, _ search: SubtitleSearch,
         folders: [String] = FilmSubtitles.usualFolders, named: [String] = [], options: ReadOptions = ReadOptions(),
@@ -67,13 +68,15 @@ public final class FilmWithSubtitles: MediaSource {
         track.title = inside.title ?? entry.title
         track.isForced = inside.isForced || entry.isForced
         track.isForHearingImpaired = inside.isForHearingImpaired || entry.isForHearingImpaired
-        // Of several languages in a file the first is meant.
+        // If a file has several languages, the first is the default.
         track.isDefault = entry.isMeant && inside.number == 1
         return track
     }
 
+    /// The film's lost server. Any thread.
     public var lostServer: String? { film.lostServer }
 
+    /// Returns a source of a track, from the film or from its subtitle file.
     public func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let entry = outside[track.id] else { return try film.source(for: track) }
         return try entry.file.source(for: entry.id, as: track)

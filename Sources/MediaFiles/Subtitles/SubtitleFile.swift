@@ -2,36 +2,37 @@ internal import CFFmpeg
 internal import Glibc
 public import MediaCore
 
-/// A file that holds subtitles alone, opened and looked at: SubRip, SubStation Alpha, WebVTT, MicroDVD, VobSub, PGS and what else
-/// libavformat reads, also inside Matroska or MP4.
+/// A file that contains only subtitles: SubRip, SubStation Alpha, WebVTT, MicroDVD, VobSub, PGS and other formats of
+/// libavformat, also inside Matroska or MP4.
 ///
-/// Its stamps are film time; it is not moved to its first line. Each source reads through an input of its own.
+/// Its timestamps are film time, without an offset for the first line. Each source reads through its own input.
 public final class SubtitleFile: MediaSource {
+    /// The subtitle tracks of the file.
     public let summary: MediaSummary
-    /// One sentence for each track that was left out because nothing decodes it.
+    /// One sentence for each track without a decoder.
     public let warnings: [String]
 
     private let address: InputAddress
-    /// What is read in its place, where its words are UTF-16.
+    /// The UTF-8 copy that is read instead, if the text is UTF-16.
     private let copy: UTF8Copy?
     private let options: ReadOptions
     private let formatName: String
     private let cancellation: Cancellation
-    /// The input that was looked at, until a source takes it over.
+    /// The probed input, until a source takes it over.
     private let probed: Lock<DemuxContext?>
 
-    /// More words than are spoken in a hundred films.
+    /// The maximum size in bytes of a text file: more text than a hundred films have.
     static let mostBytes: Int64 = 64 << 20
-    /// VobSub keeps its pictures in a second file.
+    /// The maximum size in bytes of VobSub's second file, which contains bitmaps.
     static let mostPictureBytes: Int64 = 512 << 20
 
-    /// Opens a file of subtitles. Blocks while a disk answers.
+    /// Opens a subtitle file. Blocks.
     ///
     /// - Parameters:
-    ///   - path: a path or `file:` URL of an ordinary file of at most 64 MB; of VobSub either of the two files, whose pictures
-    ///     may be 512 MB.
-    ///   - cancellation: cancelling it stops the opening, and later every source of this file.
-    /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded` or `cancelled`.
+    ///   - path: A path or `file:` URL of a regular file of at most 64 MB. For VobSub, either of the two files, whose
+    ///     bitmaps may have 512 MB.
+    ///   - cancellation: Cancels opening, and later every source of this file.
+    /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded`, `exhausted` or `cancelled`.
     public static func open(
         _ path: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
     ) throws(MediaError) -> SubtitleFile {
@@ -69,7 +70,7 @@ public final class SubtitleFile: MediaSource {
         self.options = options
         self.cancellation = cancellation
         formatName = context.formatName
-        // The container inside VobSub is no file of subtitles by itself.
+        // The container of VobSub's bitmaps alone is not a subtitle file.
         if formatName == "mpeg" { throw Self.unknown(address) }
         let inspection = SubtitleInspection(context)
         guard !inspection.streams.isEmpty else {
@@ -89,9 +90,12 @@ public final class SubtitleFile: MediaSource {
         probed = Lock(context)
     }
 
+    /// Returns a source of a track. The first source takes over the probed input; further ones open the file again.
     public func source(for track: Track) throws(MediaError) -> any SampleSource { try source(for: track.id, as: track) }
 
-    /// - Parameter track: what the source says it reads.
+    /// Returns a source of a stream.
+    ///
+    /// - Parameter track: The track that the source reports.
     func source(for id: Int, as track: Track) throws(MediaError) -> any SampleSource {
         let own = Cancellation()
         let context: DemuxContext
@@ -114,7 +118,7 @@ public final class SubtitleFile: MediaSource {
             cancellation: own, options: options)
     }
 
-    /// Stops opening and reading on every source of this file. Any thread; returns at once.
+    /// Cancels opening and all sources of this file. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
 
     private static func unknown(_ address: InputAddress) -> MediaError {
@@ -137,12 +141,12 @@ public final class SubtitleFile: MediaSource {
     }
 }
 
-/// The two files of VobSub: a text that says when, and a stream of pictures.
+/// The two files of VobSub: an index with times, and a stream of bitmaps.
 private struct VobSubPair {
     var index: String
     var pictures: String
 
-    /// Nil where the path names neither of such two files.
+    /// Finds both files by the path of either; nil for other extensions, and for a `.sub` without an index.
     init?(either path: String) {
         guard path.utf8.count > 4 else { return nil }
         let (stem, ending) = (String(path.dropLast(4)), path.suffix(4))

@@ -1,15 +1,15 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Looks through an opened input for subtitles and the fonts that came with them.
+/// Finds the subtitle streams of an opened input and its embedded fonts.
 struct SubtitleInspection {
-    /// Streams that something decodes, in the container's order.
+    /// The decodable streams, in the container's order.
     private(set) var streams: [UnsafeMutablePointer<AVStream>] = []
-    /// One sentence for each of the others, and one for fonts that were left out.
+    /// One sentence for each other stream, and one for dropped fonts.
     private(set) var problems: [String] = []
     private(set) var fonts: [EmbeddedFont] = []
 
-    /// What a film may carry in fonts: a few of the largest there are (20 MB for all of Chinese), or many small ones.
+    /// The limits of embedded fonts: a few of the largest (20 MB for all of Chinese), or many small ones.
     static let largestFont = 16 << 20
     static let mostFontBytes = 48 << 20
     static let mostFonts = 200
@@ -63,9 +63,11 @@ struct SubtitleInspection {
             || type.contains("truetype") || type.contains("opentype") || type.contains("font-sfnt")
     }
 
+    /// Returns the subtitle tracks.
+    ///
     /// - Parameters:
-    ///   - charset: how words that are not UTF-8 are written; nil is UTF-8.
-    ///   - picture: size of the film's picture, which the bitmaps of some containers are meant for.
+    ///   - charset: The encoding of text that is not UTF-8; nil: UTF-8.
+    ///   - picture: The size of the film's video, for bitmap formats without a canvas.
     func tracks(charset: String? = nil, picture: PixelSize? = nil) -> [Track] {
         streams.enumerated().map { index, stream in
             let disposition = stream.pointee.disposition

@@ -1,15 +1,17 @@
 internal import MediaCore
 
-/// What the name of a file says about the subtitles in it: `en`, `forced`, `sdh`, `English`, and whatever else.
+/// Parses the words in a subtitle file's name: `en`, `forced`, `sdh`, `English`, and others.
 struct SubtitleName {
     var language: String?
     var title: String?
     var isForced = false
     var isForHearingImpaired = false
-    /// Nothing of the name was left that says something else.
+    /// Whether all words were recognized.
     var isPlain = true
 
-    /// - Parameter text: the name without its ending, and without the film's name where it begins with that.
+    /// Parses a name.
+    ///
+    /// - Parameter text: The name without its extension, and without the film's name as a prefix.
     init(_ text: some StringProtocol) {
         var others: [String] = []
         var meansEither = false
@@ -18,7 +20,7 @@ struct SubtitleName {
             switch word.lowercased() {
             case "forced", "foreign": isForced = true
             case "sdh", "cc", "hearing": isForHearingImpaired = true
-            // Hindi, or the hearing impaired.
+            // Hindi, or hearing impaired.
             case "hi": meansEither = true
             case "subs", "sub", "subtitles", "impaired", "full": break
             case let lower where language == nil && Self.language(lower) != nil:
@@ -35,7 +37,7 @@ struct SubtitleName {
         title = others.isEmpty ? nil : others.joined(separator: " ")
     }
 
-    /// `pt-BR` is one word, `forced-en` two.
+    /// Splits at hyphens: `pt-BR` is one word, `forced-en` two.
     private static func parts(_ word: String) -> [String] {
         let parts = word.split(separator: "-").map(String.init)
         if parts.count == 2, (2...3).contains(parts[0].count), language(parts[0].lowercased()) != nil,
@@ -54,7 +56,7 @@ struct SubtitleName {
         return LanguageCode(String(primary)).isKnown ? word : nil
     }
 
-    /// English names, and languages' own where they are written in Latin letters, to ISO 639-1.
+    /// English names and native names in Latin letters, mapped to ISO 639-1.
     private static let names: [String: String] = [
         "arabic": "ar", "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs",
         "danish": "da", "dansk": "da", "dutch": "nl", "nederlands": "nl", "english": "en", "estonian": "et",

@@ -1,27 +1,28 @@
 internal import MediaCore
 
-/// Says how far a track of subtitles has been read, while it has none: now and then, so that whoever waits for the next one
-/// knows until when there is nothing to wait for.
+/// Decides when a subtitle reader reports its reading position. Between subtitles it does so once per second of film,
+/// so that the renderer knows until when none begins.
 struct SubtitlePace {
     private static let step = MediaTime(value: 1, timescale: 1)
-    /// Films are interleaved no better than this: a subtitle may lie that far behind the sound and pictures of its time.
+    /// The assumed interleaving: a subtitle may follow the audio and video of its time by this much in the file.
     private static let slack = MediaTime(value: 1, timescale: 1)
 
-    /// Where reading was when something was last given out.
+    /// The reading position at the last report or subtitle.
     private var toldAt: MediaTime?
-    /// The latest moment given out.
+    /// The latest reported film time.
     private var told: MediaTime?
     private var front: MediaTime?
 
-    /// A subtitle was given out.
+    /// Records a returned subtitle.
     mutating func gave(_ time: MediaTime?) {
         if let time { told = max(told ?? time, time) }
         toldAt = front
     }
 
-    /// The moment up to which no subtitle begins any more, once a second of film has gone by without one.
+    /// Returns the film time before which no further subtitle begins; nil until a second of film has passed without
+    /// one.
     ///
-    /// - Parameter front: film time up to which the input has been read.
+    /// - Parameter front: The film time up to which the input has been read.
     mutating func moment(at front: MediaTime) -> MediaTime? {
         self.front = front
         guard let toldAt else {

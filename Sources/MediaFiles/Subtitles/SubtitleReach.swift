@@ -1,19 +1,20 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// How far before the target of a jump reading may begin so that long lines are there that began before: where a file of this computer
-/// has an index of its subtitles (Matroska's cues, MP4's tables), back to the first that began within a minute, as long as little is to be
-/// read until the target.
+/// Finds an earlier start of reading for a seek, so that subtitles that began long before the target are included.
+///
+/// Local files with a subtitle index (Matroska's cues, MP4's tables) are searched for entries of the last 60 s, as long
+/// as at most 16 MiB must be read up to the target.
 struct SubtitleReach {
     private let stream: UnsafeMutablePointer<AVStream>
     private let leader: UnsafeMutablePointer<AVStream>
     private let clock: TrackClock
 
-    /// Few lines stand for longer: songs, signs, whole scenes' notes.
+    /// The maximum time before the target. Few subtitles are shown for longer: songs, signs, notes of whole scenes.
     private static let longest = MediaTime(value: 60, timescale: 1)
-    /// Read in a tenth of a second from a disk that turns.
+    /// The maximum number of bytes to read: 0.1 s on a hard disk.
     private static let mostBytes: Int64 = 16 << 20
-    /// Lines that are looked at; a minute of signs in a fansub has some hundreds.
+    /// The maximum number of index entries; a minute of signs in a fansub has some hundreds.
     private static let mostEntries = 2000
 
     init?(_ context: DemuxContext, stream: Int32, leader: Int32, clock: TrackClock) {
@@ -24,7 +25,8 @@ struct SubtitleReach {
         (self.stream, self.leader, self.clock) = (streams[Int(stream)], streams[Int(leader)], clock)
     }
 
-    /// Where the first line begins that may still stand at a moment; nil where none lies in reach.
+    /// Returns the start of the first subtitle that may still be shown at `time`; nil if there is none within the
+    /// limits.
     func start(for time: MediaTime) -> MediaTime? {
         let raw = clock.raw(time)
         var index = av_index_search_timestamp(stream, raw, AVSEEK_FLAG_BACKWARD)
@@ -41,7 +43,7 @@ struct SubtitleReach {
         return start.map { max(.zero, $0) }
     }
 
-    /// Where in the file the target lies, by what was jumped by.
+    /// Returns the byte position of the target, from the index of the leading stream.
     private func place(near time: MediaTime) -> Int64? {
         let base = leader.pointee.time_base
         guard base.num > 0, base.den > 0 else { return nil }

@@ -1,13 +1,13 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Reads one track of subtitles through an input of its own, with another track as a pace-maker.
+/// Reads one subtitle track through its own input, with another track for its reading position.
 ///
-/// libavformat reads on until it finds a packet of a stream that is wanted: minutes of film, where the only one is subtitles. So
-/// one stream more is wanted, whose packets say how far reading has come and are dropped. Whenever that is a second
-/// without a subtitle, a buffer without packets is given out.
+/// libavformat reads until it finds a packet of a selected stream, which takes minutes of film with subtitles alone. A
+/// second stream is therefore selected. Its packets show the reading position and are dropped. After each second
+/// without a subtitle, a buffer without packets is returned.
 ///
-/// `@unchecked Sendable`: all state but the cancellation is used by one thread at a time, which `use` enforces.
+/// `@unchecked Sendable`: one thread at a time uses all state except the cancellation, which `use` enforces.
 final class SubtitleReader: SampleSource, @unchecked Sendable {
     /// Another track of the same input.
     struct Companion {
@@ -21,9 +21,9 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
     private let stream: Int32
     private let cancellation: Cancellation
     private var packager: PacketPackager
-    /// Whose packets tell how far reading has come; nil in a file of subtitles alone.
+    /// The track whose packets show the reading position; nil in a subtitle file.
     private let pace: Companion?
-    /// What a container has its index for: the picture, where there is one.
+    /// The track that the container's index covers: video, if there is any.
     private let leader: Companion?
     private var paceClock: TrackClock?
     private let seeker: PacketPackager
@@ -32,7 +32,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
     private var epoch: Int64 = 0
     private let use = SoleUse("SubtitleReader")
 
-    /// A subtitle that began this long before the target of a jump may still be up: few are shown for longer.
+    /// Subtitles that began this long before the target of a seek may still be shown; few last longer.
     static let preroll = MediaTime(value: 10, timescale: 1)
 
     init(
@@ -62,7 +62,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         keepStreams(withLeader: false)
     }
 
-    /// The stream with the fewest bytes: sound, and of several the one that says so.
+    /// Returns the track with the fewest bytes: audio, of several the one with the lowest stated bit rate.
     private static func paceMaker(among companions: [Companion]) -> Companion? {
         let sound = companions.filter { $0.track.kind == .audio }
         func rate(_ companion: Companion) -> Int64 {
@@ -72,7 +72,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         return sound.min { rate($0) < rate($1) } ?? companions.first
     }
 
-    /// Where stamps may jump, sound and pictures are looked at anyway.
+    /// Selects the streams to read. With possible discontinuities, audio and video are read in any case.
     private func keepStreams(withLeader: Bool) {
         if context.follower != nil || context.gaps?.reach == .packets { return }
         var wanted: Set<Int32> = [stream]
@@ -81,7 +81,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         context.keepOnly { wanted.contains($0) }
     }
 
-    /// As `TrackReader.settleEpoch`.
+    /// Same as `TrackReader.settleEpoch`.
     func settleEpoch() throws(MediaError) {
         guard let pace, let clock = paceClock, clock.wraps else { return }
         var found: Int64?
@@ -121,7 +121,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
     }
 
     private static func stamp(of packet: UnsafeMutablePointer<AVPacket>) -> Int64? {
-        // In order of decoding, which is in order.
+        // Decode timestamps are monotonic.
         let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
         return raw != cff_nopts_value ? raw : nil
     }
@@ -132,7 +132,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         return clock.filmTime(stamp).map { $0 + context.shift }
     }
 
-    /// Goes to a place before the target from which everything is given out that may still be up there.
+    /// Seeks to a position from which all subtitles that may be shown at the target are returned. Blocks.
     @discardableResult
     func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         use.enter()
@@ -156,7 +156,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
             }
         }
         var landed = try go(to: goal)
-        // Behind the jump, because Matroska's index is read with the first.
+        // After the seek, because Matroska's index is read by the first seek.
         let earlier = SubtitleReach(context, stream: stream, leader: leader.index, clock: packager.clock)?.start(
             for: time)
         if let earlier, let place = landed, earlier < min(goal, place) {

@@ -1,17 +1,18 @@
 internal import CUchardet
 internal import Glibc
 
-/// Finds out how the words of a file are written that are no UTF-8.
+/// Detects the encoding of text files that are not UTF-8.
 enum TextCharset {
-    /// As much of a file as is looked at, in bytes.
+    /// The number of bytes that are examined.
     private static let mostBytes = 1 << 20
 
-    /// The charset as iconv names it; nil where the words are UTF-8, or UTF-16 that says so, which libavformat turns into UTF-8.
+    /// Returns the encoding by its iconv name; nil for UTF-8, and for UTF-16 with a byte order mark, which libavformat
+    /// converts to UTF-8.
     static func guess(_ path: String) -> String? { guess(head(of: path)) }
 
     static func guess(_ head: [UInt8]) -> String? {
         if head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0xFE, 0xFF]) { return nil }
-        // A character may be cut in two where the head ends.
+        // The examined part may end within a character.
         let whole =
             head.count < mostBytes ? head[...] : head[...(head.lastIndex(of: UInt8(ascii: "\n")) ?? head.count - 1)]
         if String(validating: whole, as: UTF8.self) != nil { return nil }
@@ -27,7 +28,7 @@ enum TextCharset {
         uchardet_data_end(detector)
         guard code == 0, let name = uchardet_get_charset(detector) else { return western }
         let charset = String(cString: name)
-        // Files that call themselves Latin-1 have quotation marks where it has controls.
+        // Files labelled as Latin-1 have quotation marks at the positions of its control characters.
         return ["", "ASCII", "UTF-8", "ISO-8859-1"].contains(charset) ? western : charset
     }
 

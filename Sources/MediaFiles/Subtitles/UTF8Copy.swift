@@ -1,14 +1,14 @@
 internal import CFFmpeg
 internal import Glibc
 
-/// A file in UTF-16 that says so by its first two bytes, as UTF-8 in memory. libavformat 5.1 turns such by itself, and loses
-/// the second byte of the characters that it looks at in advance, which lines begin with (ff_text_peek_r8).
+/// A copy in memory, as UTF-8, of a UTF-16 file with a byte order mark. libavformat 5.1 converts such files, but loses
+/// the second byte of characters that it peeks at, at the start of lines (ff_text_peek_r8).
 final class UTF8Copy: Sendable {
-    /// Names the copy as long as this object lives.
+    /// The path of the copy; valid as long as this object exists.
     let path: String
     private let descriptor: Int32
 
-    /// Nil where the file is something else.
+    /// Copies a file; nil if it is not UTF-16, or if there is no memory for the copy.
     init?(of original: String) {
         guard let bytes = Self.utf8(of: original) else { return nil }
         descriptor = cff_memory_file()

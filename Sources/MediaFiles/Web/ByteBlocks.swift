@@ -1,21 +1,22 @@
 internal import MediaCore
 
-/// The latest bytes that were fetched of one address, in blocks of fixed places; adding to a full store drops the oldest block.
+/// The most recently fetched bytes of one address, in blocks at fixed positions. Adding to a full store drops the
+/// oldest block.
 struct ByteBlocks {
     static let blockSize: Int64 = 64 << 10
     static let maxBytes: Int64 = 32 << 20
 
     private struct Block {
         var bytes: [UInt8]
-        /// The places in `bytes` that are filled.
+        /// The filled part of `bytes`.
         var filled: Range<Int>
     }
 
     private var blocks: [Int64: Block] = [:]
-    /// The keys of `blocks`, in the order in which they were added.
+    /// The keys of `blocks` in order of insertion.
     private var order: [Int64] = []
 
-    /// Returns how many bytes a block may still take from a position on.
+    /// Returns how many bytes fit into the block of a position, from that position on.
     static func space(from position: Int64) -> Int { Int(clamping: blockSize - position % blockSize) }
 
     func contains(_ position: Int64) -> Bool {
@@ -24,7 +25,7 @@ struct ByteBlocks {
 
     /// Copies bytes from a position on.
     ///
-    /// - Returns: how many; 0 where the first is not here.
+    /// - Returns: The number of copied bytes; 0 if the first byte is not stored.
     func copy(from position: Int64, into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let start = Int(clamping: position % Self.blockSize)
         guard let block = blocks[position / Self.blockSize], block.filled.contains(start) else { return 0 }
@@ -33,7 +34,7 @@ struct ByteBlocks {
         return count
     }
 
-    /// Adds bytes at a position, at most `space(from:)`.
+    /// Stores bytes at a position, at most `space(from:)`.
     mutating func add(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int64) {
         let key = position / Self.blockSize
         let start = Int(clamping: position % Self.blockSize)
@@ -47,7 +48,7 @@ struct ByteBlocks {
             _ = UnsafeMutableBufferPointer(rebasing: target[range]).update(fromContentsOf: bytes)
         }
         guard let filled = blocks[key]?.filled else { return }
-        // What does not join the bytes that are here takes their place.
+        // Bytes that are not adjacent to the stored ones replace them.
         let joins = range.lowerBound <= filled.upperBound && filled.lowerBound <= range.upperBound
         blocks[key]?.filled =
             joins

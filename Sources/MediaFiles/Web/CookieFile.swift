@@ -1,17 +1,21 @@
 public import MediaCore
 
-/// A file of cookies as browsers and yt-dlp write it out: the one that Netscape's began with, a line each of seven fields separated by
-/// tabs (domain, whether hosts below it count, path, secure, expiry, name, value).
+/// A cookie file in Netscape's format, as exported by browsers and yt-dlp.
+///
+/// Each line has seven fields separated by tabs: domain, whether subdomains match, path, secure, expiry, name, value.
 public struct CookieFile: Sendable {
-    /// Cookies of every site that somebody has been to for years.
+    /// The maximum size in bytes: all cookies of years of browsing.
     static let largest = 4 << 20
     private static let mostMistakes = 5
 
     let cookies: [CookieJar.Cookie]
-    /// One sentence for each line that makes no sense, the first few; its content is in none of them.
+    /// One sentence for each of the first malformed lines, without their content.
     public let mistakes: [String]
 
-    /// - Throws: `cannotOpen`, `notPermitted`, `limitExceeded`, or `notMedia` for a file without a single cookie.
+    /// Reads a file; blocks.
+    ///
+    /// - Throws: `cannotOpen`, `notPermitted`, `limitExceeded`, or `notMedia` if there are malformed lines and no
+    ///   cookie.
     public init(reading path: String) throws(MediaError) {
         let bytes = try NamedFile.read(path, most: Self.largest, what: "cookies")
         self.init(bytes, name: path)
@@ -39,12 +43,13 @@ public struct CookieFile: Sendable {
         (self.cookies, self.mistakes) = (cookies, mistakes)
     }
 
+    /// Adds the cookies to a jar. Any thread.
     public func fill(_ jar: CookieJar) { for cookie in cookies { jar.add(cookie) } }
 
     private static func cookie(_ raw: ArraySlice<UInt8>) throws(ValueError) -> CookieJar.Cookie? {
         var line = raw
         if line.last == 0x0D { line = line.dropLast() }
-        // What browsers keep from scripts is marked by what is a comment to everybody else.
+        // Browsers mark HttpOnly cookies with a prefix that is a comment for other programs.
         let mark = Array("#HttpOnly_".utf8)
         if line.starts(with: mark) { line = line.dropFirst(mark.count) }
         guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
@@ -62,7 +67,7 @@ public struct CookieFile: Sendable {
         guard !fields[0].isEmpty, fields[2].hasPrefix("/") else {
             throw ValueError("the first field is a domain and the third a path that begins with a slash")
         }
-        // Some writers put fractions of a second, and −1 for the end of the session.
+        // Some programs write fractions of a second, and −1 for session cookies.
         guard let expiry = Double(fields[4].isEmpty ? "0" : fields[4]), expiry.magnitude < 1e15 else {
             throw ValueError("the fifth field is a number of seconds since 1970")
         }

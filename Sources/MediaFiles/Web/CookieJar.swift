@@ -1,35 +1,36 @@
 internal import Glibc
 internal import MediaCore
 
-/// Cookies that servers have given, and where each may be sent (RFC 6265). Any thread.
+/// Stores the cookies of servers and selects those of a request (RFC 6265). Any thread.
 public final class CookieJar: Sendable {
     struct Cookie: Sendable, Hashable {
         var name: String
         var value: String
-        /// Without a leading dot, in lower case.
+        /// In lower case, without a leading dot.
         var domain: String
-        /// Only this very host, none below it.
+        /// Whether the cookie is valid for this host only, not its subdomains.
         var isHostOnly: Bool
         var path: String
         var isSecure: Bool
-        /// Seconds since 1970; nil ends with the program.
+        /// The expiry in seconds since 1970; nil: at the end of the program.
         var expiry: Int64?
     }
 
-    /// RFC 6265, 6.1.
+    /// The maximum numbers and sizes (RFC 6265, 6.1).
     static let mostCookies = 3000
     static let longestCookie = 4096
     private static let mostPerRequest = 180
     private let cookies = Lock<[Cookie]>([])
     private let now: @Sendable () -> Int64
 
+    /// Creates an empty jar.
     public convenience init() { self.init { Int64(time(nil)) } }
 
     init(now: @escaping @Sendable () -> Int64) { self.now = now }
 
     var all: [Cookie] { cookies.withLock { $0 } }
 
-    /// The line of a request to an address; nil when there are none for it.
+    /// Returns the `Cookie` value of a request to an address; nil if there are no cookies for it.
     func line(for address: WebAddress) -> String? {
         let moment = now()
         let path = String(address.target.prefix { $0 != "?" })
@@ -40,12 +41,12 @@ public final class CookieJar: Sendable {
             }
         }
         guard !fitting.isEmpty else { return nil }
-        // Longer paths first (5.4).
+        // Longer paths first (RFC 6265, 5.4).
         return fitting.sorted { $0.path.utf8.count > $1.path.utf8.count }.prefix(Self.mostPerRequest)
             .map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
-    /// Takes what a server sets (5.2, 5.3); what is not for it to set is left out.
+    /// Stores a cookie of a `Set-Cookie` value (RFC 6265, 5.2, 5.3); an invalid one is ignored.
     func take(_ line: String, from address: WebAddress) {
         guard line.utf8.count <= Self.longestCookie else { return }
         var parts = line.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)[...]
@@ -59,10 +60,10 @@ public final class CookieJar: Sendable {
             switch words[0].lowercased() {
             case "domain" where !value.isEmpty:
                 let domain = Self.domain(value)
-                // Nobody sets cookies for others, nor for everybody at once.
+                // A server must not set cookies for other domains or for top-level domains.
                 guard Self.matches(address.host, domain), domain.contains(".") || domain == address.host else { return }
                 if !Self.isNumeric(domain), PublicSuffix.contains(domain) {
-                    // Such a name may be a host, too, which then sets it for itself (RFC 6265, 5.3, step 5).
+                    // Such a name may also be a host, which then sets a host-only cookie (RFC 6265, 5.3, step 5).
                     guard domain == address.host else { return }
                     break
                 }
@@ -73,7 +74,8 @@ public final class CookieJar: Sendable {
                 if let seconds = Int64(value) {
                     cookie.expiry = seconds <= 0 ? 0 : now().addingClamped(seconds)
                 }
-            // Dates are written in too many ways; a film is over before most of them. One in the past takes a cookie back.
+            // Date formats vary too much, and most cookies expire after the film ends. Only 1970 is recognized: it
+            // deletes a cookie.
             case "expires" where cookie.expiry == nil && value.contains("1970"): cookie.expiry = 0
             default: break
             }
@@ -82,7 +84,8 @@ public final class CookieJar: Sendable {
         add(cookie)
     }
 
-    /// Cookies one after the other as yt-dlp writes them: `name=value; Domain=.example.org; Path=/; Secure; Expires=1; name2=value2; …`
+    /// Adds concatenated cookies as written by yt-dlp:
+    /// `name=value; Domain=.example.org; Path=/; Secure; Expires=1; name2=value2; …`
     package func add(listed text: String) {
         var cookie: Cookie?
         func close() {
@@ -130,12 +133,12 @@ public final class CookieJar: Sendable {
         cookie.isHostOnly ? host == cookie.domain : matches(host, cookie.domain)
     }
 
-    /// 5.1.3.
+    /// Whether a host matches a domain (RFC 6265, 5.1.3).
     static func matches(_ host: String, _ domain: String) -> Bool {
         host == domain || (host.hasSuffix("." + domain) && !domain.isEmpty && !isNumeric(host))
     }
 
-    /// 5.1.4.
+    /// Whether a path matches the path of a cookie (RFC 6265, 5.1.4).
     static func matches(path: String, _ own: String) -> Bool {
         path == own || (path.hasPrefix(own) && (own.hasSuffix("/") || path.dropFirst(own.count).hasPrefix("/")))
     }

@@ -1,26 +1,30 @@
 public import MediaCore
 
-/// A line that a request to a web server has besides its own (RFC 9110, 5).
+/// An additional header field of HTTP requests (RFC 9110, 5).
 public struct HeaderField: Sendable, Hashable {
+    /// The field name, a token.
     public let name: String
+    /// The field value, without leading blanks.
     public let value: String
 
-    /// Those that a request needs for itself, or that would break it into two.
+    /// Names that the request itself sets, or that could split it into two.
     private static let own: Set<String> = [
         "host", "range", "if-range", "connection", "content-length", "transfer-encoding", "te", "upgrade", "expect",
         "accept-encoding", "proxy-authorization", "proxy-connection",
     ]
-    /// Those that say nothing that another server may not know. All others may be permissions.
+    /// Names whose values any server may see. All others may be credentials.
     private static let harmless: Set<String> = [
         "accept", "accept-language", "accept-charset", "dnt", "origin", "referer", "user-agent", "sec-fetch-mode",
         "sec-fetch-site", "sec-fetch-dest",
     ]
     static let longest = 8 << 10
-    /// More than anybody writes.
+    /// The maximum number of fields in a list.
     public static let mostFields = 64
 
+    /// Parses a field.
+    ///
     /// - Parameter text: `Name: value`.
-    /// - Throws: for what is no such line, or is one that Talkie writes itself.
+    /// - Throws: For a malformed field, or one that Talkie sets.
     public init(parsing text: String) throws(ValueError) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw ValueError("a header field is written 'Name: value'")
@@ -28,6 +32,9 @@ public struct HeaderField: Sendable, Hashable {
         self = try Self(name: String(text[..<colon]), value: String(text[text.utf8.index(after: colon)...]))
     }
 
+    /// Creates a field.
+    ///
+    /// - Throws: For an invalid name or value, one that is too long, or a field that Talkie sets.
     public init(name: String, value: String) throws(ValueError) {
         let value = String(value.drop { $0 == " " || $0 == "\t" })
         let isToken = name.utf8.allSatisfy {
@@ -47,10 +54,12 @@ public struct HeaderField: Sendable, Hashable {
         (self.name, self.value) = (name, value)
     }
 
-    /// Whether only the server that a person named may see it.
+    /// Whether the field is only sent to the server of the user-provided address.
     package var isSecret: Bool { !Self.harmless.contains(name.lowercased()) }
 
-    /// A list as mpv has it: fields separated by commas; `\,` is a comma, `\\` a backslash.
+    /// Parses a list in mpv's format: fields separated by commas; `\,` is a comma, `\\` a backslash.
+    ///
+    /// - Throws: For a malformed field, and for more than `mostFields`.
     public static func list(parsing text: String) throws(ValueError) -> [HeaderField] {
         var (parts, part, isEscaped) = ([String](), "", false)
         for character in text {

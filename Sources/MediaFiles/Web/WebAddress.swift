@@ -1,20 +1,20 @@
 internal import MediaCore
 
-/// Where a web server is, and what is wanted of it (RFC 9110, 4.2).
+/// A parsed `http` or `https` URL (RFC 9110, 4.2).
 struct WebAddress: Sendable, Hashable {
     var isSecure: Bool
-    /// In lower case; IPv6 in its brackets.
+    /// In lower case; IPv6 addresses in brackets.
     var host: String
     var port: UInt16
     /// Path and query, from the first slash on.
     var target: String
-    /// `name:secret`, decoded; nil when the address has none.
+    /// The decoded `name:secret`; nil if there are no credentials.
     var credentials: String?
 
-    /// Longer than the addresses of film servers, which carry their permissions in the query.
+    /// The maximum length in bytes; addresses of media servers have tokens in their query.
     static let longest = 32 << 10
 
-    /// Nil for what is no `http` or `https` address.
+    /// Parses a URL; nil if it is not a valid `http` or `https` URL.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.longest else { return nil }
@@ -38,7 +38,7 @@ struct WebAddress: Sendable, Hashable {
             host = authority[..<colon]
             digits = authority[authority.index(after: colon)...]
         }
-        // What could end a line of a request, or make one address look like another.
+        // Rejects characters that could end the request line or disguise the host.
         let isPlain = host.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"\"<>%^`{|}".utf8.contains($0) }
         guard !host.isEmpty, host.count <= 255, isPlain else { return nil }
         self.host = String(decoding: host, as: UTF8.self).lowercased()
@@ -53,7 +53,7 @@ struct WebAddress: Sendable, Hashable {
         target = (tail.first == UInt8(ascii: "/") ? "" : "/") + Self.encoded(tail)
     }
 
-    /// Where a reference in an answer leads (RFC 3986, 5.2); nil when that is no web address.
+    /// Returns the target of a reference in a response (RFC 3986, 5.2); nil if it is not an HTTP URL.
     func resolving(_ reference: String) -> WebAddress? {
         if reference.utf8.contains(UInt8(ascii: ":")), let scheme = Self.scheme(of: reference) {
             return scheme == "http" || scheme == "https" ? WebAddress(reference) : nil
@@ -78,19 +78,19 @@ struct WebAddress: Sendable, Hashable {
     /// Scheme, host and port.
     var origin: String { (isSecure ? "https://" : "http://") + authority }
 
-    /// Host and, where it is not the usual one, port.
+    /// The host, and the port unless it is the default.
     var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
 
     var text: String { origin + target }
 
-    /// Whether what is meant for this server may be told to another address: the same host and port, and no weaker protection.
+    /// Whether secrets for this server may be sent to `other`: same host and port, and no weaker protection.
     func isHome(of other: WebAddress) -> Bool {
         let usual = [UInt16(80), 443]
         let isSamePort = port == other.port || (usual.contains(port) && usual.contains(other.port))
         return host == other.host && isSamePort && (other.isSecure || !isSecure)
     }
 
-    // MARK: Letters
+    // MARK: Percent encoding
 
     private static func scheme(of text: String) -> String? {
         guard let colon = text.firstIndex(of: ":") else { return nil }
@@ -107,7 +107,7 @@ struct WebAddress: Sendable, Hashable {
             && zip(bytes, prefix.utf8).allSatisfy { $0 | ($0 < 0x5B && $0 > 0x40 ? 0x20 : 0) == $1 }
     }
 
-    /// Whatever may not stand in a request's first line is written as `%XX`.
+    /// Writes bytes that are not allowed in a request line as `%XX`.
     private static func encoded(_ bytes: ArraySlice<UInt8>) -> String {
         var out: [UInt8] = []
         for byte in bytes {
@@ -138,7 +138,7 @@ struct WebAddress: Sendable, Hashable {
         return out
     }
 
-    /// RFC 3986, 5.2.4.
+    /// Removes dot segments (RFC 3986, 5.2.4).
     private static func withoutDots(_ whole: String) -> String {
         let path = whole.prefix { $0 != "?" && $0 != "#" }
         var parts: [Substring] = []

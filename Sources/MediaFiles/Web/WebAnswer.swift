@@ -1,15 +1,15 @@
 internal import MediaCore
 
-/// The head of a server's answer (RFC 9112, 4 and 5).
+/// The status line and header fields of an HTTP response (RFC 9112, 4 and 5).
 struct WebAnswer: Sendable {
     var status: Int
     private(set) var fields: [(name: String, value: String)] = []
 
-    /// A head has no more bytes, whatever a server sends.
+    /// The maximum size of status line and header fields in bytes.
     static let largestHead = 64 << 10
     private static let mostFields = 256
 
-    /// Where a head ends in what has come; nil while it has not.
+    /// Returns the index after the empty line that ends the header; nil if it is incomplete.
     static func end(in bytes: [UInt8], from start: Int) -> Int? {
         var index = max(0, start)
         while index < bytes.count {
@@ -23,12 +23,12 @@ struct WebAnswer: Sendable {
         return nil
     }
 
-    /// Nil for what is no answer of a web server.
+    /// Parses a header; nil if it is not an HTTP response.
     init?(_ head: ArraySlice<UInt8>) {
         var lines = head.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }[...]
         guard let first = lines.popFirst() else { return nil }
         let words = first.split(separator: 0x20)
-        // Shoutcast's servers answer "ICY 200 OK".
+        // Shoutcast servers respond with "ICY 200 OK".
         guard words.count >= 2, words[0].starts(with: Array("HTTP/".utf8)) || words[0].elementsEqual("ICY".utf8),
             words[1].count == 3, let status = Int(String(decoding: words[1], as: UTF8.self)),
             (100...599).contains(status)
@@ -53,7 +53,8 @@ struct WebAnswer: Sendable {
 
     var isChunked: Bool { self["transfer-encoding"]?.lowercased().contains("chunked") ?? false }
 
-    /// `bytes 0-99/1000` (RFC 9110, 14.4): where the body begins, and of how many bytes it is a part.
+    /// The value of `Content-Range`, such as `bytes 0-99/1000` (RFC 9110, 14.4): first byte of the body, and total
+    /// size.
     var range: (first: Int64, total: Int64?)? {
         guard let text = self["content-range"], text.lowercased().hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst(6).split(separator: "/")
@@ -63,7 +64,7 @@ struct WebAnswer: Sendable {
         return (first, parts.count > 1 ? Int64(boundedBytes: Self.word(String(parts[1]))) : nil)
     }
 
-    /// What names this very state of what is read, for `If-Range` (RFC 9110, 13.1.5): weak ones do not.
+    /// The validator for `If-Range` (RFC 9110, 13.1.5); weak ones are not allowed.
     var validator: String? {
         if let tag = self["etag"], !tag.hasPrefix("W/"), tag.utf8.count < 1024 { return tag }
         return nil
@@ -72,7 +73,7 @@ struct WebAnswer: Sendable {
     private static func word(_ text: String) -> String { String(text.filter { $0 != " " && $0 != "\t" && $0 != "\r" }) }
 }
 
-/// What is left of a body, and how its end is known (RFC 9112, 6).
+/// The remaining body of a response and its framing (RFC 9112, 6).
 struct WebBody: Sendable {
     private enum Framing { case length(Int64), chunk(left: Int64, isFirst: Bool), untilClosed }
     private var framing: Framing
@@ -91,13 +92,13 @@ struct WebBody: Sendable {
         }
     }
 
-    /// Whether the connection's end is the body's.
+    /// Whether the body ends when the connection is closed.
     var endsWithConnection: Bool {
         if case .untilClosed = framing { return true }
         return false
     }
 
-    /// How many bytes of the connection are the body's without a look at them; nil where chunks must be told apart.
+    /// The number of bytes that can be read directly from the connection; nil at a chunk header.
     var plain: Int64? {
         switch framing {
         case .length(let left): left
@@ -106,7 +107,7 @@ struct WebBody: Sendable {
         }
     }
 
-    /// Bytes of `plain` have been taken from the connection itself.
+    /// Counts bytes of `plain` that were read from the connection.
     mutating func passed(_ count: Int) {
         switch framing {
         case .length(let left):
@@ -117,9 +118,10 @@ struct WebBody: Sendable {
         }
     }
 
-    /// Moves what has come of the body out of `bytes`.
+    /// Moves body bytes from `bytes` to `target`.
     ///
-    /// - Returns: how many bytes were put into `target`; 0 when more must come first, or it is complete.
+    /// - Returns: The number of bytes stored in `target`; 0 if more input is needed or the body is complete.
+    /// - Throws: `malformed` for an invalid chunk header.
     mutating func take(
         from bytes: inout ArraySlice<UInt8>, into target: UnsafeMutableBufferPointer<UInt8>
     ) throws(Failure) -> Int {
@@ -139,7 +141,7 @@ struct WebBody: Sendable {
                 }
                 let line = bytes[..<end].filter { $0 != 0x0D }
                 bytes = bytes[bytes.index(after: end)...]
-                // The end of the chunk before it is a line of its own.
+                // An empty line precedes the size of every chunk but the first.
                 if line.isEmpty, !isFirst {
                     isFirst = true
                     continue

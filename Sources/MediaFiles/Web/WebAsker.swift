@@ -2,29 +2,29 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// What is told to the servers of one film: who asks, what for, and which of it to whom.
+/// Builds the requests to the servers of one film and decides which server receives which secret.
 ///
-/// A film's readers share it, each on its thread.
+/// Shared by the film's readers, each on its own thread.
 final class WebAsker: Sendable {
-    /// Where the person's own words lead: what is secret is for this server.
+    /// The user-provided address: secrets are for its server.
     let home: WebAddress?
     let trust: ServerTrust
     let cookies: CookieJar
-    /// What the film's playlists said.
+    /// The playlists of the film.
     let playlists = FilmPlaylists()
-    /// How long is waited before each try to take up what broke off.
+    /// The delays before each reconnection attempt.
     let delays: [Duration]
     private let options: ReadOptions
     private let count = Lock<UInt32>(0)
 
-    /// More than a minute together: what ends the attempts is `ReadOptions.readTimeout`.
+    /// More than a minute in total: `ReadOptions.readTimeout` ends the attempts earlier.
     static let usualDelays: [Duration] =
         [.zero, .milliseconds(500), .seconds(1), .seconds(2)] + Array(repeating: .seconds(4), count: 15)
 
-    /// A connection that sends nothing for so long is replaced.
+    /// The silence after which a connection is replaced.
     var maxSilence: Duration { options.maxSilence }
 
-    // MARK: Bytes that readers share
+    // MARK: Shared cache
 
     private struct Shared {
         var url = ""
@@ -32,17 +32,18 @@ final class WebAsker: Sendable {
     }
     private let shared = Lock(Shared())
 
-    /// The bytes of an address that a reader of the film reads now.
+    /// Returns the cache of an address that a reader of the film is reading; nil if there is none. Any thread.
     func cache(of url: String) -> WebCache? { shared.withLock { $0.url == url ? $0.cache : nil } }
 
     func share(_ cache: WebCache, of url: String) { shared.withLock { $0 = Shared(url: url, cache: cache) } }
 
     // MARK: Lost servers
 
-    /// The host names of servers that readers try to reach again; one for each reader.
+    /// The host names of servers that readers reconnect to; one per reader.
     private let lostServers = Lock<[String]>([])
 
-    /// One of the servers whose connection broke off and is being reopened.
+    /// The host name of a server whose connection was lost and is being re-established; nil if there is none. Any
+    /// thread.
     var lostServer: String? { lostServers.withLock { $0.first } }
     func noteLost(_ host: String) { lostServers.withLock { $0.append(host) } }
 
@@ -60,19 +61,21 @@ final class WebAsker: Sendable {
         self.options = options
     }
 
-    /// Which quality of a film in several is wanted.
+    /// The requested variant of a film with several.
     var bitrate: ReadOptions.HLSBitrate { options.hlsBitrate }
 
-    /// The name and password for a server: its address's own, and at home the person's.
+    /// Returns name and password for a server: those of its address, or for the home server the user's.
     func credentials(for address: WebAddress) -> String? {
         address.credentials ?? (home?.isHome(of: address) == true ? home?.credentials : nil)
     }
 
     func tell(_ sentence: String) { options.onTrouble?(sentence) }
 
+    /// Returns the text of a GET request.
+    ///
     /// - Parameters:
-    ///   - challenge: what a server wants to be answered with the address's name and password.
-    ///   - isProxied: the request goes to a proxy.
+    ///   - challenge: The server's authentication challenge, to be answered with name and password.
+    ///   - isProxied: Whether the request is sent to a proxy.
     func request(
         for address: WebAddress, from first: Int64, to last: Int64?, validator: String?, challenge: String?,
         isProxied: Bool
@@ -82,14 +85,14 @@ final class WebAsker: Sendable {
         let fields = options.headerFields.filter { isHome || !$0.isSecret }
         func add(_ name: String, _ value: String?) {
             guard let value, !fields.contains(where: { $0.name.lowercased() == name.lowercased() }),
-                // ignored: a value that no header may hold is not sent.
+                // ignored: an invalid value is not sent.
                 let field = try? HeaderField(name: name, value: value)
             else { return }
             lines.append("\(field.name): \(field.value)")
         }
         add("User-Agent", options.userAgent)
         add("Accept", "*/*")
-        // A page that was got safely is not named where others listen (RFC 9110, 10.1.3).
+        // An https referrer is not sent over an insecure connection (RFC 9110, 10.1.3).
         if address.isSecure || options.referrer?.lowercased().hasPrefix("https:") != true {
             add("Referer", options.referrer)
         }
@@ -106,9 +109,9 @@ final class WebAsker: Sendable {
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
     }
 
-    // MARK: Name and password
+    // MARK: Authentication
 
-    /// Whether a challenge can be answered.
+    /// Whether a challenge is supported.
     func answers(_ challenge: String) -> Bool {
         let text = challenge.lowercased()
         return text.hasPrefix("basic")
@@ -179,6 +182,6 @@ final class WebAsker: Sendable {
 }
 
 extension String {
-    /// Without a letter that would end a quoted text.
+    /// Removes a character that would end a quoted string.
     fileprivate func replacing(_ letter: Character) -> String { String(filter { $0 != letter }) }
 }

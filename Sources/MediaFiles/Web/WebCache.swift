@@ -1,34 +1,34 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// The bytes at a film's address, fetched once for all readers of the film.
+/// Caches the bytes of a film's address for all its readers. Any thread.
 ///
-/// A reader that needs a byte which is not here fetches it on its own thread, through the connection that is nearest before that byte. A reader
-/// that needs what another one is fetching waits for it. A reader far ahead of another waits too, before bytes are dropped that the
-/// other one needs. Readers too far apart have a connection each.
+/// A reader fetches a missing byte on its own thread, through the nearest connection before that byte. If another
+/// reader is already fetching it, the reader waits. A reader far ahead also waits, before bytes are dropped that
+/// another one needs. Readers too far apart use separate connections.
 final class WebCache: Sendable {
     typealias Connect = @Sendable (WebAddress, BlockingGuard) throws(WebFailure) -> any WebConnection
 
-    /// One connection. Its input is used by the reader that has set `isBusy`; the rest is protected by the state's lock.
+    /// One connection. The reader that has set `isBusy` uses `input`; the state's lock guards the rest.
     private struct Connection {
         let input: WebInput
         /// Follows the guard of the reader that uses the connection.
         let waiting: BlockingGuard
-        /// The byte that comes next.
+        /// The position of the next byte.
         var place: Int64
         var lastUse: HostInstant
         var isBusy: Bool
     }
 
     private struct Position {
-        /// The byte that is read next.
+        /// The position of the next byte to read.
         var next: Int64 = 0
-        /// Where reading began that has led to `next` without a jump.
+        /// The start of the sequential read that has reached `next`.
         var runStart: Int64 = 0
-        /// Nothing was read since the last jump.
+        /// Whether nothing was read since the last seek.
         var isAfterJump = false
         var lastRead = HostInstant.now
-        /// Raised when bytes have come, or a connection is free.
+        /// Raised when bytes arrive or a connection becomes free.
         let arrival = Signal()
     }
 
@@ -41,16 +41,16 @@ final class WebCache: Sendable {
 
     private enum Step { case copied(Int), ended, wait, fetch(Connection) }
 
-    /// Connections that are open at once.
+    /// The maximum number of open connections.
     private static let maxConnections = 4
-    /// A connection that was not read for so long is closed.
+    /// The time without reads after which a connection is closed.
     private static let maxIdleTime = Duration.seconds(30)
-    /// Bytes in between are fetched rather than passed over by a new connection, where another reader needs them: one container's
-    /// tracks lie in turns.
+    /// The maximum gap in bytes that a connection reads through instead of reconnecting, if another reader needs the
+    /// bytes. The tracks of a container are interleaved.
     private static let maxReadThrough: Int64 = 8 << 20
-    /// So far a reader may be ahead of another one.
+    /// The maximum distance in bytes of a reader ahead of another one.
     static let maxLead = ByteBlocks.maxBytes * 3 / 4
-    /// A reader that has read nothing for so long is not waited for.
+    /// The time without reads after which other readers do not wait for a reader.
     private static let maxRest = Duration.seconds(1)
 
     let identity: WebInput.Identity
@@ -58,10 +58,10 @@ final class WebCache: Sendable {
     private let connect: Connect
     private let state: Lock<State>
 
-    /// Creates a cache that reads through the connection of an input at its start.
+    /// Creates a cache on an input at its start, whose connection it uses.
     ///
-    /// - Parameter waiting: the guard that the input was made with.
-    /// - Returns: nil where the server cannot begin inside of a file.
+    /// - Parameter waiting: The guard that the input was created with.
+    /// - Returns: Nil if the server does not support ranges.
     init?(_ input: WebInput, _ asker: WebAsker, waiting: BlockingGuard, connect: @escaping Connect) {
         guard let identity = input.identity else { return nil }
         (self.identity, self.asker, self.connect) = (identity, asker, connect)
@@ -71,7 +71,7 @@ final class WebCache: Sendable {
 
     /// Creates a reader at the first byte.
     ///
-    /// - Parameter isJumping: returns true while the reader's demuxer looks for another position of the film.
+    /// - Parameter isJumping: Returns true while the reader's demuxer seeks.
     func reader(_ waiting: BlockingGuard, isJumping: @escaping () -> Bool = { false }) -> Reader {
         let number = state.withLock { state in
             state.readerCount += 1
@@ -81,9 +81,9 @@ final class WebCache: Sendable {
         return Reader(self, number, waiting, isJumping)
     }
 
-    /// One of the readers.
+    /// A reader of the cache.
     ///
-    /// `@unchecked Sendable`: used by the one thread that uses its demuxer.
+    /// `@unchecked Sendable`: used only on the thread that uses its demuxer.
     final class Reader: WebBytes, @unchecked Sendable {
         private let cache: WebCache
         private let number: Int
@@ -129,7 +129,7 @@ final class WebCache: Sendable {
     {
         while true {
             if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
-            // Connections are closed without the lock.
+            // Connections are closed outside the lock.
             let (step, unused, arrival) = state.withLock { nextStep(number, into: target, &$0) }
             _ = unused
             switch step {
@@ -154,7 +154,7 @@ final class WebCache: Sendable {
             state.readers[number] = reader
             return (.copied(copied), [], nil)
         }
-        // Bytes that another reader needs are not dropped while that one reads on towards them.
+        // Bytes that another reader needs are kept while it is reading towards them.
         let isTooFarAhead = state.readers.contains { other, behind in
             other != number && behind.next >= reader.runStart && position - behind.next > Self.maxLead
                 && now - behind.lastRead < Self.maxRest
@@ -181,7 +181,7 @@ final class WebCache: Sendable {
         return (.fetch(connection), unused, nil)
     }
 
-    /// Returns a connection that may go elsewhere: a new one, or the one that was used least recently; nil while all are used.
+    /// Returns a connection that may be repositioned: a new one, or the least recently used; nil if all are busy.
     private func freeConnection(_ connections: [Connection]) -> Connection? {
         guard connections.count < Self.maxConnections else {
             return connections.filter { !$0.isBusy }.min { $0.lastUse < $1.lastUse }
@@ -193,7 +193,7 @@ final class WebCache: Sendable {
         return Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
     }
 
-    /// Fetches what comes next at a connection's place, and keeps it. `target` holds it for the time being.
+    /// Fetches and stores the next bytes of a connection. `target` serves as the buffer.
     private func fetch(
         through connection: Connection, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: BlockingGuard
     ) -> Int32 {

@@ -2,13 +2,17 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// A way to a web server: bytes go and come.
+/// A connection to a web server. One thread at a time.
 protocol WebConnection: AnyObject {
-    /// - Returns: 0, or an error of libavutil.
+    /// Sends bytes; blocks.
+    ///
+    /// - Returns: 0, or a libavutil error.
     func send(_ bytes: [UInt8]) -> Int32
-    /// - Returns: how many came, or an error of libavutil; `cff_error_eof` when the server has closed.
+    /// Receives bytes; blocks until there are some.
+    ///
+    /// - Returns: Their number, or a libavutil error; `cff_error_eof` if the server closed the connection.
     func receive(_ target: UnsafeMutableBufferPointer<UInt8>) -> Int32
-    /// Sets how long `receive` waits before it fails with `ETIMEDOUT`; nil is for as long as the guard allows.
+    /// Sets the timeout of `receive`, after which it fails with `ETIMEDOUT`; nil: only the guard limits it.
     func setMaxSilence(_ duration: Duration?)
 }
 
@@ -16,23 +20,25 @@ extension WebConnection {
     func setMaxSilence(_ duration: Duration?) {}
 }
 
-/// A connection through libavformat's TCP and TLS, which the guard interrupts.
+/// A connection through libavformat's TCP and TLS, which the guard interrupts. One thread at a time.
 final class NetworkConnection: WebConnection {
     private var input: UnsafeMutablePointer<AVIOContext>?
-    /// Kept for as long as libavformat may ask it.
+    /// Retained while libavformat may call its callback.
     private let waiting: BlockingGuard
     private var maxSilence: Duration?
-    /// Whether requests name the whole address, as a proxy wants it (RFC 9112, 3.2.2).
+    /// Whether requests contain the absolute URL, as a proxy requires (RFC 9112, 3.2.2).
     let isProxied: Bool
 
-    /// - Throws: an error of libavutil.
+    /// Connects to a server or its proxy; blocks.
+    ///
+    /// - Throws: A libavutil error; EPERM if the certificate was refused.
     init(_ address: WebAddress, _ trust: ServerTrust, _ waiting: BlockingGuard) throws(WebFailure) {
         self.waiting = waiting
         let proxy = address.isSecure ? nil : Self.proxy(for: address.host)
         isProxied = proxy != nil
         var settings: OpaquePointer?
         defer { av_dict_free(&settings) }
-        // TLS goes through `http_proxy` by itself.
+        // libavformat's TLS uses `http_proxy` on its own.
         av_dict_set(&settings, "protocol_whitelist", "tcp,tls,httpproxy", 0)
         if address.isSecure, trust.verifies {
             av_dict_set(&settings, "tls_verify", "1", 0)
@@ -43,7 +49,7 @@ final class NetworkConnection: WebConnection {
         let url = (address.isSecure ? "tls" : "tcp") + "://\(to.host):\(to.port)"
         let watch = TLSWatch()
         let code = avio_open2(&input, url, AVIO_FLAG_READ | AVIO_FLAG_WRITE, &callback, &settings)
-        // A server that proves to be another is not asked again.
+        // A refused certificate is not retried.
         if code < 0 { throw WebFailure(code: watch.isRefused ? cff_error_from_errno(EPERM) : code) }
     }
 
@@ -69,7 +75,7 @@ final class NetworkConnection: WebConnection {
 
     func setMaxSilence(_ duration: Duration?) { maxSilence = duration }
 
-    /// `http_proxy` and `no_proxy`, as libavformat and curl know them.
+    /// Returns the proxy of `http_proxy`, unless `no_proxy` lists the host; same as libavformat and curl.
     private static func proxy(for host: String) -> WebAddress? {
         guard let text = getenv("http_proxy").map({ String(cString: $0) }), !text.isEmpty else { return nil }
         let exceptions = getenv("no_proxy").map { String(cString: $0) } ?? ""
@@ -80,9 +86,9 @@ final class NetworkConnection: WebConnection {
     }
 }
 
-/// An error of libavutil.
+/// A libavutil error.
 struct WebFailure: Error {
     var code: Int32
-    /// A server led from `https` to `http`.
+    /// Whether a server redirected from `https` to `http`.
     var isDowngrade = false
 }

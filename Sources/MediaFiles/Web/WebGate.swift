@@ -2,34 +2,34 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// Opens for one demuxer what it wants of web servers: the film itself, and playlists, pieces and keys.
+/// Opens HTTP resources for one demuxer: the film, playlists, segments and keys.
 ///
-/// `@unchecked Sendable`: used by the one thread that uses the demuxer.
+/// `@unchecked Sendable`: used only on the thread that uses the demuxer.
 final class WebGate: @unchecked Sendable {
     private let asker: WebAsker
     private let waiting: BlockingGuard
     private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
-    /// Whether a server led from `https` to `http`.
+    /// Whether a server redirected from `https` to `http`.
     private(set) var isDowngraded = false
-    /// What the film's playlists said.
+    /// The playlists of the film.
     let playlists: FilmPlaylists
-    /// From which moment on pieces are wanted, counted from the first of each playlist; nil from the first.
+    /// The time from which segments are wanted, relative to the first of each playlist; nil: all.
     var wanted: MediaTime?
-    /// Where the playlists were cut that were opened since.
+    /// The trimmed playlists opened since `begin(at:)`.
     private(set) var cuts: [MediaPlaylist.Cut] = []
-    /// The demuxer looks for another position of the film.
+    /// Whether the demuxer is seeking.
     var isJumping = false
-    /// Why what was opened cannot be played, where that is known better than libavformat can say it.
+    /// A more specific error than libavformat's, for content that cannot be played.
     private(set) var objection: MediaError?
     private var policy: UnsafeMutablePointer<cff_open_policy>?
 
-    /// A part of a film in playlists that could not be opened or not be read to its end.
+    /// A segment of a playlist that could not be opened or read completely.
     struct LostSegment {
         var address: String
-        /// The error of libavutil.
+        /// The libavutil error.
         var code: Int32
-        /// Address of the playlist that names the segment, and the duration stated there; nil where no known playlist
-        /// names it.
+        /// The URL of the playlist that contains the segment, and the duration stated there; nil if no known playlist
+        /// does.
         var playlist: String?
         var duration: MediaTime?
         fileprivate var failedWhileOpening: Bool
@@ -41,10 +41,11 @@ final class WebGate: @unchecked Sendable {
         (self.asker, self.waiting, playlists) = (asker, waiting, asker.playlists)
     }
 
-    /// The playlists are opened once more, from the piece of that moment on.
+    /// Prepares for reopening the playlists from the segment at a time.
     func begin(at moment: MediaTime?) { (wanted, cuts) = (moment, []) }
 
-    /// Takes the place of libavformat's client; the caller keeps this object for as long as the policy.
+    /// Replaces libavformat's HTTP client. The caller keeps this object alive as long as the policy: the pointer is
+    /// unretained.
     func install(in policy: UnsafeMutablePointer<cff_open_policy>) {
         self.policy = policy
         policy.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
@@ -82,7 +83,7 @@ final class WebGate: @unchecked Sendable {
         }
     }
 
-    /// What takes the place of a playlist; nil leaves it as it is.
+    /// Returns the replacement of a playlist; nil keeps the original.
     private func cut(_ text: [UInt8], _ address: String, from location: String) -> [UInt8]? {
         guard let known = playlists.note(text, at: address, from: location), let wanted, known.playlist.isEnded else {
             return nil
@@ -104,10 +105,10 @@ final class WebGate: @unchecked Sendable {
             return try context(WebSource(known.playlist.text), known.location, DASHPlaylists.type)
         }
         guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
-        // A range beyond all files is refused by `WebInput`; libavformat writes 0 for "to the end".
+        // `WebInput` rejects an out-of-range offset; libavformat writes 0 for "to the end".
         func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).map { Int64($0) ?? .max } }
         let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
-        // What a playlist leads to is read once, and a playlist that changes is read again.
+        // Only the film is cached: segments are read once, and live playlists are read again.
         let isFilm = isOpening && open.isEmpty && first == 0 && last == nil && !isEncrypted
         if isFilm, let cache = asker.cache(of: text) { return try context(cache) }
         let (trust, waiting) = (asker.trust, BlockingGuard([]))
@@ -151,13 +152,13 @@ final class WebGate: @unchecked Sendable {
 
     // MARK: Lost segments
 
-    /// Returns the segments that failed since the last call. A demuxer of playlists skips them without an error.
+    /// Returns the segments that failed since the last call. A playlist demuxer skips them without an error.
     func takeLostSegments() -> [LostSegment] {
         guard !lostSegments.isEmpty else { return [] }
         defer { lostSegments.removeAll() }
         return lostSegments.compactMap { lost in
             let segment = playlists.segment(at: lost.address)
-            // While a film is opened the playlists of qualities that are not played may be missing.
+            // While a film is opened, playlists of unselected variants may be missing.
             guard segment != nil || !lost.failedWhileOpening else { return nil }
             var lost = lost
             (lost.playlist, lost.duration) = (segment?.playlist, segment?.duration)
@@ -177,13 +178,13 @@ final class WebGate: @unchecked Sendable {
         return try context(WebSource(reader), cache.identity.address.text, cache.identity.contentType)
     }
 
-    /// DASH is known by its type, or the end of its name (ISO 23009-1, annex C).
+    /// Whether a response is a DASH manifest, by its type or extension (ISO 23009-1, annex C).
     private static func isManifest(_ input: WebInput) -> Bool {
         input.contentType?.lowercased().hasPrefix("application/dash+xml") ?? false
             || input.address.target.prefix { $0 != "?" }.lowercased().hasSuffix(".mpd")
     }
 
-    /// Puts a manifest of DASH into playlists.
+    /// Converts a DASH manifest to HLS playlists.
     private func translate(_ input: WebInput, at url: String) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
         while bytes.count <= DASHManifest.largest {
@@ -234,11 +235,11 @@ final class WebGate: @unchecked Sendable {
         return true
     }
 
-    /// When the demuxer is gone.
+    /// Closes all inputs after the demuxer was closed.
     func closeAll() { for input in Array(open.keys) { _ = close(input) } }
 }
 
-/// What libavformat reads from: a server's bytes, deciphered where a playlist says how.
+/// The data source of an `AVIOContext`: bytes of a server, decrypted if a playlist requires it. Used by one thread.
 private final class WebSource {
     private let input: (any WebBytes)?
     private var cipher: BlockCipher?
@@ -250,7 +251,7 @@ private final class WebSource {
         (self.input, self.cipher, self.onFailure) = (input, cipher, onFailure)
     }
 
-    /// A playlist of our own.
+    /// Creates a source of a generated playlist.
     init(_ words: [UInt8]) { (input, self.words, onFailure) = (nil, words[...], { _ in }) }
 
     var isSeekable: Bool { cipher == nil && input?.isSeekable ?? false }
@@ -298,7 +299,7 @@ private final class WebSource {
     }
 }
 
-/// AES-128 in CBC with PKCS7 padding, as playlists encipher whole pieces (RFC 8216, 4.3.2.4).
+/// AES-128 in CBC mode with PKCS7 padding, the encryption of whole HLS segments (RFC 8216, 4.3.2.4).
 struct BlockCipher {
     private static let size = 16
     private let aes: Aes
@@ -311,7 +312,11 @@ struct BlockCipher {
         deinit { av_free(UnsafeMutableRawPointer(context)) }
     }
 
-    /// - Parameters: 32 hexadecimal digits each.
+    /// Creates a decryptor; nil for an invalid key.
+    ///
+    /// - Parameters:
+    ///   - key: 32 hexadecimal digits.
+    ///   - vector: The initialization vector, 32 hexadecimal digits.
     init?(key: String?, vector: String?) {
         guard let key = key.flatMap(Hexadecimal.bytes), let vector = vector.flatMap(Hexadecimal.bytes),
             key.count == Self.size, vector.count == Self.size
@@ -323,11 +328,11 @@ struct BlockCipher {
 
     mutating func add(_ bytes: ArraySlice<UInt8>) {
         coming += bytes
-        // The last block may be padding.
+        // The last block may contain padding.
         decipher((coming.count - 1) / Self.size)
     }
 
-    /// No more comes. A piece of a block is left out.
+    /// Decrypts the last block and removes its padding. An incomplete block is dropped.
     mutating func finish() {
         guard coming.count >= Self.size else { return }
         decipher(coming.count / Self.size)

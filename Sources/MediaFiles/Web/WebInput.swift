@@ -2,33 +2,37 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// Bytes from a web server that libavformat reads, from any place where the server can begin inside of a file.
+/// Bytes of a web server for libavformat; seekable if the server supports ranges.
 protocol WebBytes: AnyObject {
     var isSeekable: Bool { get }
-    /// The place of the byte that is read next, and the number of bytes; nil where the server does not state it.
+    /// The position of the next byte, and the number of bytes; `length` is nil if the server does not state it.
     var offset: Int64 { get }
     var length: Int64? { get }
-    /// - Returns: how many bytes, `cff_error_eof` at the end, or another error of libavutil.
+    /// Reads bytes; blocks.
+    ///
+    /// - Returns: Their number, `cff_error_eof` at the end, or another libavutil error.
     func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32
-    /// - Returns: the new offset, or an error of libavutil.
+    /// Moves the position without a request.
+    ///
+    /// - Returns: The new offset, or a libavutil error.
     func seek(to wanted: Int64) -> Int64
 }
 
-/// What one address on a web server sends, from any place, for libavformat.
+/// Reads one HTTP resource with range requests, for libavformat.
 ///
-/// libavformat's own client sends every header field on to wherever a server leads. This one sends secrets to the server that they
-/// are for, follows no way out of `https`, and takes up what breaks off.
+/// libavformat's own client forwards every header field to redirect targets. This one sends secrets only to their
+/// server, follows no redirect from `https` to `http`, and resumes interrupted transfers.
 ///
-/// `@unchecked Sendable`: used by the one thread that uses the demuxer.
+/// `@unchecked Sendable`: used only on the thread that uses the demuxer.
 final class WebInput: WebBytes, @unchecked Sendable {
     typealias Connect = (WebAddress) throws(WebFailure) -> any WebConnection
 
     private let asker: WebAsker
     private let waiting: BlockingGuard
     private let connect: Connect
-    /// Where the last answer came from.
+    /// The URL of the last response.
     private(set) var address: WebAddress
-    /// Of a piece of a file: where it begins and the byte behind it.
+    /// The byte range: its first byte, and the byte after its last one (nil: to the end).
     private let first: Int64
     private let last: Int64?
 
@@ -38,23 +42,23 @@ final class WebInput: WebBytes, @unchecked Sendable {
     private var validator: String?
     private var position: Int64
     private var connection: (any WebConnection)?
-    /// Where the connection is.
+    /// The position of the connection.
     private var place: Int64 = 0
     private var body: WebBody?
     private var received: ArraySlice<UInt8> = []
 
-    /// What libavformat follows, too.
+    /// The maximum number of redirects, same as in libavformat.
     private static let mostRedirects = 8
-    /// Shorter ways ahead are read: a new connection takes longer.
+    /// The distance ahead in bytes up to which data are read through: a new connection takes longer.
     static let shortWay: Int64 = 256 << 10
     private static let bufferSize = 32 << 10
 
-    /// Opens an address and reads the head of the answer.
+    /// Opens a URL and reads the response header; blocks.
     ///
     /// - Parameters:
-    ///   - range: of the bytes that are wanted, where a playlist says so.
-    ///   - isPatient: whether a server that has a fault is asked again.
-    /// - Throws: an error of libavutil; EINVAL for a range beyond `InputLimit.maxBytes`.
+    ///   - range: The byte range stated by a playlist.
+    ///   - isPatient: Whether server errors are retried.
+    /// - Throws: A libavutil error; EINVAL for a range beyond `InputLimit.maxBytes`.
     init(
         _ address: WebAddress, asker: WebAsker, range: (first: Int64, last: Int64?) = (0, nil),
         isPatient: Bool = false, waiting: BlockingGuard, connect: @escaping Connect
@@ -68,7 +72,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         }
         (first, last, position) = (begin, range.last, begin)
         do throws(WebFailure) { try open() } catch {
-            // While a film is being opened a person waits for the answer, whatever it is.
+            // While a film is opened, the user waits for the result: no retries.
             guard isPatient, !error.isDowngrade else { throw error }
             let code = tryAgain(after: error.code) { () throws(WebFailure) in
                 try open()
@@ -78,7 +82,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         }
     }
 
-    /// What a server said of a file that it sends from any place.
+    /// The properties of a file on a server that supports ranges.
     struct Identity: Sendable {
         var address: WebAddress
         var size: Int64
@@ -86,13 +90,13 @@ final class WebInput: WebBytes, @unchecked Sendable {
         fileprivate var validator: String?
     }
 
-    /// Nil where the server cannot begin inside of a file, or a range was asked for.
+    /// The identity of the file; nil if the server does not support ranges, or if a range was requested.
     var identity: Identity? {
         guard isSeekable, first == 0, last == nil, let size else { return nil }
         return Identity(address: address, size: size, contentType: contentType, validator: validator)
     }
 
-    /// Creates a further input of a file that was opened before; the first reading connects.
+    /// Creates another input of an already opened file; its first read connects.
     init(_ identity: Identity, asker: WebAsker, waiting: BlockingGuard, connect: @escaping Connect) {
         (address, size, contentType) = (identity.address, identity.size, identity.contentType)
         (validator, isSeekable) = (identity.validator, true)
@@ -100,7 +104,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         (first, last, position) = (0, nil, 0)
     }
 
-    // MARK: For libavformat
+    // MARK: WebBytes
 
     func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
         guard !target.isEmpty else { return 0 }
@@ -113,7 +117,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         }
     }
 
-    /// Goes elsewhere; the next reading asks for it. Bytes are counted from the beginning of the piece.
+    /// Sets the position; the next read requests it. Positions count from the start of the range.
     func seek(to wanted: Int64) -> Int64 {
         guard let target = Range(firstByte: first, count: wanted)?.upperBound else {
             return Int64(cff_error_from_errno(EINVAL))
@@ -124,7 +128,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
     }
 
     var offset: Int64 { position - first }
-    /// How many bytes there are from the beginning of the piece on.
+    /// The number of bytes from the start of the range.
     var length: Int64? { (last ?? size).map { max(0, $0 - first) } }
 
     private var isAtEnd: Bool {
@@ -132,7 +136,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         return connection != nil && place == position && body?.isComplete == true
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     private func open() throws(WebFailure) {
         var (redirects, challenge) = (0, String?.none)
@@ -154,7 +158,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
                 if address.isSecure, !next.isSecure, asker.trust.verifies {
                     throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
                 }
-                // An address may name the same person for elsewhere; that is for the server to say, and not for us.
+                // A redirect does not inherit the user's credentials; the server may state others.
                 (address, challenge) = (next, nil)
             case 401 where challenge == nil && asker.credentials(for: address) != nil:
                 challenge = answer.all("www-authenticate").first { asker.answers($0) } ?? "Basic"
@@ -180,7 +184,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
             if let end = WebAnswer.end(in: bytes, from: searched - 3) {
                 guard let answer = WebAnswer(bytes[..<end]) else { throw WebFailure(code: cff_error_invalid_data) }
                 received = bytes[end...]
-                // What is not final yet (RFC 9110, 15.2).
+                // Interim responses (RFC 9110, 15.2).
                 guard answer.status < 200 else { return answer }
                 bytes = Array(received)
                 searched = 0
@@ -189,7 +193,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
             searched = bytes.count
             guard bytes.count < WebAnswer.largestHead else { throw WebFailure(code: cff_error_invalid_data) }
             do throws(WebFailure) { bytes += try piece(from: connection) } catch {
-                // A server that closes before it has answered is not at the end of its file.
+                // A connection closed before the response is not the end of the file.
                 throw error.code == cff_error_eof ? WebFailure(code: cff_error_from_errno(ECONNRESET)) : error
             }
         }
@@ -198,7 +202,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
     private func begin(_ fresh: any WebConnection, _ answer: WebAnswer) throws(WebFailure) {
         let range = answer.status == 206 ? answer.range : nil
         let start = range?.first ?? 0
-        // A server that sends another piece than it was asked for, or a file that has changed since.
+        // The server sent another range than requested, or the file has changed.
         let isSame = answer.status == 206 ? range?.first == position : position == 0
         guard isSame else { throw WebFailure(code: cff_error_from_errno(answer.status == 206 ? EIO : ESPIPE)) }
         let total = answer.status == 206 ? range?.total : answer.isChunked ? nil : answer.length
@@ -221,7 +225,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
             let wanted = position
             while place < wanted {
                 let left = Int(clamping: min(wanted - place, Int64(waste.count)))
-                // The position follows, so that what breaks off here goes on here.
+                // `position` stays at the target, so that a retry continues there.
                 let got = try waste.withUnsafeMutableBufferPointer { (buffer) throws(WebFailure) -> Int32 in
                     try receive(UnsafeMutableBufferPointer(rebasing: buffer[..<left]), moves: false)
                 }
@@ -269,7 +273,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         }
     }
 
-    /// Tells the end of a body from one that was cut off.
+    /// Distinguishes the end of a body from an interrupted transfer.
     private func ended(_ code: Int32) throws(WebFailure) -> Int32 {
         guard code == cff_error_eof else { throw WebFailure(code: code) }
         if body?.endsWithConnection == true, size.map({ place >= $0 }) ?? true { return cff_error_eof }
@@ -283,7 +287,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         return bytes[..<Int(got)]
     }
 
-    // MARK: What broke off
+    // MARK: Interrupted transfers
 
     private func takeUp(after failure: WebFailure, into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
         guard isSeekable || position == 0 else { return failure.code }
@@ -293,7 +297,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         }
     }
 
-    /// Tries again and again for as long as anybody waits, or until it has been refused too often.
+    /// Retries until the guard ends it, the error is permanent, or all delays are used up. Blocks.
     private func tryAgain(after code: Int32, _ body: () throws(WebFailure) -> Int32) -> Int32 {
         var (code, isTold) = (code, false)
         let began = HostInstant.now
@@ -318,7 +322,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         return code
     }
 
-    /// Whether it may be better in a moment: nothing was refused for good.
+    /// Whether an error may be temporary.
     private static func mayPass(_ code: Int32) -> Bool {
         ![
             cff_error_exit, cff_error_eof, cff_error_invalid_data, cff_error_http_bad_request, cff_error_http_forbidden,
