@@ -119,9 +119,10 @@ extension SoundCardTests {
             // Whoever knows better says so.
             let forced = SoundCard(device: "pulse", channels: .layout(.surround51))
             defer { forced.close() }
+            // ALSA's six channels have their surrounds at the back.
             #expect(
                 forced.delivery(for: film(.stereo), mustDecode: false)
-                    == .pcm(PCMFormat(sampleRate: 48_000, layout: .surround51)))
+                    == .pcm(PCMFormat(sampleRate: 48_000, layout: ChannelLayout(mask: 0x3F, count: 6))))
         }
     }
 }
