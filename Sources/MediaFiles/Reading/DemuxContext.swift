@@ -512,9 +512,35 @@ final class DemuxContext {
             try openPlaylists(from: time, streamStart: start, within: options.readTimeout)
             return isFresh = true
         }
-        try jump { context in av_seek_frame(context, index, raw, flags) }
+        try jump { context in
+            if let (other, timestamp) = indexed(instead: index, raw, context),
+                av_seek_frame(context, other, timestamp, flags) >= 0
+            {
+                return 0
+            }
+            return av_seek_frame(context, index, raw, flags)
+        }
         follower?.jumped(near: bytePosition, expecting: time)
         gaps?.landed(expecting: time)
+    }
+
+    /// Returns the video stream of a Matroska file and a timestamp in its time base; nil for video and other containers.
+    ///
+    /// Cues usually index video only. For a track without cues, libavformat reads the file from its position to the target,
+    /// which over a network takes as long as the film between them.
+    private func indexed(
+        instead index: Int32, _ raw: Int64, _ context: UnsafeMutablePointer<AVFormatContext>
+    ) -> (stream: Int32, timestamp: Int64)? {
+        let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
+        guard formatName.hasPrefix("matroska"), streams.indices.contains(Int(index)),
+            streams[Int(index)].pointee.codecpar.pointee.codec_type != AVMEDIA_TYPE_VIDEO,
+            let video = streams.firstIndex(where: {
+                $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+                    && $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+            })
+        else { return nil }
+        let (base, own) = (streams[video].pointee.time_base, streams[Int(index)].pointee.time_base)
+        return (Int32(video), av_rescale_q(raw, own, base))
     }
 
     /// Detects gaps from here on, also in the packets read ahead to find the start times.

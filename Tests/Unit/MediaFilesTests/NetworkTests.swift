@@ -99,6 +99,28 @@ import Testing
         try expectTogether(film, seconds: 1..<6)
     }
 
+    /// Cues of Matroska index the picture only: libavformat looks for a place of the sound by reading all until there.
+    @Test func aSeekOfMatroskaSoundReadsNothingOfTheFilmBetween() throws {
+        let path = try TestClips.make(
+            "noise.mkv",
+            [
+                "-f", "lavfi", "-i", "color=c=gray:s=320x240:r=25:d=24,noise=alls=60:allf=t", "-f", "lavfi", "-i",
+                "sine=d=24", "-c:v", "mpeg4", "-q:v", "2", "-g", "25", "-c:a", "aac",
+            ])
+        let server = try server()
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url(name(path)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        _ = try audio.read()
+        let before = server.bytesSent
+        let target = MediaTime(value: 20, timescale: 1)
+        try audio.seek(to: target, mode: .exact)
+        let start = try #require(try audio.read()?.presentationTime)
+        #expect(start <= target && target - start < MediaTime(value: 2, timescale: 1), "\(start)")
+        let size = try TestClips.bytes(of: path).count
+        #expect(server.bytesSent - before < size / 3, "\(server.bytesSent - before) of \(size) bytes")
+    }
+
     /// `python3 -m http.server` is such a one.
     @Test func aFilmOfAServerWithoutRangesIsWoundForthAndBack() throws {
         let server = try server()
