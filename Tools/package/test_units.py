@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 UNITS = ["talkie-kiosk@.service", "talkie-kiosk@.socket", "user/talkie-kiosk@.service"]
-# As `systemd-analyze security` counts: 0 is locked away from everything, 10 may do anything. docs/guides/kiosk.md names the figure.
+# As `systemd-analyze security` counts: 0 is locked away from everything, 10 may do anything. docs/guides/operations.md names the figure.
 MOST_EXPOSED = 2.0
 
 
