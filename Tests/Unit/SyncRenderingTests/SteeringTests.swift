@@ -8,7 +8,7 @@ import Testing
     private let clock = ManualClock()
     private let second = MediaTime(value: 1, timescale: 1)
 
-    /// A line that passes through a film moment now, at another rate.
+    /// Returns a segment that passes through a film time now, with another rate.
     private func line(_ film: MediaTime, _ rate: Double, speed: Double = 1, late: Duration = .zero) -> TimebaseSegment {
         TimebaseSegment(mediaAnchor: film, hostAnchor: clock.now.advanced(by: late), rate: rate, speed: speed)
     }
@@ -78,7 +78,7 @@ import Testing
         let starts = rig.taken().filter { if case .audioHeard = $0 { true } else { false } }
         #expect(starts.isEmpty, "sound was placed anew")
         #expect(rig.card.playout?.underrunCount == 0)
-        // 80 ppm are made up for by the drift controller with its time constant of 6 s.
+        // The drift controller corrects 80 ppm with its time constant of 6 s.
         #expect(worst < 1e-3, "\(worst)")
     }
 }
