@@ -10,7 +10,7 @@ import Testing
 @testable import LocalOutput
 
 /// Each key of the configuration at a reload: it is applied, or the kiosk says that it waits for the next start.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct KioskReloadTests {
+@Suite(.timeLimit(.minutes(5))) struct KioskReloadTests {
     private typealias Change = @Sendable (inout KioskConfiguration, String) -> Void
     private typealias Effect = @Sendable (KioskRig) -> Bool
 
