@@ -88,9 +88,13 @@ let package = Package(
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg", "CUchardet"]),
         module("Text", ["MediaCore", "CASS"]),
+        module("CardPlayout", ["SyncRendering", "MediaCore"]),
         module(
             "LocalOutput",
-            ["Text", "SyncRendering", "MediaCore", "CSDL", "CX11", "CWayland", "CPlacebo", "CALSA", "CPulse", "CShim"]),
+            [
+                "CardPlayout", "Text", "SyncRendering", "MediaCore", "CSDL", "CX11", "CWayland", "CPlacebo", "CALSA",
+                "CPulse", "CShim",
+            ]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),
@@ -138,7 +142,7 @@ let package = Package(
                 "Storage", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
-        module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
+        module("TalkieTestKit", ["CardPlayout", "SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
 
         // Behaviour, time turned by hand
         tests(
@@ -149,7 +153,8 @@ let package = Package(
                 "TalkieTestKit",
             ]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
-        tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests("SyncRenderingTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests("CardPlayoutTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "MediaFilesTests", in: "Unit",
             ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
@@ -194,7 +199,8 @@ let package = Package(
                 "TalkieApp", "Talkie", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay",
                 "AirPlayWire",
                 "PTP", "Sockets",
-                "MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit",
+                "MediaFiles", "MediaCodecs", "LocalOutput", "CardPlayout", "SyncRendering", "Storage", "MediaCore",
+                "TalkieTestKit",
             ]),
         tests(
             "TalkieCLITests", in: "Unit",
@@ -260,7 +266,9 @@ let package = Package(
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
         .executableTarget(
             name: "renderer-bench",
-            dependencies: ["AllocationCount", "TalkieTestKit", "MediaCodecs", "SyncRendering", "MediaCore"],
+            dependencies: [
+                "AllocationCount", "TalkieTestKit", "MediaCodecs", "CardPlayout", "SyncRendering", "MediaCore",
+            ],
             path: "Benchmarks/RendererBench", swiftSettings: settings),
 
         // One harness per parser or conversation

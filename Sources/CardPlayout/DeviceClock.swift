@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 /// Estimates when a frame is audible from the sound card's positions and the host clock: a latency monitor.
 ///
@@ -12,22 +12,22 @@ public import MediaCore
 /// whose rate stays near the host clock's until long evidence contradicts it. A persistent step is followed.
 ///
 /// Confined to one thread. Allocates nothing after `init`.
-public struct DeviceClock {
+struct DeviceClock {
     /// The state of the card's clock at the last reading.
-    public struct Estimate: Sendable, BitwiseCopyable {
+    struct Estimate: Sendable, BitwiseCopyable {
         /// The reference frame.
-        public var frame: DeviceFrame
+        var frame: DeviceFrame
         /// When the reference frame is audible.
-        public var instant: HostInstant
+        var instant: HostInstant
         /// The card's rate against the host clock, in parts per million; positive is fast.
-        public var rateOffsetPPM: Double
+        var rateOffsetPPM: Double
         /// Standard uncertainty of `instant`.
-        public var uncertainty: Duration
+        var uncertainty: Duration
         /// Host nanoseconds per frame.
-        public var nanosecondsPerFrame: Double
+        var nanosecondsPerFrame: Double
 
         /// Returns when a frame is audible.
-        public func instant(of frame: DeviceFrame) -> HostInstant {
+        func instant(of frame: DeviceFrame) -> HostInstant {
             let frames = Double(self.frame.distance(to: frame))
             return HostInstant(
                 nanoseconds: instant.nanoseconds + Int64((frames * nanosecondsPerFrame).rounded()))
@@ -135,16 +135,16 @@ public struct DeviceClock {
     private var priorRate = 0.0
     private var priorVariance: Double
     /// Whether the estimate is accurate enough to schedule the first audio.
-    public private(set) var isSteady = false
+    private(set) var isSteady = false
     /// Whether the estimate rests on a fitted line instead of the newest readings.
-    public private(set) var isSettled = false
+    private(set) var isSettled = false
     /// The newest estimate; nil until a first reading after a start.
-    public private(set) var estimate: Estimate?
+    private(set) var estimate: Estimate?
 
     /// Creates an estimator.
     ///
     /// - Parameter sampleRate: The card's configured rate in frames per second.
-    public init(sampleRate: Int) {
+    init(sampleRate: Int) {
         nominal = 1e9 / Double(max(1, sampleRate))
         buckets = Array(repeating: Bucket(stream: 0, offset: 0), count: Self.capacity)
         readings = Array(repeating: Bucket(stream: 0, offset: 0), count: Self.readingsPerBucket)
@@ -155,7 +155,7 @@ public struct DeviceClock {
     }
 
     /// Discards all positions after an underrun, a restart or a suspend; the rate is retained.
-    public mutating func reset() {
+    mutating func reset() {
         if rateVariance < priorVariance {
             priorRate = rate
             // 5 ppm: the drift of a quartz with temperature while it is not measured.
@@ -175,7 +175,7 @@ public struct DeviceClock {
     }
 
     /// Adds a reading: the frame that leaves the card at an instant. Both must come from the same status query.
-    public mutating func add(position: DeviceFrame, at instant: HostInstant) {
+    mutating func add(position: DeviceFrame, at instant: HostInstant) {
         if !hasBase {
             hasBase = true
             base = instant.nanoseconds - Int64((Double(position.index) * nominal).rounded())

@@ -1,4 +1,5 @@
-public import MediaCore
+package import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// Keeps a pump playing when its device is lost: on a substitute device, or without a device in real time until one is
@@ -11,16 +12,16 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: unshared state is confined to the pump's thread (`step`, `retire`); the rest is atomic or
 /// locked.
-public final class DeviceFailover: @unchecked Sendable {
+package final class DeviceFailover: @unchecked Sendable {
     /// The source of devices. The closures are called on the pump's thread while it has no device, and may block.
-    public struct Supply: Sendable {
+    package struct Supply: Sendable {
         /// Returns the names of substitute devices, the preferred one first.
-        public var substitutes: @Sendable () -> [String]
+        package var substitutes: @Sendable () -> [String]
         /// Opens a device by name, configured for the pump's format; returns nil if it is unavailable.
-        public var open: @Sendable (String) -> (any PlayoutDevice)?
+        package var open: @Sendable (String) -> (any PlayoutDevice)?
 
         /// Creates a source of devices.
-        public init(
+        package init(
             substitutes: @escaping @Sendable () -> [String] = { [] },
             open: @escaping @Sendable (String) -> (any PlayoutDevice)?
         ) {
@@ -45,9 +46,9 @@ public final class DeviceFailover: @unchecked Sendable {
     static let steadiness = Duration.seconds(1)
 
     /// The pump that this object steps.
-    public let pump: SoundCardPump
+    let pump: SoundCardPump
     /// The name of the requested device.
-    public let own: String
+    package let own: String
     private let context: AudioOutputContext
     private let supply: Supply
     private let clock: any HostClock
@@ -70,7 +71,7 @@ public final class DeviceFailover: @unchecked Sendable {
     ///   - device: The device for which the pump was created.
     ///   - name: The name of the own device.
     ///   - place: The name of `device` if it is a substitute.
-    public init(
+    package init(
         pump: SoundCardPump, device: any PlayoutDevice, name: String, place: String? = nil,
         context: AudioOutputContext, supply: Supply
     ) {
@@ -87,24 +88,24 @@ public final class DeviceFailover: @unchecked Sendable {
     // MARK: Any thread
 
     /// The name of the playing device; nil while there is none. Any thread.
-    public var place: String? { shared.withLock { $0.place } }
+    package var place: String? { shared.withLock { $0.place } }
 
     /// Sets the delay from the own device's output to the listener that the device does not report. Substitutes have
     /// none. Any thread.
-    public func setDelayAfterOwn(_ delay: Duration) {
+    package func setDelayAfterOwn(_ delay: Duration) {
         delayAfterOwn.store(delay.wholeNanoseconds, ordering: .relaxed)
         if place ?? own == own { pump.setDelayAfterCard(delay) }
     }
 
     /// Replaces the device with one in the pump's format, at the pump's next step. The caller must wake the pump. Any
     /// thread.
-    public func offer(_ device: any PlayoutDevice, name: String) {
+    package func offer(_ device: any PlayoutDevice, name: String) {
         shared.withLock { $0.offered = (device, name) }
         hasOffer.store(true, ordering: .releasing)
     }
 
     /// Closes the replaced device, if any; may block. Any thread.
-    public func closeRetired() {
+    package func closeRetired() {
         let device = shared.withLock { shared -> (any PlayoutDevice)? in
             defer { shared.retired = nil }
             return shared.retired
@@ -115,7 +116,7 @@ public final class DeviceFailover: @unchecked Sendable {
     // MARK: The pump's thread
 
     /// Performs due work; returns the instant of the next call. Opens devices, and may block, only while there is none.
-    public func step() -> HostInstant {
+    package func step() -> HostInstant {
         if hasOffer.load(ordering: .acquiring) { takeOffer() }
         guard device != nil else { return stepWithoutDevice() }
         switch pump.step() {
@@ -127,7 +128,7 @@ public final class DeviceFailover: @unchecked Sendable {
     }
 
     /// Returns the device when the pump has ended, its queue discarded; nil if there is none.
-    public func retire() -> (any PlayoutDevice)? {
+    package func retire() -> (any PlayoutDevice)? {
         defer { device = nil }
         _ = device?.discard()
         return device

@@ -8,11 +8,11 @@ internal import Glibc
 /// copy.
 ///
 /// Stateless: the caller owns the position. Allocates nothing after `init`. Any thread.
-public final class DriftResampler: Sendable {
+package final class DriftResampler: Sendable {
     /// The number of input frames required before the frame at the position, and after it.
-    public let framesBefore: Int
+    let framesBefore: Int
     /// The number of input frames required after the frame at the position.
-    public let framesAfter: Int
+    let framesAfter: Int
 
     private let taps: Int
     private static let phases = 256
@@ -25,7 +25,7 @@ public final class DriftResampler: Sendable {
     /// Creates a resampler and its coefficient table.
     ///
     /// - Parameter taps: The filter length, a multiple of 4; fewer taps cost less and attenuate high frequencies.
-    public init(taps: Int = 32) {
+    package init(taps: Int = 32) {
         precondition(taps >= 4 && taps % 4 == 0, "taps come in groups of four")
         self.taps = taps
         framesBefore = taps / 2 - 1
@@ -72,7 +72,7 @@ public final class DriftResampler: Sendable {
     ///   - input: Interleaved frames from `floor(position) − framesBefore` to
     ///     `floor(position + (frames − 1) × step) + framesAfter`.
     ///   - position: The fractional frame number within `input`, at least `framesBefore`.
-    public func render(
+    func render(
         _ input: UnsafePointer<Float>, channels: Int, position: Double, step: Double,
         into output: UnsafeMutablePointer<Float>, frames: Int
     ) {

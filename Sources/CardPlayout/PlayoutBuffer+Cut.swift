@@ -1,10 +1,11 @@
-public import MediaCore
+package import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// Removal of the end of the accepted audio. Called by the feeder only.
 extension PlayoutBuffer {
     /// Requests the pump to release all audio from a media time on; it decides in its next step. Wait-free.
-    public func beginCut(at time: MediaTime) {
+    package func beginCut(at time: MediaTime) {
         guard !isCutAbandoned || forgetCut() else { return }
         guard let position = position(of: time), position < ring.writePosition else { return }
         cut.ask(position)
@@ -13,7 +14,7 @@ extension PlayoutBuffer {
     /// Returns the result of `beginCut`; nil until the pump has decided. Wait-free.
     ///
     /// - Parameter lead: The required lead to report on refusal, beyond the rendered audio.
-    public func cutResult(lead: Duration) -> PartialFlushResult? {
+    package func cutResult(lead: Duration) -> PartialFlushResult? {
         if cut.isIdle { return .flushed(from: acceptedUntil ?? .zero) }
         switch cut.answer {
         case nil: return nil

@@ -1,16 +1,16 @@
-public import MediaCore
+package import MediaCore
 internal import Synchronization
 
 /// The media time of the frames from a ring position on.
 ///
 /// Frame `p` of the segment has media time `media + (p − position) / sampleRate × speed`.
-public struct PlayoutMark: Sendable, BitwiseCopyable {
+struct PlayoutMark: Sendable, BitwiseCopyable {
     /// The ring position of the segment's first frame.
-    public var position: Int64
+    var position: Int64
     /// The media time of that frame in nanoseconds.
-    public var mediaNanoseconds: Int64
+    var mediaNanoseconds: Int64
     /// Media seconds per second of audio, by which the samples were time-stretched.
-    public var speed: Double
+    var speed: Double
 }
 
 /// PCM between the feeder and the pump of a sound card: a ring of frames, and a ring of marks that maps each frame to
@@ -21,9 +21,9 @@ public struct PlayoutMark: Sendable, BitwiseCopyable {
 ///
 /// `@unchecked Sendable`: the fields marked "Feeder" are confined to the feeder thread. Marks are published by a
 /// release store to `markTail` and freed by a release store to `markHead`. All other fields are atomic.
-public final class PlayoutBuffer: @unchecked Sendable {
+package final class PlayoutBuffer: @unchecked Sendable {
     /// The format of the frames.
-    public let format: PCMFormat
+    let format: PCMFormat
     let ring: FrameRing
     /// The feeder writes free slots, the pump reads those from `markHead` to `markTail`.
     private let marks: UnsafeMutablePointer<PlayoutMark>
@@ -61,7 +61,7 @@ public final class PlayoutBuffer: @unchecked Sendable {
     /// - Parameters:
     ///   - depth: The capacity for audio that is not yet rendered.
     ///   - history: The amount of rendered audio that is retained.
-    public init(format: PCMFormat, depth: Duration, history: Duration) {
+    package init(format: PCMFormat, depth: Duration, history: Duration) {
         self.format = format
         let frames = (depth + history).inSeconds * Double(format.sampleRate)
         ring = FrameRing(channels: format.channels, minimumFrames: max(256, Int(frames.rounded(.up))))
@@ -78,7 +78,7 @@ public final class PlayoutBuffer: @unchecked Sendable {
     ///
     /// A block that starts within half a frame of the previous end continues its segment, so that rounding errors do
     /// not accumulate. Any other block starts a new segment.
-    public func accept(_ block: PCMBlock, from offset: Int) -> Int {
+    package func accept(_ block: PCMBlock, from offset: Int) -> Int {
         let count = block.frames - max(0, offset)
         guard count > 0, block.format == format, !isCutAbandoned || forgetCut() else { return 0 }
         let rate = Double(format.sampleRate)
@@ -103,11 +103,11 @@ public final class PlayoutBuffer: @unchecked Sendable {
     }
 
     /// Marks the end of input: an empty buffer is then no underrun. Reset by the next `accept`. Feeder only.
-    public func finish() { finishedCell.store(true, ordering: .releasing) }
+    package func finish() { finishedCell.store(true, ordering: .releasing) }
 
     /// Drops all accepted audio. Wait-free; feeder only. The space becomes available once the pump has noticed the
     /// flush.
-    public func flush() {
+    package func flush() {
         hasLine = false
         isCutAbandoned = !cut.isIdle
         accepted.store(AcceptedUntil(time: .zero, isKnown: false))
@@ -117,13 +117,13 @@ public final class PlayoutBuffer: @unchecked Sendable {
 
     /// The media time at the end of the audio accepted since the last flush; nil if there is none. Any thread;
     /// lock-free.
-    public var acceptedUntil: MediaTime? {
+    package var acceptedUntil: MediaTime? {
         let value = accepted.load()
         return value.isKnown ? value.time : nil
     }
 
     /// The number of frames of free space. Any thread.
-    public var free: Int { ring.free }
+    var free: Int { ring.free }
 
     /// Returns the media time of a frame of a block.
     private func time(of block: PCMBlock, at offset: Int) -> MediaTime {

@@ -1,11 +1,11 @@
-public import MediaCore
+package import MediaCore
 
 /// A sound card from the pump's view: a queue of frames that drains in real time. Implemented for ALSA and by a test
 /// device.
 ///
 /// All calls come from the owning thread and must not block for longer than microseconds, except `discard` and
 /// `recover`.
-public protocol PlayoutDevice: AnyObject {
+package protocol PlayoutDevice: AnyObject {
     /// The configured format; constant while open.
     var format: PCMFormat { get }
     /// The capacity of the queue in frames.
@@ -29,9 +29,9 @@ public protocol PlayoutDevice: AnyObject {
 }
 
 /// The state of a device at one instant.
-public struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
+package struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
     /// The state of the queue.
-    public enum State: UInt8, Sendable, BitwiseCopyable {
+    package enum State: UInt8, Sendable, BitwiseCopyable {
         /// Filled or being filled, not draining.
         case prepared
         /// Draining.
@@ -45,16 +45,16 @@ public struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
     }
 
     /// The state of the queue.
-    public var state: State
+    package var state: State
     /// The number of frames that can be written now.
-    public var free: Int
+    package var free: Int
     /// The number of frames between the next written frame and the listener.
-    public var delay: Int
+    package var delay: Int
     /// When the other values were read.
-    public var instant: HostInstant
+    package var instant: HostInstant
 
     /// Creates a reading.
-    public init(state: State, free: Int, delay: Int, instant: HostInstant) {
+    package init(state: State, free: Int, delay: Int, instant: HostInstant) {
         self.state = state
         self.free = free
         self.delay = delay
@@ -63,7 +63,7 @@ public struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
 }
 
 /// The result of a write to a device.
-public enum PlayoutDeviceResult: Sendable, Equatable {
+package enum PlayoutDeviceResult: Sendable, Equatable {
     /// The number of frames written.
     case wrote(Int)
     /// The queue ran empty.

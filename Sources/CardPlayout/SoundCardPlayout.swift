@@ -1,4 +1,5 @@
-public import MediaCore
+package import MediaCore
+package import SyncRendering
 
 /// Fills a sound card's buffer so that media time M is audible at host instant H, as the timebase requires.
 ///
@@ -8,21 +9,21 @@ public import MediaCore
 /// so that it does not click.
 ///
 /// Confined to one thread, the pump's. `render` neither allocates nor locks.
-public final class SoundCardPlayout {
+package final class SoundCardPlayout {
     /// The durations of fades.
-    public struct Edges: Sendable {
+    package struct Edges: Sendable {
         /// The fade-in of audio that starts within the media.
-        public var fadeIn: Duration = .milliseconds(2)
+        package var fadeIn: Duration = .milliseconds(2)
         /// The fade-out of audio that stops.
-        public var fadeOut: Duration = .milliseconds(5)
+        package var fadeOut: Duration = .milliseconds(5)
         /// The duration of a change of gain.
-        public var gain: Duration = .milliseconds(8)
+        package var gain: Duration = .milliseconds(8)
         /// Creates the default durations.
-        public init() {}
+        package init() {}
     }
 
     /// The maximum number of frames per call of `render`.
-    public static let maximumFrames = 2048
+    package static let maximumFrames = 2048
     /// A larger difference between rate and stretched speed, as a ratio, is other audio, not drift.
     private static let speedTolerance = 0.02
     /// Gaps and overlaps below this, in seconds, are smoothed like drift.
@@ -48,7 +49,7 @@ public final class SoundCardPlayout {
     private var gain: GainRamp
 
     /// Whether audio is being placed.
-    public private(set) var isPlaying = false
+    private(set) var isPlaying = false
     /// The ring position of the next frame while playing.
     private var position = 0.0
     /// Ring frames per output frame.
@@ -72,16 +73,16 @@ public final class SoundCardPlayout {
     private var lastDriftNote = HostInstant(nanoseconds: 0)
     private var controller = DriftController()
     /// The offset of the audio from the timebase at the last measurement, positive when late.
-    public private(set) var error: Duration = .zero
+    private(set) var error: Duration = .zero
     /// The current correction beyond the card's own rate, in parts per million.
-    public var correctionPPM: Double { controller.correction * 1e6 }
+    var correctionPPM: Double { controller.correction * 1e6 }
     /// The number of underruns of the media's audio since creation.
-    public private(set) var underrunCount = 0
+    package private(set) var underrunCount = 0
 
     /// Creates a playout.
     ///
     /// - Parameter history: The amount of rendered audio that can be rewound; at most the `history` of the buffer.
-    public init(
+    package init(
         buffer: PlayoutBuffer, timebase: Timebase, events: EventLog, id: OutputID, history: Duration,
         initialGain: Float = 1, edges: Edges = Edges(), resampler: DriftResampler = DriftResampler()
     ) {
@@ -111,7 +112,7 @@ public final class SoundCardPlayout {
 
     /// The number of frames that can be placed without an underrun: the delivered audio while playing, otherwise
     /// unlimited silence.
-    public var readyFrames: Int {
+    var readyFrames: Int {
         guard isPlaying, !buffer.isFinished else { return .max }
         return frames(from: position, to: Double(usableEnd(of: buffer.endMark - 1)))
     }
@@ -124,7 +125,7 @@ public final class SoundCardPlayout {
     ///   - gain: The target gain as a linear factor; 1 is unchanged.
     /// - Returns: Whether the output may contain anything but silence.
     @discardableResult
-    public func render(
+    package func render(
         into output: UnsafeMutablePointer<Float>, frames: Int, firstHeardAt: HostInstant,
         nanosecondsPerFrame: Double, gain target: Float
     ) -> Bool {
@@ -161,7 +162,7 @@ public final class SoundCardPlayout {
     }
 
     /// Moves back by frames that were rewound from the card and will be rendered again.
-    public func rewound(frames: Int) {
+    func rewound(frames: Int) {
         guard frames > 0 else { return }
         tailLeft = 0
         if isPlaying, playedFrames >= frames {
@@ -174,13 +175,13 @@ public final class SoundCardPlayout {
     }
 
     /// Stops the current audio after the card's queue was discarded; the next audio is placed again.
-    public func interrupted() {
+    func interrupted() {
         isPlaying = false
         tailLeft = 0
     }
 
     /// Decides a pending cut of the feeder; returns true if there was one.
-    public func decideCut() -> Bool {
+    func decideCut() -> Bool {
         buffer.decideCut(rendered: isPlaying ? Int64(position.rounded(.up)) : nil)
     }
 

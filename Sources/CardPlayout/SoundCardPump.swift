@@ -1,4 +1,5 @@
-public import MediaCore
+internal import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// Keeps a sound card's queue filled to the required depth, and estimates the card's clock.
@@ -8,31 +9,31 @@ internal import Synchronization
 /// or discarded if the device cannot rewind.
 ///
 /// `step` is confined to the pump's thread and neither allocates nor locks; the other members state their thread.
-public final class SoundCardPump {
+package final class SoundCardPump {
     /// The fill levels and intervals.
-    public struct Depths: Sendable {
+    package struct Depths: Sendable {
         /// The depth while silent.
-        public var idle: Duration = .milliseconds(30)
+        package var idle: Duration = .milliseconds(30)
         /// The depth while silent within `startFor` after the stream opened, because the first audio is awaited.
-        public var start: Duration = .milliseconds(20)
+        package var start: Duration = .milliseconds(20)
         /// How long after the opening the stream counts as starting.
-        public var startFor: Duration = .seconds(1)
+        package var startFor: Duration = .seconds(1)
         /// The depth while playing.
-        public var playing: Duration = .milliseconds(100)
+        package var playing: Duration = .milliseconds(100)
         /// Below this depth missing audio is replaced by silence.
-        public var least: Duration = .milliseconds(30)
+        package var least: Duration = .milliseconds(30)
         /// The interval between steps in the steady state while playing.
-        public var interval: Duration = .milliseconds(20)
+        package var interval: Duration = .milliseconds(20)
         /// The interval while silent, when the queue is shorter.
-        public var idleInterval: Duration = .milliseconds(10)
+        package var idleInterval: Duration = .milliseconds(10)
         /// The maximum time from a change of the timeline until the woken pump applies it.
-        public var wakeUp: Duration = .milliseconds(5)
+        package var wakeUp: Duration = .milliseconds(5)
         /// Creates the default values.
-        public init() {}
+        package init() {}
     }
 
     /// The result of a step.
-    public enum Outcome: Sendable, Equatable {
+    enum Outcome: Sendable, Equatable {
         /// The instant of the next step; earlier if the timeline changes.
         case again(at: HostInstant)
         /// The device is lost.
@@ -97,10 +98,10 @@ public final class SoundCardPump {
     private let steady = Atomic<Bool>(false)
 
     /// The number of underruns of the device. The pump's thread.
-    public private(set) var deviceUnderruns = 0
+    private(set) var deviceUnderruns = 0
 
     /// Creates a pump for an open device, in whose format `buffer` and `playout` must be.
-    public init(
+    package init(
         device: any PlayoutDevice, buffer: PlayoutBuffer, playout: SoundCardPlayout, context: AudioOutputContext,
         depths: Depths = Depths(), initialGain: Float = 1
     ) {
@@ -128,42 +129,42 @@ public final class SoundCardPump {
     // MARK: Any thread
 
     /// Sets the target gain as a linear factor; 1 is unchanged, a non-finite value mutes. Wait-free.
-    public func setGain(_ gain: Float) {
+    package func setGain(_ gain: Float) {
         gainBits.store((gain.isFinite ? max(0, gain) : 0).bitPattern, ordering: .relaxed)
     }
 
     /// Sets the delay from the card's output to the listener that the card does not report, as calibrated. Wait-free.
-    public func setDelayAfterCard(_ delay: Duration) { afterCard.store(delay.wholeNanoseconds, ordering: .relaxed) }
+    func setDelayAfterCard(_ delay: Duration) { afterCard.store(delay.wholeNanoseconds, ordering: .relaxed) }
 
     /// Requests `room` to be raised once space is available, after the feeder found the buffer full. Wait-free.
-    public func askForRoom() { wantsRoom.store(true, ordering: .releasing) }
+    package func askForRoom() { wantsRoom.store(true, ordering: .releasing) }
 
     /// The delay from writing a frame to the listener at the last reading. Wait-free.
-    public var delay: Duration { .nanoseconds(delayCell.load(ordering: .relaxed)) }
+    package var delay: Duration { .nanoseconds(delayCell.load(ordering: .relaxed)) }
     /// The standard uncertainty of the card's clock at the last reading. Wait-free.
-    public var uncertainty: Duration { .nanoseconds(uncertaintyCell.load(ordering: .relaxed)) }
+    package var uncertainty: Duration { .nanoseconds(uncertaintyCell.load(ordering: .relaxed)) }
 
     /// Whether the card's clock is accurate enough to schedule the first audio; `room` is raised when this becomes
     /// true. Wait-free.
-    public var isSettled: Bool { steady.load(ordering: .acquiring) }
+    package var isSettled: Bool { steady.load(ordering: .acquiring) }
 
     /// The minimum lead of a start. Wait-free.
-    public var startLead: Duration { .nanoseconds(leadCell.load(ordering: .relaxed)) }
+    package var startLead: Duration { .nanoseconds(leadCell.load(ordering: .relaxed)) }
 
     /// The lead that a partial flush requires beyond the card's queue: one interval of the pump, the frames it writes
     /// then, and the scheduling delay of a busy machine.
-    public static let partialFlushMargin: Duration = .milliseconds(70)
+    package static let partialFlushMargin: Duration = .milliseconds(70)
 
     /// The preferred lead of a stop: with a device that can rewind, the audio then fades out. Wait-free.
-    public var stopLead: Duration { rewinds.load(ordering: .relaxed) ? .milliseconds(10) : .zero }
+    package var stopLead: Duration { rewinds.load(ordering: .relaxed) ? .milliseconds(10) : .zero }
 
     // MARK: The pump's thread
 
     /// The last estimate of the card's clock; nil until the first reading after a start.
-    public var estimate: DeviceClock.Estimate? { deviceClock.estimate }
+    var estimate: DeviceClock.Estimate? { deviceClock.estimate }
 
     /// Performs due work; returns when to call again, or that the device is lost.
-    public func step() -> Outcome {
+    func step() -> Outcome {
         guard let device else { return .lost }
         if playout.decideCut() { context.room.raise() }
         var reading = device.look()
@@ -209,7 +210,7 @@ public final class SoundCardPump {
     }
 
     /// Removes the lost device; the caller uses `stepWithoutDevice` until `attach`.
-    public func detach() {
+    func detach() {
         device = nil
         faults = 0
         _ = restart(true)
@@ -218,7 +219,7 @@ public final class SoundCardPump {
     }
 
     /// Continues with another device, which must have the format of the first.
-    public func attach(_ device: any PlayoutDevice) {
+    func attach(_ device: any PlayoutDevice) {
         precondition(device.format == format, "a pump's format is constant")
         self.device = device
         capacity = device.capacity
@@ -228,7 +229,7 @@ public final class SoundCardPump {
     }
 
     /// Drops audio in real time, so that the feeder continues; returns when to call again.
-    public func stepWithoutDevice() -> HostInstant {
+    func stepWithoutDevice() -> HostInstant {
         if playout.decideCut() { context.room.raise() }
         let now = clock.now
         var left = frames(depths.interval)

@@ -1,4 +1,5 @@
 internal import CALSA
+internal import CardPlayout
 internal import Glibc
 internal import MediaCore
 internal import SyncRendering

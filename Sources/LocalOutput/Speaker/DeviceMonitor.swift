@@ -1,5 +1,5 @@
+internal import CardPlayout
 internal import MediaCore
-internal import SyncRendering
 internal import Synchronization
 
 /// Polls for a device that should replace the current one. That is the requested device while a substitute plays, or

@@ -1,3 +1,4 @@
+internal import CardPlayout
 public import MediaCore
 public import SyncRendering
 

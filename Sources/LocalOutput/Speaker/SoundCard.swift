@@ -1,3 +1,4 @@
+internal import CardPlayout
 public import MediaCore
 public import SyncRendering
 internal import Synchronization
@@ -25,7 +26,7 @@ public final class SoundCard: AudioOutput {
 
     let device: String
     private let substitutes: @Sendable () -> [String]
-    private let depths: SoundCardPump.Depths
+    private let depths = SoundCardPump.Depths()
     private let channels: ChannelChoice
     let state = Lock(State())
     private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
@@ -50,18 +51,15 @@ public final class SoundCard: AudioOutput {
     ///
     /// - Parameters:
     ///   - device: The ALSA name: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
-    ///   - depths: Fill levels of the device queue; the defaults suit film playback.
     ///   - channels: The loudspeakers to use for media with more than two channels.
     ///   - substitutes: Returns ALSA names of replacement devices, most preferred first. Called on the pump thread
     ///     after a loss; may block. See `SoundCardProbe.substitutes(for:)`.
     public init(
-        device: String = "default", depths: SoundCardPump.Depths = SoundCardPump.Depths(),
-        channels: ChannelChoice = .autoSafe,
+        device: String = "default", channels: ChannelChoice = .autoSafe,
         substitutes: @escaping @Sendable () -> [String] = { [] }
     ) {
         self.device = device
         self.substitutes = substitutes
-        self.depths = depths
         self.channels = channels
         name = device == "default" ? "sound card" : device
     }

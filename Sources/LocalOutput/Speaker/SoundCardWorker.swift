@@ -1,3 +1,4 @@
+internal import CardPlayout
 internal import MediaCore
 internal import SyncRendering
 internal import Synchronization

@@ -1,6 +1,7 @@
 import MediaCore
-import SyncRendering
 import Testing
+
+@testable import CardPlayout
 
 /// When a card's position may be believed after a start.
 @Suite struct DeviceClockTests {

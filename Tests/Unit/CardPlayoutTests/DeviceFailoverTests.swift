@@ -2,6 +2,7 @@ import Glibc
 import MediaCore
 import Testing
 
+@testable import CardPlayout
 @testable import SyncRendering
 @testable import TalkieTestKit
 

@@ -4,6 +4,8 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
+@testable import CardPlayout
+
 /// A virtual card, a timebase, and a film whose sound tells its own film time: left and right are sine and cosine of
 /// a turn every 100 ms, so that the phase of any frame says where in the film it is, to within ±50 ms.
 final class CardRig {
@@ -324,5 +326,27 @@ extension [RenderEvent] {
         let sounding = peak.drop { $0 == 0 }
         for (before, after) in zip(sounding, sounding.dropFirst()) { #expect(abs(before - after) < 0.01) }
         #expect(sounding.suffix(4000).allSatisfy { $0 == 0 })
+    }
+
+    @Test func aSoundCardFollowsABendWithoutASeam() throws {
+        let rig = try CardRig(rate: 8000)
+        rig.card.run(for: .milliseconds(200))
+        rig.setRate(1, time: .zero, at: rig.clock.now.advanced(by: .milliseconds(200)))
+        rig.card.run(for: .seconds(3))
+        _ = rig.taken()
+        let held = TimebaseSegment(
+            mediaAnchor: rig.synchronizer.currentTime(), hostAnchor: rig.clock.now, rate: 1.00008, speed: 1)
+        var worst = 0.0
+        for _ in 0..<200 {
+            rig.synchronizer.steer(toward: held)
+            rig.frames.removeAll(keepingCapacity: true)
+            rig.card.run(for: .milliseconds(500))
+            for frame in rig.frames { worst = max(worst, abs(try #require(rig.lateness(frame, held), "silence"))) }
+        }
+        let starts = rig.taken().filter { if case .audioHeard = $0 { true } else { false } }
+        #expect(starts.isEmpty, "sound was placed anew")
+        #expect(rig.card.playout?.underrunCount == 0)
+        // 80 ppm are made up for by the drift controller with its time constant of 6 s.
+        #expect(worst < 1e-3, "\(worst)")
     }
 }
