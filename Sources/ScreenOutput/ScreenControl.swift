@@ -94,6 +94,9 @@ public final class ScreenControl: Sendable {
         if let listener = listener.withLock({ $0 }) { listener(input) } else { report.yield(input) }
     }
 
+    /// Delivers pointer input. Called on the loop's thread.
+    func tell(pointer event: PointerInput.Event) { tell(.pointer(PointerInput(event))) }
+
     /// The current state of the screen.
     public var status: Status { state.withLock { $0 } }
 
@@ -170,12 +173,12 @@ public final class ScreenControl: Sendable {
     public func show(mark: String?) { send(.mark(mark)) }
 
     /// Shows a list over the video until it is replaced or nil; it hides messages. Pointer input on it arrives as
-    /// `ScreenInput.panel`.
-    public func show(panel: ScreenPanel?) { send(.panel(panel)) }
+    /// `ScreenInput.pointer`.
+    package func show(panel: ScreenPanel?) { send(.panel(panel)) }
 
-    /// Shows a bar along the lower edge until it is replaced or nil. Pointer input on it arrives as `ScreenInput.bar`.
-    /// `ScreenInput.pointer` indicates when to show it.
-    public func show(bar: ScreenBar?) { send(.bar(bar)) }
+    /// Shows a bar along the lower edge until it is replaced or nil. Pointer input on it arrives as
+    /// `ScreenInput.pointer`, which also indicates when to show it.
+    package func show(bar: ScreenBar?) { send(.bar(bar)) }
 
     /// Fills another display with a board until it is replaced or nil; see `ScreenOptions.boardDisplay`.
     package func show(board: ScreenBoard?) { send(.board(board)) }

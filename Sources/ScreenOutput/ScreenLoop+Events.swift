@@ -26,7 +26,7 @@ extension ScreenLoop {
                 fullScreenMayHaveChanged()
             }
             if let news { control.tell(news) }
-            if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.tell(.pointerLeft) }
+            if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.tell(pointer: .left) }
         case SDL_DISPLAYEVENT: noteDisplayChange()
         case SDL_SYSWMEVENT:
             if let wanted = screen.connection?.changeEvent, csdl_x11_event_type(event.syswm.msg) == wanted {
@@ -101,9 +101,9 @@ extension ScreenLoop {
     /// Reports a press while there is a panel, at a pixel of the window.
     private func point(_ layout: PanelLayout, at place: (x: Int, y: Int)) {
         if let hit = layout.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.tell(.panel(row: hit.row, hit.part, turned: 0))
+            control.tell(pointer: .panel(row: hit.row, hit.part, turned: 0))
         } else if !layout.contains(x: place.x, y: place.y) {
-            control.tell(.besidePanel)
+            control.tell(pointer: .besidePanel)
         }
     }
 
@@ -113,13 +113,13 @@ extension ScreenLoop {
         SDL_GetMouseState(&x, &y)
         let place = screen.pixel(x: Int(x), y: Int(y))
         if let hit = panelLayout?.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.tell(.panel(row: hit.row, hit.part, turned: turned))
+            control.tell(pointer: .panel(row: hit.row, hit.part, turned: turned))
             return true
         }
         let isOnPanel = panelLayout?.contains(x: place.x, y: place.y) == true
         let part = isOnPanel ? nil : barLayout?.hit(x: place.x, y: place.y)
         guard panelLayout != nil || part?.isVolume == true else { return false }
-        control.tell(.wheel(over: part, turned: turned))
+        control.tell(pointer: .wheel(over: part, turned: turned))
         return true
     }
 
@@ -132,7 +132,7 @@ extension ScreenLoop {
         }
         guard let part = barLayout?.hit(x: place.x, y: place.y) else { return panelLayout != nil }
         dragged = part
-        control.tell(.bar(part, isDragged: barLayout?.drag(part, to: place.x) != nil))
+        control.tell(pointer: .bar(part, isDragged: barLayout?.drag(part, to: place.x) != nil))
         return true
     }
 
@@ -140,16 +140,16 @@ extension ScreenLoop {
         guard let dragged else { return }
         self.dragged = nil
         let place = screen.pixel(x: Int(x), y: Int(y))
-        if let part = barLayout?.drag(dragged, to: place.x) { control.tell(.bar(part, isDragged: false)) }
+        if let part = barLayout?.drag(dragged, to: place.x) { control.tell(pointer: .bar(part, isDragged: false)) }
     }
 
     private func movePointer(x: Int32, y: Int32, on screen: Screen) {
         let place = screen.pixel(x: Int(x), y: Int(y))
         if let dragged, let part = barLayout?.drag(dragged, to: place.x) {
-            return control.tell(.bar(part, isDragged: true))
+            return control.tell(pointer: .bar(part, isDragged: true))
         }
         let part = panelLayout?.contains(x: place.x, y: place.y) == true ? nil : barLayout?.hit(x: place.x, y: place.y)
-        control.tell(.pointer(over: part))
+        control.tell(pointer: .moved(over: part))
     }
 
     private func tell(_ name: String) { control.tell(.key(name, isRepeat: isRepeating)) }

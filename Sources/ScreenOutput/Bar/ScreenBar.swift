@@ -1,7 +1,7 @@
 /// The control bar along the lower edge of the window.
-public struct ScreenBar: Sendable, Hashable {
+package struct ScreenBar: Sendable, Hashable {
     /// A part of the bar under the pointer.
-    public enum Part: Sendable, Hashable {
+    package enum Part: Sendable, Hashable {
         /// The buttons for the previous item, play or pause, and the next item.
         case previous, play, next
         /// A position on the seek slider, 0…1.
@@ -26,58 +26,58 @@ public struct ScreenBar: Sendable, Hashable {
     }
 
     /// The buttons that open a list or change a setting; each is displayed with its current state.
-    public enum Button: String, Sendable, CaseIterable { case chapters, sound, subtitles, speed, rooms, fullScreen }
+    package enum Button: String, Sendable, CaseIterable { case chapters, sound, subtitles, speed, rooms, fullScreen }
 
     /// The action of a click at the pointer's position on the slider.
-    public struct Aim: Sendable, Hashable {
+    package struct Aim: Sendable, Hashable {
         /// The position, 0…1.
-        public var place: Double
+        package var place: Double
         /// The time, `00:12:34`, and the chapter at it.
-        public var words: String
+        package var words: String
 
         /// Creates an aim.
-        public init(place: Double, words: String) { (self.place, self.words) = (place, words) }
+        package init(place: Double, words: String) { (self.place, self.words) = (place, words) }
     }
 
     /// The volume.
-    public struct Volume: Sendable, Hashable {
+    package struct Volume: Sendable, Hashable {
         /// 0…100, and up to 130 where sound is lifted; nil while it is not known.
-        public var percent: Int?
+        package var percent: Int?
         /// Whether the audio is muted.
-        public var isMuted: Bool
+        package var isMuted: Bool
 
         /// Creates a volume.
-        public init(percent: Int?, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
+        package init(percent: Int?, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
     }
 
     /// Whether the film plays; selects the play or pause icon.
-    public var isPlaying: Bool
+    package var isPlaying: Bool
     /// Whether playback waits until enough data has been read.
-    public var isWaiting: Bool
+    package var isWaiting: Bool
     /// The playback position, 0…1; nil if the duration is unknown.
-    public var place: Double?
+    package var place: Double?
     /// The end of the data read, 0…1; nil: not displayed.
-    public var loaded: Double?
+    package var loaded: Double?
     /// The end of the audio sent to the speaker, 0…1; nil: not displayed.
-    public var handed: Double?
+    package var handed: Double?
     /// The starts of chapters, 0…1.
-    public var chapters: [Double]
+    package var chapters: [Double]
     /// The time display: `00:01:02 / 01:02:03`.
-    public var time: String
+    package var time: String
     /// The alternative texts of each button, longest first, such as `Subtitles: eng`, `Subs: eng`. A missing button is
     /// not displayed; one without texts shows its icon.
-    public var buttons: [Button: [String]]
+    package var buttons: [Button: [String]]
     /// Whether there is a previous item.
-    public var hasPrevious: Bool
+    package var hasPrevious: Bool
     /// Whether there is a next item.
-    public var hasNext: Bool
+    package var hasNext: Bool
     /// The volume; nil without audio.
-    public var volume: Volume?
+    package var volume: Volume?
     /// The box at the pointer; nil while the pointer is not on the slider.
-    public var aim: Aim?
+    package var aim: Aim?
 
     /// Creates a bar.
-    public init(
+    package init(
         isPlaying: Bool, isWaiting: Bool = false, place: Double?, loaded: Double? = nil, handed: Double? = nil,
         chapters: [Double] = [],
         time: String, buttons: [Button: [String]] = [:], hasPrevious: Bool = false, hasNext: Bool = false,

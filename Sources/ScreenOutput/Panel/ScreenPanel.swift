@@ -1,28 +1,29 @@
 /// A selectable list over the video: rows with a mark and a level bar.
-public struct ScreenPanel: Sendable, Hashable {
+package struct ScreenPanel: Sendable, Hashable {
     /// A row of the list.
-    public struct Row: Sendable, Hashable {
+    package struct Row: Sendable, Hashable {
         /// The state of a row's mark.
-        public enum Mark: Sendable, Hashable {
+        package enum Mark: Sendable, Hashable {
             case empty, ticked
             /// A transition to `ticked` is in progress.
             case pending
         }
 
         /// The text of the row.
-        public var text: String
+        package var text: String
         /// A short text after it: a state or a reason.
-        public var detail: String
+        package var detail: String
         /// The state of the mark.
-        public var mark: Mark
+        package var mark: Mark
         /// The value of the level bar, 0…1; nil: no bar.
-        public var level: Double?
+        package var level: Double?
         /// Whether the row is currently not selectable.
-        public var isDim: Bool
+        package var isDim: Bool
 
         /// Creates a row.
-        public init(_ text: String, detail: String = "", mark: Mark = .empty, level: Double? = nil, isDim: Bool = false)
-        {
+        package init(
+            _ text: String, detail: String = "", mark: Mark = .empty, level: Double? = nil, isDim: Bool = false
+        ) {
             self.text = text
             self.detail = detail
             self.mark = mark
@@ -32,7 +33,7 @@ public struct ScreenPanel: Sendable, Hashable {
     }
 
     /// A part of a row under the pointer.
-    public enum Part: Sendable, Hashable {
+    package enum Part: Sendable, Hashable {
         /// The mark, or the text.
         case mark, text
         /// A position on the level bar, 0…1.
@@ -40,7 +41,7 @@ public struct ScreenPanel: Sendable, Hashable {
     }
 
     /// The kind of mark before a row's text.
-    public enum Marks: Sendable, Hashable {
+    package enum Marks: Sendable, Hashable {
         /// Check boxes: any number of rows can be ticked.
         case boxes
         /// Radio buttons: one row is selected.
@@ -50,27 +51,27 @@ public struct ScreenPanel: Sendable, Hashable {
     }
 
     /// The position of the panel.
-    public enum Place: Sendable, Hashable {
+    package enum Place: Sendable, Hashable {
         case middle, topLeft
         /// Above this button of the bar; centred if there is none.
         case above(ScreenBar.Button)
     }
 
     /// The title line.
-    public var title: String
+    package var title: String
     /// The rows, from top to bottom.
-    public var rows: [Row]
+    package var rows: [Row]
     /// The kind of marks.
-    public var marks: Marks
+    package var marks: Marks
     /// The position of the panel.
-    public var place: Place
+    package var place: Place
     /// The row selected by keys; nil if there is none.
-    public var current: Int?
+    package var current: Int?
     /// A line under the rows that explains the keys.
-    public var hint: String
+    package var hint: String
 
     /// Creates a panel.
-    public init(
+    package init(
         title: String, rows: [Row], current: Int? = nil, hint: String = "", marks: Marks = .boxes,
         place: Place = .middle
     ) {

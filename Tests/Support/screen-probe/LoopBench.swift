@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
 /// Plays synthetic pictures through the whole loop and reports presented against target:

@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
 /// Shows synthetic pictures on a real screen as lines on standard input tell, answers each with one line, and prints

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import LocalOutput
+@testable import CardOutput
 
 @Suite struct ChannelOrderTests {
     private let rear51 = ChannelLayout(mask: 0x3F, count: 6)

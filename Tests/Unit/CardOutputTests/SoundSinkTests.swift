@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LocalOutput
+@testable import CardOutput
 
 /// What a sound server says → where this program is heard. No server, no device.
 @Suite struct SoundSinkTests {

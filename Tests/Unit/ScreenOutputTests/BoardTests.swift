@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 import Text
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 /// The board beside the film: where it lies, and that it has room.
 @Suite struct BoardTests {

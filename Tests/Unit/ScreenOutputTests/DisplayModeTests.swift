@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct DisplayModeTests {
     private typealias Mode = DisplayModeChoice.Mode

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 /// When the screen's loop does the main queue's work.
 @Suite struct MainQueueTurnTests {

@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 import Text
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct MessageDrawingTests {
     private let area = PixelSize(width: 1280, height: 720)

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct OverlayPainterTests {
     /// A bar says another time each second, and more; on a slow or busy computer it is drawn for longer than it is the newest.

@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 import Text
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct PanelTests {
     private func panel(_ count: Int, current: Int = 0) -> ScreenPanel {

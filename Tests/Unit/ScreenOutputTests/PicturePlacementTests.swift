@@ -2,7 +2,7 @@ import MediaCore
 import SyncRendering
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct PicturePlacementTests {
     private func rect(_ size: (Int, Int), aspect: Ratio = .one, rotation: Int = 0, in area: (Int, Int)) -> [Int] {

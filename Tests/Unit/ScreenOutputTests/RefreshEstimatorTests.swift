@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct RefreshEstimatorTests {
     private let origin = HostInstant(nanoseconds: 5_000_000_000_000)

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 @testable import SyncRendering
 
 @Suite struct ScreenGeometryTests {

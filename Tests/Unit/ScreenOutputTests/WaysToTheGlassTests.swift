@@ -2,7 +2,7 @@ import MediaCore
 import SyncRendering
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct WaysToTheGlassTests {
     @Test func withoutAGraphicsProcessorWindowMemoryIsWritten() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct WindowIconTests {
     @Test func theIconIsOpaqueInTheMiddleClearInTheCornersAndSmoothBetween() {
