@@ -6,8 +6,8 @@ import Testing
 import Text
 import VirtualSpeaker
 
-@testable import LocalOutput
 @testable import RouteTestSupport
+@testable import ScreenOutput
 
 /// A film with video, audio and sparse subtitles from a web server that is too slow or disappears, as seen and heard.
 @Suite(

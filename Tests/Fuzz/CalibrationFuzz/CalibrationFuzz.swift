@@ -2,8 +2,8 @@ internal import MediaCore
 internal import SyncRendering
 
 @testable import Calibration
-@testable import LocalOutput
 @testable import Profiles
+@testable import ScreenOutput
 
 /// User-provided inputs of a calibration: recordings, their timestamps, events files, exported profiles, and a
 /// display's EDID. The first byte selects the parser.

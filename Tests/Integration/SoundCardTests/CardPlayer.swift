@@ -1,5 +1,5 @@
+import CardOutput
 import Glibc
-import LocalOutput
 import MediaCore
 import SyncRendering
 
@@ -24,11 +24,11 @@ final class CardPlayer: @unchecked Sendable {
     }
 
     init(
-        device: String, sampleRate: Int = 48000, depths: SoundCardPump.Depths = SoundCardPump.Depths(),
+        device: String, sampleRate: Int = 48000,
         substitutes: @escaping @Sendable () -> [String] = { [] }
     ) throws {
         synchronizer = RenderSynchronizer(events: events)
-        card = SoundCard(device: device, depths: depths, substitutes: substitutes)
+        card = SoundCard(device: device, substitutes: substitutes)
         let film = AudioFormat(
             parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: sampleRate, layout: .stereo)
         let delivery = card.delivery(for: film, mustDecode: false)

@@ -1,5 +1,5 @@
+import CardOutput
 import Foundation
-import LocalOutput
 import MediaCore
 import SyncRendering
 import Testing

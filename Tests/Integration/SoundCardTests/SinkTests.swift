@@ -1,5 +1,5 @@
+import CardOutput
 import Glibc
-import LocalOutput
 import MediaCore
 import SyncRendering
 import Testing

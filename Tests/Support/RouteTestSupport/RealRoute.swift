@@ -1,6 +1,6 @@
 import AirPlay
+import CardOutput
 import Dispatch
-import LocalOutput
 import MediaCodecs
 import MediaCore
 import SyncRendering

@@ -1,7 +1,7 @@
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
 /// Measures the cost of a video frame: `bench WxH [window=WxH] [frames=N] [presentation=…]`.

@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
 /// Plays synthetic frames through the whole screen loop and reports presented against target instants:

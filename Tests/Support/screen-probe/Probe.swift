@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
 /// Shows synthetic frames on a real screen, controlled by lines on standard input. Answers each line with one line, and

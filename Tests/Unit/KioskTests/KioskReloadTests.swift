@@ -7,11 +7,11 @@ import Telemetry
 import Testing
 
 @testable import Kiosk
-@testable import LocalOutput
+@testable import ScreenOutput
 
 /// Each key of the configuration at a reload: it is applied, or the kiosk reports that it takes effect at the next
 /// start.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct KioskReloadTests {
+@Suite(.timeLimit(.minutes(5))) struct KioskReloadTests {
     private typealias Change = @Sendable (inout KioskConfiguration, String) -> Void
     private typealias Effect = @Sendable (KioskRig) -> Bool
 

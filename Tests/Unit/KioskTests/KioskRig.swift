@@ -4,16 +4,16 @@ import MediaCore
 import TalkieTestKit
 
 @testable import Kiosk
-@testable import LocalOutput
 @testable import Playback
 @testable import Routing
+@testable import ScreenOutput
 @testable import Storage
 @testable import SyncRendering
 @testable import Telemetry
 
-/// A kiosk in virtual time: director, player and feeder run on the test's thread, with synthetic films in a real
-/// folder, speakers that only count, a wall clock set by the test, and no window. The threads that watch folders and
-/// find speakers are real.
+/// A kiosk in virtual time: director, player, group, feeders, folder watch and speaker search run on the test's thread,
+/// with synthetic films in a real folder, speakers that only count, a wall clock set by the test, and no window. The
+/// threads that write the state and the record are real; no test waits for them before its kiosk has ended.
 ///
 /// `@unchecked Sendable`: its mutable properties are used by the one thread of a test that calls `start`, `wait` and
 /// `end`.
@@ -26,8 +26,6 @@ final class KioskRig: @unchecked Sendable {
     let opened = Lock<[String]>([])
     /// Errors and warnings that were reported.
     let said = Lock<[String]>([])
-    /// Raised when an item was opened or a message reported.
-    let news = Signal()
     let wall = Lock(WallTime(seconds: 1_700_000_000))
     /// The result of the next reload of the configuration.
     let next = Lock<Result<KioskConfiguration, KioskConfigurationError>?>(nil)
@@ -46,7 +44,10 @@ final class KioskRig: @unchecked Sendable {
     let director: KioskDirector
     private let engine: PlaybackEngine
     private let pipelines = Lock<[TrackPipeline]>([])
+    private let group: OutputGroup
     private var feeder: AudioFeeder?
+    /// Of outputs that have a feeder to themselves, where a thread would run it.
+    private let memberFeeders = Lock<[MemberFeeder]>([])
     private let distributor: EventDistributor
 
     /// Films named "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened,
@@ -74,16 +75,26 @@ final class KioskRig: @unchecked Sendable {
         try! distributor.start(recordingTo: file, outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
         (options.playsVideo, options.expectsMore) = (false, true)
-        let group = OutputGroup(members: [card], codecs: SyntheticCodecs())
+        var work = GroupWork()
+        work.turn = { [memberFeeders] feeder, _ in
+            memberFeeders.withLock { $0.append(feeder) }
+            return nil
+        }
+        work.run = { _, body in
+            body()
+            return nil
+        }
+        work.changesByHand = true
+        let group = OutputGroup(members: [card], codecs: SyntheticCodecs(), work: work)
+        self.group = group
         let crashes = CrashRecord(places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml")
         var made: PlaybackEngine?
         player = Player(
             parts: Player.Parts(
-                open: { [opened, news, crashes] (address, _) throws(MediaError) in
+                open: { [opened, crashes] (address, _) throws(MediaError) in
                     crashes.noteOpening(address)
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
-                    news.raise()
                     if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
                     guard address.contains("://") || FileManager.default.fileExists(atPath: address) else {
@@ -96,10 +107,7 @@ final class KioskRig: @unchecked Sendable {
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: group, clock: clock),
             options: options, events: events,
-            news: { [mailbox, news] in
-                mailbox.post(.player($0))
-                news.raise()
-            },
+            news: { [mailbox] in mailbox.post(.player($0)) },
             start: { [pipelines] make in
                 made = make(
                     Player.EngineWork(
@@ -126,9 +134,8 @@ final class KioskRig: @unchecked Sendable {
                     case nil: return first
                     }
                 },
-                log: KioskLog(most: .info, journal: nil) { [said, news] _, text in
+                log: KioskLog(most: .info, journal: nil) { [said] _, text in
                     said.withLock { $0.append(text) }
-                    news.raise()
                 }, manager: ServiceManager(environment: manager, process: 1),
                 health: health,
                 measure: { (address) throws(MediaError) in
@@ -137,7 +144,7 @@ final class KioskRig: @unchecked Sendable {
                 },
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
                 isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,
-                calendar: UTC(), speakerPatience: .milliseconds(300), seed: 1),
+                calendar: UTC(), run: { (_, _, body) in body() }, seed: 1),
             configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }
 
@@ -152,19 +159,14 @@ final class KioskRig: @unchecked Sendable {
 
     func start() { try! director.start() }
 
-    /// Advances virtual time until a condition holds; returns false after twenty seconds of real time, which the real
-    /// threads need.
-    ///
-    /// - Parameter step: virtual time per millisecond; zero stops the clock.
-    func wait(passing step: Duration = .milliseconds(20), until isSo: () -> Bool) -> Bool {
-        let deadline = HostInstant.now.advanced(by: .seconds(20))
+    /// Advances virtual time until a condition holds; returns false after `limit`.
+    func wait(atMost limit: Duration = .seconds(300), until isSo: () -> Bool) -> Bool {
+        let deadline = clock.now.advanced(by: limit)
         while true {
             settle()
             if isSo() { return true }
-            guard HostInstant.now < deadline else { return false }
-            news.wait(until: .now.advanced(by: .milliseconds(1)))
-            news.clear()
-            clock.advance(by: step)
+            guard clock.now < deadline else { return false }
+            clock.advance(by: .milliseconds(20))
         }
     }
 
@@ -184,6 +186,12 @@ final class KioskRig: @unchecked Sendable {
             let before = engine.renderer?.progress.acceptedUntil
             feeder?.settle()
             if engine.renderer?.progress.acceptedUntil != before { hasMoved = true }
+            let members = memberFeeders.withLock { members in
+                members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
+                return members
+            }
+            for member in members where member.turn().hasMoved { hasMoved = true }
+            _ = group.advanceChange()
         }
     }
 
