@@ -1,6 +1,6 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import ScreenOutput
 
 // Schedule, configuration changes, sleep, screen and slate.
 extension KioskDirector {

@@ -1,7 +1,7 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 internal import Telemetry
@@ -314,7 +314,7 @@ final class KioskDirector: @unchecked Sendable {
             applyArrangement()
             stage.player.setScreen(
                 status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
-        case .key, .panel, .besidePanel, .bar, .wheel, .pointer, .pointerLeft, .dropped: break
+        case .key, .pointer, .dropped: break
         }
     }
 

@@ -2,8 +2,8 @@ internal import MediaCore
 internal import SyncRendering
 
 @testable import Calibration
-@testable import LocalOutput
 @testable import Profiles
+@testable import ScreenOutput
 
 /// What people hand to a calibration: recordings, their times, events files, exported profiles, and a display's own words.
 /// The first byte chooses the reader.

@@ -5,7 +5,7 @@ import Telemetry
 import Testing
 
 @testable import Kiosk
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct KioskConfigurationTests {
     private func read(_ text: String) throws(KioskConfigurationError) -> KioskConfiguration {

@@ -7,7 +7,7 @@ import Telemetry
 import Testing
 
 @testable import Kiosk
-@testable import LocalOutput
+@testable import ScreenOutput
 
 /// Each key of the configuration at a reload: it is applied, or the kiosk says that it waits for the next start.
 @Suite(.timeLimit(.minutes(5))) struct KioskReloadTests {

@@ -4,9 +4,9 @@ import MediaCore
 import TalkieTestKit
 
 @testable import Kiosk
-@testable import LocalOutput
 @testable import Playback
 @testable import Routing
+@testable import ScreenOutput
 @testable import Storage
 @testable import SyncRendering
 @testable import Telemetry

@@ -1,5 +1,5 @@
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import Testing
 
 @testable import Kiosk

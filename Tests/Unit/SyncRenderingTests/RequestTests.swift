@@ -1,3 +1,4 @@
+import CardPlayout
 import Dispatch
 import MediaCore
 import Testing

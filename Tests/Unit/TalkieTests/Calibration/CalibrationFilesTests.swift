@@ -1,6 +1,6 @@
-import LocalOutput
 import MediaCore
 import Routing
+import ScreenOutput
 internal import SyncRendering
 internal import TalkieApp
 import Testing

@@ -4,7 +4,7 @@ internal import SyncRendering
 import Testing
 
 @testable import AirPlay
-@testable import LocalOutput
+@testable import CardOutput
 @testable import Profiles
 @testable import Storage
 @testable import TalkieApp
