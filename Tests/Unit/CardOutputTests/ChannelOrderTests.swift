@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func samplesGoToTheLoudspeakersTheyAreMadeFor() {
-        // Ours in ascending bits (front, centre, low frequency, rear), ALSA's with the rear before the centre.
+        // Our order is by ascending bits (front, centre, low frequency, rear); ALSA's has the rear before the centre.
         #expect(ChannelOrder.alsaDefault(count: 6).sources == [0, 1, 4, 5, 2, 3])
         #expect(ChannelOrder.alsaDefault(count: 6).layout == rear51)
         #expect(ChannelOrder.alsaDefault(count: 8).sources == [0, 1, 4, 5, 2, 3, 6, 7])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CardOutput
 
-/// What a sound server says → where this program is heard. No server, no device.
+/// Determines this program's sink from the data of a sound server. No server, no device.
 @Suite struct SoundSinkTests {
     typealias View = SoundServerView
     typealias Property = SoundServerView.Property
@@ -31,7 +31,7 @@ import Testing
         var other = Self.ours
         other[Property.machine] = "m2"
         #expect(Self.view([(1, other)]).knowledge == nil)
-        // What one side does not say cannot disagree: PipeWire's own clients tell less.
+        // A property that one side lacks is no mismatch: PipeWire's own clients report fewer.
         #expect(Self.view([(1, [Property.process: "42"])]).knowledge?.sink?.title == "Built-in Audio")
     }
 
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func eachSinkHasAKeyOfItsOwn() {
-        // Long names that differ at the end, signs that a file's name cannot hold, the same name on two machines.
+        // Long names that differ at the end, characters that are invalid in file names, the same name on two machines.
         let names = [
             "alsa_output.pci-0000_00_1f.3-platform-skl_hda_dsp_generic.HiFi__hw_sofhdadsp__sink",
             "alsa_output.pci-0000_00_1f.3-platform-skl_hda_dsp_generic.HiFi__hw_sofhdadsp_3__sink", "a b", "a_b", "a/b",
@@ -90,7 +90,7 @@ import Testing
         #expect(SoundSink.hardware(id: "PCH", device: 3, title: "").key == "hw-PCH-3")
     }
 
-    // MARK: News
+    // MARK: Changes
 
     @Test func betweenTwoStreamsTheBeliefStays() {
         var belief = SinkBelief()

@@ -3,9 +3,10 @@ import Testing
 
 @testable import CardPlayout
 
-/// When a card's position may be believed after a start.
+/// When a card's position is accepted after a start.
 @Suite struct DeviceClockTests {
-    /// Feeds readings every 5 ms: for each, where the card says it is, in frames of 1/48 ms of film.
+    /// Adds a reading every 5 ms. `position` returns the card's position in milliseconds for a time in milliseconds; a
+    /// frame is 1/48 ms.
     static func clock(_ position: (Double) -> Double, until end: Double) -> (DeviceClock, steadyAt: Double?) {
         var clock = DeviceClock(sampleRate: 48_000)
         var steadyAt: Double?
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test func aPositionThatRunsAheadThenStandsStillIsBelievedOnlyOnceItIsTrue() throws {
-        // PulseAudio with its own resampler: 47 ms ahead for 35 ms, then still until it is true.
+        // PulseAudio with its own resampler: 47 ms ahead for 35 ms, then constant until it is correct.
         let (clock, steadyAt) = Self.clock({ $0 < 35 ? $0 + 17 : max(52, $0 - 30) }, until: 130)
         #expect(try #require(steadyAt) >= 82 + 40)
         let estimate = try #require(clock.estimate)
@@ -48,15 +49,15 @@ import Testing
 }
 
 extension DeviceClockTests {
-    /// How far the estimate is from the truth, in milliseconds, at the end of a run in which a card's position is
-    /// `truth` and its figure is off by `noise`.
+    /// Returns the error of the estimate in milliseconds, at the end of a run in which a card's position is `truth` and
+    /// its reading is off by `noise`.
     static func error(until end: Double, truth: (Double) -> Double, noise: (Double) -> Double) throws -> Double {
         let (clock, _) = Self.clock({ truth($0) + noise($0) }, until: end)
         let instant = try #require(clock.estimate).instant(of: DeviceFrame(Int64((truth(end) * 48).rounded())))
         return (instant - HostInstant(nanoseconds: 1_000_000_000 + Int64(end * 1e6))).inMilliseconds
     }
 
-    /// Up and down by two milliseconds in three seconds, as a busy server's figures do.
+    /// Varies by two milliseconds within three seconds, as readings of a busy server do.
     static func wander(_ time: Double) -> Double { 2 * abs((time / 1500).truncatingRemainder(dividingBy: 2) - 1) }
 
     @Test(arguments: [(90.0, 2500.0), (300, 2500), (25, 4000)])

@@ -6,9 +6,9 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Devices that are lost, return and are replaced in mid-film, on virtual time.
+/// Devices that are lost, return and are replaced during playback, in virtual time.
 @Suite struct DeviceFailoverTests {
-    /// A rig that has played for two seconds, and the line it plays on.
+    /// Returns a rig that has played for two seconds, and its timeline segment.
     private func playing() throws -> (rig: CardRig, line: TimebaseSegment) {
         let rig = try CardRig()
         rig.card.run(for: .milliseconds(200))
@@ -17,7 +17,7 @@ import Testing
         return (rig, line)
     }
 
-    /// Another device of the rig's format, which writes down what it plays.
+    /// Returns another device of the rig's format, which records what it plays.
     private func device(
         _ rig: CardRig, latency: Duration, into frames: Lock<[CardRig.Frame]>
     ) -> VirtualPlayoutDevice {
@@ -30,7 +30,7 @@ import Testing
         return device
     }
 
-    /// Where the sound of a device begins, and how late it is from there on at worst.
+    /// Returns when a device becomes audible, and its maximum lateness afterwards.
     private func check(
         _ frames: Lock<[CardRig.Frame]>, _ rig: CardRig, _ line: TimebaseSegment
     ) throws -> (first: HostInstant, worst: Double) {
@@ -55,7 +55,7 @@ import Testing
     @Test func whenACardIsPulledOutAnotherPlaysOnInPlaceAndNothingIsLostButAMoment() throws {
         let (rig, line) = try playing()
         let heard = Lock<[CardRig.Frame]>([])
-        // Another way to the ear takes another time.
+        // The other device has another latency.
         let other = device(rig, latency: .milliseconds(60), into: heard)
         let devices = Lock(["headphones": other])
         rig.card.supply = DeviceFailover.Supply {
@@ -88,7 +88,7 @@ import Testing
         #expect(rig.card.keeper?.place == nil)
         rig.card.run(for: .seconds(4))
         let (first, worst) = try check(heard, rig, line)
-        // Tried again 0.5, 1, 2 and 4 s after the loss and the tries before.
+        // Retries follow 0.5, 1, 2 and 4 s after the loss and the retries before.
         #expect(first - back < .milliseconds(1500))
         #expect(worst < 0.001)
         #expect(routes(rig) == ["restored"])
@@ -113,7 +113,7 @@ import Testing
         rig.card.run(for: .seconds(2))
         let (first, worst) = try check(here, rig, line)
         #expect(first - offered < .milliseconds(150))
-        // What was measured behind the own card counts again: the sound leaves it that much earlier.
+        // The calibrated delay of the own card applies again: audio leaves it that much earlier.
         #expect(abs(worst - 0.02) < 0.001)
         #expect(try #require(there.withLock { $0.last?.at }) - offered < .milliseconds(100))
         #expect(routes(rig) == ["moved", "moved"])

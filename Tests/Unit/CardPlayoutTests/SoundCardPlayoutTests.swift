@@ -6,10 +6,10 @@ import Testing
 
 @testable import CardPlayout
 
-/// A virtual card, a timebase, and a film whose sound tells its own film time: left and right are sine and cosine of
-/// a turn every 100 ms, so that the phase of any frame says where in the film it is, to within ±50 ms.
+/// A virtual card, a timebase, and audio that encodes its film time: left and right are sine and cosine with a period
+/// of 100 ms, so that the phase of any frame identifies the film time to within ±50 ms.
 final class CardRig {
-    /// One frame as it was heard.
+    /// One audible frame.
     struct Frame {
         var at: HostInstant
         /// Film seconds modulo 0.1; nil for silence.
@@ -24,7 +24,7 @@ final class CardRig {
     let format: PCMFormat
     let room = Signal()
     var frames: [Frame] = []
-    /// Film frames delivered so far, and where the film's sound ends.
+    /// Film frames delivered so far, and the end of the audio.
     var next: Int64 = 0
     var end: Int64 = .max
     var isStarved = false
@@ -97,7 +97,7 @@ final class CardRig {
         return snapshot
     }
 
-    /// How late a frame was heard against a line, in seconds; nil for silence.
+    /// Returns how late a frame was audible relative to a timebase segment, in seconds; nil for silence.
     func lateness(_ frame: Frame, _ line: TimebaseSegment) -> Double? {
         guard let phase = frame.phase else { return nil }
         let due = line.mediaTime(at: frame.at).seconds
@@ -134,7 +134,7 @@ extension [RenderEvent] {
         }
     }
 
-    /// Without resampling the sound would be 120 ms away at the end.
+    /// Without resampling the audio would be 120 ms off at the end.
     @Test(arguments: [(100.0, 20), (-100, 10)])
     func soundStaysWithinAMillisecondOnACardThatDrifts(ppm: Double, minutes: Int) throws {
         let rig = try CardRig(rate: 400) {
@@ -201,7 +201,7 @@ extension [RenderEvent] {
         rig.card.run(for: .seconds(1))
         rig.frames.removeAll()
         rig.setRate(0, time: MediaTime(seconds: 60))
-        // Film frame 60 s + 33 ms: a phase that the old place does not have at that moment.
+        // Film frame 60 s + 33 ms: a phase that the old position does not have at that instant.
         let target: Int64 = 60 * 8000 + 264
         rig.seek(to: target)
         let start = rig.clock.now.advanced(by: .milliseconds(120))
@@ -254,7 +254,7 @@ extension [RenderEvent] {
             rig.end = 8000
             let line = rig.setRate(1, time: .zero, at: rig.clock.now.advanced(by: .milliseconds(100))).upcoming
             rig.card.run(for: .milliseconds(800))
-            // The film goes on 100 ms later, or repeats its last 100 ms.
+            // The film continues 100 ms later, or repeats its last 100 ms.
             rig.next = 8000 + shift
             rig.end = .max
             rig.card.run(for: .seconds(1))

@@ -12,7 +12,7 @@ import Testing
         try KioskConfiguration(Array(text.utf8), file: "hall.toml", folder: "/srv/kiosk")
     }
 
-    /// What a person is told of a text.
+    /// Returns the mistakes of a configuration, with line numbers.
     private func mistakes(_ text: String) -> [String] {
         do throws(KioskConfigurationError) {
             _ = try read(text)

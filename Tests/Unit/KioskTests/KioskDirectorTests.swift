@@ -8,7 +8,7 @@ import Testing
 @testable import Kiosk
 @testable import Storage
 
-/// What a kiosk does all day, and when something breaks.
+/// Playback, schedule and fault handling of a kiosk.
 @Suite struct KioskDirectorTests {
     @Test func theFilmsOfAFolderPlayRoundAndRound() {
         let rig = KioskRig(films: ["1.mp4", "2.mp4"])
@@ -28,7 +28,7 @@ import Testing
         #expect(rig.wait { rig.hasSaid("the list has 2 films now") })
         rig.opened.withLock { $0 = [] }
         #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "1.mp4" } } >= 4 })
-        // What had been opened ahead of the change may be among the first.
+        // Items opened before the change may be among the first.
         #expect(!rig.opened.withLock { $0.suffix(4).contains("2.mp4") })
         _ = rig.end()
     }
@@ -60,14 +60,14 @@ import Testing
         _ = rig.end()
     }
 
-    /// Behind what cannot be played, and before it.
+    /// The added film is listed after and before the one that cannot be played.
     @Test(arguments: ["good.mp4", "a.mp4"])
     func aListOfWhichNothingCanBePlayedIsTriedAgainWhenSomethingChanges(film: String) {
         let rig = KioskRig(films: ["bad.mp4"])
         rig.start()
         #expect(rig.wait { rig.hasSaid("nothing is shown: 'bad.mp4' is no film") })
         rig.write(film)
-        // Not because the ten seconds have passed after which the list is tried again.
+        // Less than the ten seconds after which the list is tried again.
         #expect(rig.wait(atMost: KioskDirector.again / 2) { rig.hasSaid("playing '\(film)'") })
         _ = rig.end()
     }
@@ -193,7 +193,7 @@ import Testing
         #expect(rig.wait { rig.hasSaid("nothing is shown") })
         try FileManager.default.createDirectory(atPath: rig.folder + "/films", withIntermediateDirectories: false)
         rig.write("new.mp4")
-        // Otherwise everything is looked at once a minute.
+        // Less than the minute after which everything is scanned without the event.
         #expect(rig.wait(atMost: .seconds(5)) { rig.hasSaid("playing 'new.mp4'") })
         _ = rig.end()
     }
@@ -319,7 +319,7 @@ import Testing
         }
     }
 
-    /// A repair that helps for a moment takes the verdict back, and the film has held the screen for too long.
+    /// A repair that helps temporarily clears the verdict, but the film has occupied the screen for too long.
     @Test func anItemIsBlamedForAnEndThatItsRepairBrings() {
         let rig = KioskRig(films: ["long.mp4"])
         rig.start()
@@ -333,7 +333,7 @@ import Testing
             director.liveness.note(beat, at: now.advanced(by: .seconds(second - 25)))
         }
         let film = rig.folder + "/films/long.mp4"
-        // The film, its outputs, the window.
+        // The stages: film, outputs, window.
         for _ in 0..<3 {
             _ = director.ladder.next(for: .frozen, of: RepairLadder.Item(film, hasOther: false), at: now)
         }
@@ -352,7 +352,7 @@ import Testing
         #expect(!isSuspect(rig.folder + "/films/long.mp4", rig))
     }
 
-    /// Whether the next process of this kiosk plays a film with no other film open.
+    /// Returns true if the next process of this kiosk opens a film alone.
     private func isSuspect(_ film: String, _ rig: KioskRig) -> Bool {
         let crashes = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_100))
@@ -476,7 +476,7 @@ import Testing
         #expect(first != nil)
         places.keep(kept)
         places.writePending()
-        // Each write is a file of its own, renamed; the first one still exists at this point.
+        // Each write creates a new file and renames it; the first one still exists at this point.
         #expect(file() == first)
         #expect(86_400 / KioskDirector.keepingInterval.inSeconds < 6000)
     }
@@ -484,7 +484,7 @@ import Testing
     @Test func aDiskThatKeepsNothingIsToldOnceAndSoIsThatItKeepsAgain() throws {
         let rig = KioskRig(films: [])
         let folder = rig.folder + "/kept"
-        // A file in the folder's place: whoever is root may write anywhere else.
+        // A file in place of the folder: root may write anywhere else.
         try Data().write(to: URL(fileURLWithPath: folder))
         let told = Lock<[String?]>([])
         let places = KioskPlaces(StateFolder(path: folder), configuration: "wall.toml") { news in

@@ -11,28 +11,29 @@ import TalkieTestKit
 @testable import SyncRendering
 @testable import Telemetry
 
-/// A kiosk in virtual time: director, player, group, feeders, the watch of the folder and the search for speakers run on the
-/// test's thread, with films made of numbers in a real folder, speakers that only count, a wall clock that the test sets, and no
-/// window. The threads that write the state and the record are real; no test waits for them before its kiosk has ended.
+/// A kiosk in virtual time: director, player, group, feeders, folder watch and speaker search run on the test's thread,
+/// with synthetic films in a real folder, speakers that only count, a wall clock set by the test, and no window. The
+/// threads that write the state and the record are real; no test waits for them before its kiosk has ended.
 ///
-/// `@unchecked Sendable`: its mutable properties are used by the one thread of a test that calls `start`, `wait` and `end`.
+/// `@unchecked Sendable`: its mutable properties are used by the one thread of a test that calls `start`, `wait` and
+/// `end`.
 final class KioskRig: @unchecked Sendable {
-    /// It starts at the machine's time, which the threads of a wall read.
+    /// Starts at the current host time, which the threads of a wall read.
     let clock = ManualClock(.now)
     let folder = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString)"
     let mailbox = Mailbox<KioskEvent>()
-    /// What was opened, in order, by name.
+    /// The names of opened items, in order.
     let opened = Lock<[String]>([])
-    /// What was said, errors and warnings.
+    /// Errors and warnings that were reported.
     let said = Lock<[String]>([])
     let wall = Lock(WallTime(seconds: 1_700_000_000))
-    /// What reading the configuration again leads to.
+    /// The result of the next reload of the configuration.
     let next = Lock<Result<KioskConfiguration, KioskConfigurationError>?>(nil)
     let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
     let kitchen = RecordingOutput(name: "kitchen", capacity: 48_000 * 60)
     let office = RecordingOutput(name: "office", capacity: 48_000 * 60)
     let toys: ToyProvider
-    /// What the screen is asked for; no window is opened for it.
+    /// Receives the commands for the screen; no window is opened.
     let screen: ScreenControl?
     let imageDurations = Lock<[Duration]>([])
     let health = Lock(
@@ -49,8 +50,8 @@ final class KioskRig: @unchecked Sendable {
     private let memberFeeders = Lock<[MemberFeeder]>([])
     private let distributor: EventDistributor
 
-    /// Films called "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened, "long…"
-    /// last a minute, others a fifth of a second.
+    /// Films named "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened,
+    /// "long…" last a minute, others 0.2 s.
     ///
     /// - Parameter timeline: a file for the flight recorder.
     init(
@@ -158,7 +159,7 @@ final class KioskRig: @unchecked Sendable {
 
     func start() { try! director.start() }
 
-    /// Lets virtual time pass until something is so; false if it is not so within `limit`.
+    /// Advances virtual time until a condition holds; returns false after `limit`.
     func wait(atMost limit: Duration = .seconds(300), until isSo: () -> Bool) -> Bool {
         let deadline = clock.now.advanced(by: limit)
         while true {
@@ -169,7 +170,7 @@ final class KioskRig: @unchecked Sendable {
         }
     }
 
-    /// Everything that can move without time passing, moves.
+    /// Runs everything that can progress without time passing.
     private func settle() {
         if director.result == nil { director.turn() }
         var hasMoved = true
@@ -177,7 +178,7 @@ final class KioskRig: @unchecked Sendable {
             hasMoved = false
             guard engine.turn() else { return }
             for pipeline in pipelines.withLock({ $0 }) {
-                // A thread that rests continues when its signal was raised, and not before.
+                // A waiting thread continues only after its signal was raised.
                 while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
                     while case .again = pipeline.turn() { hasMoved = true }
                 }
@@ -196,7 +197,7 @@ final class KioskRig: @unchecked Sendable {
 
     func hasSaid(_ part: String) -> Bool { said.withLock { $0.contains { $0.contains(part) } } }
 
-    /// Asks for the end, and how it came.
+    /// Requests the end; returns how the kiosk ended.
     func end() -> KioskEnd {
         mailbox.post(.request(.end(status: 143)))
         return join()
@@ -212,7 +213,7 @@ final class KioskRig: @unchecked Sendable {
         return end
     }
 
-    /// A calendar without zones.
+    /// A calendar in UTC.
     private struct UTC: WallCalendar {
         func local(_ moment: WallTime) -> LocalTime {
             let time = moment.seconds % 86_400

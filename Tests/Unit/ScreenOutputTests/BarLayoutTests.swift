@@ -5,7 +5,7 @@ import Testing
 @testable import Text
 
 @Suite struct BarLayoutTests {
-    /// Half as wide as high.
+    /// Letters are half as wide as high.
     private let width: BarLayout.Width = { Double($0.count) * 5.5 }
     private let full = ScreenBar(
         isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
@@ -43,7 +43,7 @@ import Testing
         func words(_ layout: BarLayout) -> [String] { layout.parts.map(\.words).filter { !$0.isEmpty } }
         #expect(words(wide).contains("Subtitles: eng"))
         #expect(words(narrow).contains { $0.hasPrefix("Subs") })
-        // Names are made shorter before any of them goes.
+        // Names are shortened before any of them is removed.
         #expect(usual.parts.count == 10 && usual.volume != nil)
         #expect(words(usual).filter { $0.contains("…") }.count >= 2)
         #expect(!words(usual).contains("3/12") && !words(usual).contains("Sound"))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// The edges of a screen stop the pointer: what lies beside them is hit there.
+    /// The edges of a screen stop the pointer: the outermost pixels belong to the nearest part.
     // feature: bar
     @Test(arguments: windows) func theLowestRowAndTheOutermostColumnsBelongToTheParts(_ wide: Int, _ high: Int) throws {
         let layout = try #require(BarLayout(full, in: PixelSize(width: wide, height: high), width: width))

@@ -4,7 +4,7 @@ import Text
 
 @testable import ScreenOutput
 
-/// The board beside the film: where it lies, and that it has room.
+/// The operator's display: which display it uses, and its size.
 @Suite struct BoardTests {
     private static func display(_ index: Int, _ name: String) -> ConnectedDisplay {
         ConnectedDisplay(index: index, name: name, size: PixelSize(width: 640, height: 400), refreshRate: 60)

@@ -10,7 +10,7 @@ import Testing
         Mode(size: PixelSize(width: width, height: height), rate: rate)
     }
 
-    /// A television that runs at 60.
+    /// A television that runs at 60 Hz.
     private let choice: DisplayModeChoice = DisplayModeChoice(
         modes: [
             Self.shape(3840, 2160, 30), Self.shape(1920, 1080, 60), Self.shape(1920, 1080, 50),
@@ -32,9 +32,9 @@ import Testing
         #expect(mode(.film, film: 25) == Self.shape(1920, 1080, 50))
         #expect(mode(.film, film: 50) == Self.shape(1920, 1080, 50))
         #expect(mode(.film, film: 24) == Self.shape(1920, 1080, 24))
-        // Whole numbers are all that is known of rates.
+        // Refresh rates are known as integers only.
         #expect(mode(.film, film: 24000.0 / 1001) == Self.shape(1920, 1080, 24))
-        // 60 fits already.
+        // 60 Hz is a multiple already.
         for rate in [30, 60, 30000.0 / 1001, 60000.0 / 1001, 20, 10] {
             #expect(choice.answer(to: .film, filmRate: rate) == .asItIs)
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ScreenOutput
 
-/// When the screen's loop does the main queue's work.
+/// When the screen's loop runs the main queue.
 @Suite struct MainQueueTurnTests {
     private let now = HostInstant(nanoseconds: 1_000_000_000)
 

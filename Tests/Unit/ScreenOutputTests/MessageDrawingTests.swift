@@ -10,7 +10,7 @@ import Text
 
     init() throws { drawing = MessageDrawing(painter: try #require(TextPainter())) }
 
-    /// Rows of the window that hold white.
+    /// Returns the rows of the window that contain white.
     private func whiteRows(_ overlay: OverlayImage) -> [Int] {
         (0..<overlay.rect.height).filter { y in
             (0..<overlay.rect.width).contains { x in overlay.pixels[(y * overlay.rect.width + x) * 4] > 250 }

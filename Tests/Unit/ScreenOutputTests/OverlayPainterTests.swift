@@ -4,7 +4,8 @@ import Testing
 @testable import ScreenOutput
 
 @Suite struct OverlayPainterTests {
-    /// A bar says another time each second, and more; on a slow or busy computer it is drawn for longer than it is the newest.
+    /// The text of a bar changes every second and more often; on a slow or busy computer drawing takes longer than a
+    /// state is current.
     // feature: bar
     @Test(.timeLimit(.minutes(1))) func whatChangesFasterThanItIsDrawnIsSeenAllTheSame() {
         let painter = OverlayPainter(raising: nil)
@@ -19,7 +20,7 @@ import Testing
             drawn = painter.take()
         }
         #expect(drawn?.barLayout != nil, "\(number) wishes")
-        // What is in the making when all of it is to go is not shown any more.
+        // A drawing in progress is not shown after everything was hidden.
         painter.draw(OverlayPainter.Content(bar: ScreenBar(isPlaying: true, place: 0.6, time: "x")), in: area)
         painter.draw(OverlayPainter.Content(), in: area)
         #expect(painter.take()?.images.isEmpty == true)

@@ -83,7 +83,7 @@ import Text
         }
         let (low, layout) = try pixels(0.05)
         let (high, _) = try pixels(1)
-        // Left of the bar, where the words have ended.
+        // Left of the bar, after the end of the text.
         let columns = Int(layout.textRight * layout.scale)..<Int((layout.barLeft - 2) * layout.scale)
         func ink(_ overlay: OverlayImage) -> Int {
             (0..<overlay.rect.height).reduce(0) { sum, row in
@@ -153,7 +153,7 @@ import Text
         #expect(end.scroll?.upperBound == 1)
         let image = drawing.overlay(chapters, in: layout, of: area)
         let drawn = try #require(image)
-        // The part of the line at the right edge that is bright.
+        // The bright part of the scroll bar at the right edge.
         let column = layout.rect.width - Int(2 * layout.scale)
         let bright = (0..<layout.rect.height).count { drawn.pixels[($0 * drawn.rect.width + column) * 4] > 200 }
         #expect(bright > 5 && bright < layout.rect.height / 2)
@@ -168,7 +168,7 @@ import Text
         panel.rows[1].level = 1.3
         let area = PixelSize(width: 640, height: 360)
         let layout = try #require(layOut(panel, in: area))
-        // A number is written up to the bar, and words end a gap before it.
+        // A number ends at the bar, and text ends with a gap before it.
         #expect(layout.barLeft - 6 - width("130%") >= layout.textRight + 5)
         let image = drawing.overlay(panel, in: layout, of: area)
         let drawn = try #require(image)

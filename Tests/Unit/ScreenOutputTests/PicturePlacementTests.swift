@@ -41,7 +41,7 @@ import Testing
     @Test func aTurnedPictureSwapsItsSides() {
         #expect(rect((1920, 1080), rotation: 90, in: (1080, 1920)) == [0, 0, 1080, 1920])
         #expect(rect((1920, 1080), rotation: -90, in: (1080, 1920)) == [0, 0, 1080, 1920])
-        // Nobody turns by 45 degrees.
+        // A rotation of 45 degrees is ignored.
         #expect(rect((1920, 1080), rotation: 45, in: (1920, 1080)) == [0, 0, 1920, 1080])
     }
 
@@ -78,7 +78,7 @@ import Testing
         #expect(turned(270, stride: 2) == [3, 6, 2, 5, 1, 4])
     }
 
-    // MARK: A person's view
+    // MARK: User-provided view
 
     private func placed(
         _ size: (Int, Int), rotation: Int = 0, in area: (Int, Int), _ change: (inout PictureView) -> Void
@@ -121,7 +121,7 @@ import Testing
             }(),
             in: PixelSize(width: 720, height: 576))
         #expect(numbers(stated.rect) == [0, 0, 720, 576])
-        // Before it is turned.
+        // The aspect ratio applies before the rotation.
         let turned = placed((640, 480), rotation: 90, in: (900, 1600)) { $0.aspect = .ratio(16.0 / 9) }
         #expect(numbers(turned.rect) == [0, 0, 900, 1600])
     }
@@ -143,7 +143,7 @@ import Testing
         #expect(small.rect.width == 1 && small.rect.height == 1)
     }
 
-    /// However large a picture is shown, no more of it is drawn than the window has room for.
+    /// At any zoom, no more of the frame is drawn than the window shows.
     @Test(arguments: [0, 90, 180, 270]) func thePartThatIsSeenLiesWhereItLiesInTheWhole(rotation: Int) throws {
         let size = PixelSize(width: 1920, height: 1080)
         for (zoom, panX, panY) in [(1.0, 0.0, 0.0), (3, 0.31, -0.2), (2.3, -0.1, 0.44)] {
@@ -154,10 +154,10 @@ import Testing
             #expect(part.source.isInside(PixelRect(x: 0, y: 0, width: 1920, height: 1080)))
             #expect(part.source.x % 16 == 0 && part.source.y % 16 == 0)
             #expect(part.source.width < 1920 || part.source.height < 1080)
-            // It covers what the window shows of the picture,
+            // The part covers what the window shows of the frame.
             let seen = placed.rect.intersection(PixelRect(x: 0, y: 0, width: 800, height: 600))
             #expect(seen.isInside(part.target))
-            // and a corner of it lies where the whole picture has it, within half a pixel of the window.
+            // Its corner is at the position in the whole frame, within half a pixel of the window.
             let (across, along) = (Double(part.source.x) / 1920, Double(part.source.y) / 1080)
             let (x, y) =
                 switch rotation {

@@ -34,7 +34,7 @@ import Testing
         #expect(numbers(geometry(180).onGlass(corner)) == [1910, 1060, 10, 20])
         #expect(numbers(geometry(270).onGlass(corner)) == [0, 1070, 20, 10])
         #expect(geometry(90).canvas == PixelSize(width: 1080, height: 1920))
-        // Nobody hangs a screen by 45 degrees.
+        // A rotation of 45 degrees is ignored.
         #expect(geometry(45).isPlain)
     }
 
@@ -52,7 +52,7 @@ import Testing
         #expect(numbers(scaled.field) == [96, 54, 1728, 972])
         #expect(scaled.canvas == PixelSize(width: 1728, height: 972))
         #expect(numbers(scaled.words) == [0, 0, 1728, 972])
-        // UIScreen.OverscanCompensation: smaller bounds of which all pixels are visible …
+        // UIScreen.OverscanCompensation: smaller bounds with all pixels visible …
         let bounds = geometry(0, .insetBounds(5))
         #expect(numbers(bounds.field) == [96, 54, 1728, 972])
         #expect(bounds.canvas == PixelSize(width: 1728, height: 972) && bounds.words == bounds.visible)
@@ -60,7 +60,7 @@ import Testing
         let frame = geometry(0, .insetApplicationFrame(5))
         #expect(frame.canvas == glass && numbers(frame.visible) == [0, 0, 1920, 1080])
         #expect(numbers(frame.words) == [96, 54, 1728, 972])
-        // On its side the canvas's width is the glass's height.
+        // After a rotation by 90 degrees the canvas's width is the screen's height.
         #expect(numbers(geometry(90, .insetApplicationFrame(5)).words) == [54, 96, 972, 1728])
     }
 
@@ -100,7 +100,8 @@ import Testing
         arrangement.rotation = 180
         #expect(
             turning.onGlass([image], ScreenGeometry(arrangement, on: small)).first?.pixels == [2, 2, 2, 2, 1, 1, 1, 1])
-        // A tenth of each side is a pixel: half of an image lies outside of a canvas of eight, another one all of it.
+        // A tenth of each side is one pixel: half of one image is outside of a canvas of eight pixels, the other one
+        // completely.
         (arrangement.rotation, arrangement.overscan) = (0, .scale(10))
         let half = OverlayImage(rect: PixelRect(x: -1, y: 5, width: 2, height: 1), pixels: pixels)
         let outside = OverlayImage(rect: PixelRect(x: 8, y: 5, width: 2, height: 1), pixels: pixels)
@@ -147,7 +148,7 @@ import Testing
         #expect((300...360).contains(bottom(isAuthored: true)))
     }
 
-    /// Where a white rectangle of a plane is drawn in a window.
+    /// Returns where a white rectangle of a subtitle plane is drawn in a window.
     private func drawn(
         _ rects: [PixelRect], of plane: PixelSize, picture: PixelSize, in area: PixelSize? = nil
     ) -> [PixelRect] {

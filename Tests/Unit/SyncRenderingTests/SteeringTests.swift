@@ -8,7 +8,7 @@ import Testing
     private let clock = ManualClock()
     private let second = MediaTime(value: 1, timescale: 1)
 
-    /// A line that passes through a film moment now, at another rate.
+    /// Returns a segment that passes through a film time now, with another rate.
     private func line(_ film: MediaTime, _ rate: Double, speed: Double = 1, late: Duration = .zero) -> TimebaseSegment {
         TimebaseSegment(mediaAnchor: film, hostAnchor: clock.now.advanced(by: late), rate: rate, speed: speed)
     }
