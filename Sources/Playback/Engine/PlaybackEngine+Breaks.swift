@@ -49,7 +49,9 @@ extension PlaybackEngine {
         }
         let list = list
         var next = list.turn(behind: entry.turn, lasting: entry.asideLength)
-        while let turn = next, turn.aside != nil { next = list.turn(behind: turn, lasting: .zero) }
+        while let turn = next, let aside = turn.aside, aside.number == entry.turn.aside?.number {
+            next = list.turn(behind: turn, lasting: .zero)
+        }
         if let next { begin(with: next) } else { finish() }
         return true
     }
