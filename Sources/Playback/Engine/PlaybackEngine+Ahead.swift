@@ -28,6 +28,9 @@ extension PlaybackEngine {
 
     /// How long before its start an item's first frame is decoded, which requires the memory of a decoder.
     private static let picturesLead: Duration = .seconds(6)
+    /// The maximum number of entries after the current one that are opened: enough for a speaker with minutes of
+    /// buffered audio and clips of seconds.
+    private static let maxOpen = 16
     /// The time from scheduling to delivery.
     private static let handingOver: Duration = .milliseconds(20)
     /// Without a successor, buffered audio is drained from the converters this long before it plays.
@@ -39,7 +42,7 @@ extension PlaybackEngine {
     func layOut() {
         let list = list
         guard let last = list.entries.last else { return }
-        if last.isEmpty { shared.update { $0.noteBarren(last.item.id) } }
+        if last.isEmpty { shared.update { $0.noteBarren(last.item.id, in: last.turn.listPass) } }
         let next = list.successor(of: last)
         let isOpen = next.map { canJoin($0, last) } ?? false
         shared.setOpen(isOpen)
@@ -48,7 +51,7 @@ extension PlaybackEngine {
         if isOpen, let next, isNear(last) {
             if isMore(next, of: last), last.media.hasOwnReaders {
                 append(last.again(serial: shared.update { $0.newSerial() }, turn: next), behind: last)
-            } else {
+            } else if list.entries.count <= Self.maxOpen {
                 prefetch(next, behind: last)
             }
         }
@@ -58,6 +61,9 @@ extension PlaybackEngine {
 
     private func canJoin(_ next: PlaybackList.Turn, _ last: PlaybackList.Entry) -> Bool {
         if last.film.summary.isLive || last.serial == ahead.closed || !isInTime(behind: last) { return false }
+        if list.start(of: next) != nil || list.pause(between: last.turn, and: next, plays: true) > .zero {
+            return false
+        }
         if last.isEmpty, next.item == last.item, next.aside == nil { return false }
         if isMore(next, of: last) {
             if let again = ahead.loopAgain, parts.clock.now < again.notBefore { return false }
@@ -162,7 +168,7 @@ extension PlaybackEngine {
     /// Handles an item that was to follow gaplessly and cannot be opened.
     private func giveUp(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
         if turn.aside != nil { return passOver(turn, failure) }
-        guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn.item, failure) }
+        guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn, failure) }
         // The item has played before: it repeats with a seek, or is started separately.
         let address = turn.item.address
         ahead.failures[address] = .later(ahead.failures[address], from: parts.clock.now)

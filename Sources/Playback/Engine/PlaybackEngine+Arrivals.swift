@@ -6,13 +6,14 @@ extension PlaybackEngine {
     /// Replaces the list by one item and plays it.
     func open(_ address: String, at position: MediaTime? = nil) {
         // Reuses an item that was opened in advance.
-        let item = ahead.item.flatMap { $0.item.address == address ? $0.item : nil } ?? QueueItem(address)
-        shared.update { list in
-            _ = list.apply(.removeAll)
-            _ = list.apply(.append([item]))
-        }
+        open([ahead.item.flatMap { $0.item.address == address ? $0.item : nil } ?? QueueItem(address)], at: position)
+    }
+
+    /// Replaces the list and plays from one of its items on.
+    func open(_ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil) {
+        guard let turn = shared.update({ $0.reset(to: items, first: first) }) else { return finish() }
         (hasBegun, returning, ahead.loopAgain, ahead.failures) = (false, nil, nil, [:])
-        begin(with: PlaybackList.Turn(item: item), at: position)
+        begin(with: turn, at: position)
     }
 
     /// Starts an item once it is open.
@@ -26,7 +27,7 @@ extension PlaybackEngine {
         closeFilm()
         isAway = false
         shared.restart { $0.await(turn) }
-        (arrivalPosition, arrivalInstant) = (position, instant)
+        (arrivalPosition, arrivalInstant) = (position ?? list.start(of: turn), instant)
         describe(turn.item)
         state.failure = nil
         tellPhase(.opening)
@@ -84,18 +85,20 @@ extension PlaybackEngine {
             guard let next = list.turn(behind: turn, lasting: .zero) else { return finish() }
             return begin(with: next)
         }
-        shared.update { $0.noteBarren(turn.item.id) }
+        shared.update { $0.noteBarren(turn.item.id, in: turn.listPass) }
         let list = list
         let next = list.successor(of: turn, leavesLoop: true)
         if next == nil, list.mayComeBack { return waitForReturn() }
         if next == nil, list.items.count == 1 { return fail(failure) }
-        refuse(turn.item, failure)
-        if let next { begin(with: next) } else { finish() }
+        refuse(turn, failure)
+        guard let next else { return finish() }
+        if !waitsForPass(next, after: turn) { begin(with: next) }
     }
 
     /// Marks an item as unplayable and reports it.
-    func refuse(_ item: QueueItem, _ failure: TalkieError) {
-        shared.update { $0.noteBarren(item.id) }
+    func refuse(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
+        let item = turn.item
+        shared.update { $0.noteBarren(item.id, in: turn.listPass) }
         ahead.failures[item.address] = .later(ahead.failures[item.address], from: parts.clock.now)
         // Repeated failures of lost media are not reported.
         if returning == nil { news(.failed(item, failure)) }
@@ -201,8 +204,8 @@ extension PlaybackEngine {
     func announce(isJoined: Bool) {
         guard let entry = current, entry.serial != announced else { return }
         announced = entry.serial
-        let goesOn = interrupted == entry.item.id
-        interrupted = entry.turn.aside == nil ? nil : entry.item.id
+        let goesOn = interrupted?.item == entry.item && interrupted?.listPass == entry.turn.listPass
+        interrupted = entry.turn.aside == nil ? nil : entry.turn
         if entry.turn.aside != nil { return news(.message("\(entry.title): the film goes on behind it.")) }
         let begin = entry.begin ?? synchronizer.currentTime()
         if goesOn { return news(.looped(at: begin)) }
@@ -224,8 +227,21 @@ extension PlaybackEngine {
         state.title = item.title ?? item.name
         (state.artist, state.album) = (nil, nil)
         state.current = item
-        state.items = list.items
+        describeList(in: &state)
         self.state = state
+    }
+
+    /// Describes the playlist.
+    func describeList() {
+        var state = state
+        describeList(in: &state)
+        self.state = state
+    }
+
+    private func describeList(in state: inout PlayerState) {
+        let list = list
+        (state.items, state.history) = (list.items, list.history)
+        (state.itemNumber, state.itemCount) = list.place
     }
 
     /// Describes the current entry.
@@ -236,7 +252,7 @@ extension PlaybackEngine {
         state.title = entry.title
         (state.artist, state.album) = (entry.film.summary.artist, entry.film.summary.album)
         state.current = entry.item
-        state.items = list.items
+        describeList(in: &state)
         state.duration = entry.film.summary.duration
         state.chapters = entry.film.summary.chapters
         state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
@@ -275,7 +291,8 @@ extension PlaybackEngine {
         let entry = list.entries.first
         let next = entry.flatMap { list.successor(of: $0) }
         // A list that repeats and currently has one item will not be a loop of that item.
-        let isOnlyItself = options.expectsMore && next?.itemPass == 0 && next?.item == entry?.item
+        let isOnlyItself =
+            options.expectsMore && next?.itemPass == 0 && next?.item == entry?.item && list.items.count == 1
         let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
         let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
         let joinsExactly = isLoop || list.section != nil || (!hasPictures && (options.expectsMore || next != nil))

@@ -24,14 +24,21 @@ extension PlaybackEngine {
     /// Sets the repetitions of this item and the following ones.
     func setLoop(_ loop: PlayerOptions.Loop) { apply(.loop(item: loop, list: list.loopList)) }
 
+    /// Inserts items after the first item from the current one on that has an address, unless they are there.
+    func insert(_ items: [QueueItem], after address: String, done: () -> Void) {
+        guard shared.update({ $0.insert(items, after: address) }) else { return }
+        listHasChanged()
+        done()
+    }
+
     private func listHasChanged() {
+        describeList()
         let list = list
-        state.items = list.items
         if let opening = ahead.item, list.awaited?.opened != opening.item, !list.contains(opening.item.id) {
             forgetAhead()
         }
         choosePassThrough()
-        if isAway, !list.mayComeBack {
+        if isAway, !list.mayComeBack, !isBetweenPasses || list.items.isEmpty {
             isAway = false
             return enter(.ended)
         }
@@ -46,7 +53,7 @@ extension PlaybackEngine {
     ///
     /// - Parameter instant: When the position is to be presented; nil: as soon as possible.
     func jump(to id: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant? = nil) {
-        guard let turn = list.firstTurn(id) else { return }
+        guard let turn = shared.update({ $0.recall(id) }) else { return }
         if let entry = current, entry.item.id == id, !entry.isCut, entry.film.summary.isSeekable {
             return instant == nil
                 ? seek(to: position, exact: true)
@@ -60,11 +67,26 @@ extension PlaybackEngine {
     /// Skips to the next item, also if the current one is to be repeated.
     func skip() {
         if skipsBreak() { return }
-        guard let turn = current.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
-        if let next = list.successor(of: turn, leavesLoop: true) { return begin(with: next) }
+        let entry = current
+        guard let turn = entry.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
+        if let next = list.successor(of: turn, leavesLoop: true, plays: entry != nil) { return begin(with: next) }
         shared.update { _ = $0.apply(.remove(turn.item.id)) }
         finish()
-        state.items = list.items
+        describeList()
+    }
+
+    /// Continues after an item that has failed; ends if nothing follows.
+    func skipFailed() {
+        guard state.phase == .failed, let turn = list.present else { return }
+        guard let next = list.successor(of: turn, leavesLoop: true) else { return finish() }
+        if !waitsForPass(next, after: turn) { begin(with: next) }
+    }
+
+    /// Starts the item at a distance in the order of the current pass.
+    func step(by distance: Int, refuse: () -> Void = {}) {
+        guard let turn = shared.update({ $0.step(by: distance) }) else { return refuse() }
+        (hasBegun, returning, ahead.loopAgain, ahead.failures) = (false, nil, nil, [:])
+        begin(with: turn)
     }
 
     // MARK: Schedule

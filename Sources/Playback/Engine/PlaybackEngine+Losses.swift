@@ -130,9 +130,30 @@ extension PlaybackEngine {
                         .cannotOpen, "“\(title)” cannot be read any more; it goes on as soon as it is back")
                 ))
         }
-        returning = .later(returning, from: parts.clock.now)
-        isAway = true
-        absent = current?.turn ?? list.awaited ?? absent
+        wait(for: current?.turn ?? list.awaited ?? absent, .later(returning, from: parts.clock.now))
+    }
+
+    /// Waits before a pass of the list that follows passes without a playable item.
+    ///
+    /// - Returns: False without a change if `next` follows `turn` without a pause.
+    func waitsForPass(_ next: PlaybackList.Turn, after turn: PlaybackList.Turn, plays: Bool = false) -> Bool {
+        let pause = list.pause(between: turn, and: next, plays: plays)
+        guard pause > .zero else { return false }
+        if returning == nil {
+            news(
+                .lost(
+                    TalkieError(
+                        .cannotOpen,
+                        "Nothing in the list can be played any more; it goes on as soon as one of the films is back.")))
+        }
+        wait(for: next, Retry(notBefore: parts.clock.now.advanced(by: pause), pause: pause))
+        isBetweenPasses = true
+        shared.update { $0.enter(next) }
+        return true
+    }
+
+    private func wait(for turn: PlaybackList.Turn?, _ retry: Retry) {
+        (returning, absent, isAway, isBetweenPasses) = (retry, turn, true, false)
         closeFilm()
         enter(.opening)
     }
@@ -145,7 +166,9 @@ extension PlaybackEngine {
         ahead.failures = [:]
         shared.update { $0.forgive() }
         let list = list
-        let again = absent.flatMap { turn in list.loopItem == .forever ? list.firstTurn(turn.item.id) : nil }
+        let again = absent.flatMap { turn in
+            isBetweenPasses || list.loopItem == .forever ? list.firstTurn(turn.item.id) : nil
+        }
         guard let next = again ?? list.firstTurn() else { return enter(.ended) }
         begin(with: next)
     }
@@ -154,7 +177,7 @@ extension PlaybackEngine {
     func noteReturn() {
         returning = nil
         ahead.failures = [:]
-        if let entry = current { shared.update { $0.noteGiven(entry.item.id) } }
+        if let entry = current { shared.update { $0.noteGiven(entry.turn) } }
     }
 
     // MARK: Scheduled items
@@ -166,7 +189,7 @@ extension PlaybackEngine {
         if entry.turn.aside != nil {
             passOver(entry.turn, TalkieError(error.playbackCode, error.message))
         } else if !entry.isLoop {
-            refuse(entry.item, TalkieError(error.playbackCode, error.message))
+            refuse(entry.turn, TalkieError(error.playbackCode, error.message))
         } else {
             if ahead.loopAgain == nil {
                 news(.message("“\(entry.title)” cannot be opened again; it loops from what is open."))

@@ -50,8 +50,8 @@ package final class PlaybackEngine {
     var outcome = QueueEditOutcome.seamless
     /// The entry that was reported as current.
     var announced: Int?
-    /// The item that was last interrupted by an interstitial.
-    var interrupted: QueueItem.ID?
+    /// The position that was last interrupted by an interstitial.
+    var interrupted: PlaybackList.Turn?
     package var state = PlayerState() { didSet { board.post(state) } }
     private var isRunning = true
     /// Whether audio is lost for this item; video continues.
@@ -63,9 +63,10 @@ package final class PlaybackEngine {
     /// The last reported failure of an incomplete item.
     var reported: (item: QueueItem.ID, failure: MediaFailure)?
     /// The next attempt to reopen lost media; nil once an item plays. `isAway`: the attempt is pending. `absent`: the
-    /// lost position.
+    /// lost position, or with `isBetweenPasses` the first one of the next pass.
     var returning: Retry?
     var isAway = false
+    var isBetweenPasses = false
     var absent: PlaybackList.Turn?
     /// The number of pending frame steps while paused; negative for backward.
     var stepsLeft = 0
@@ -94,7 +95,7 @@ package final class PlaybackEngine {
         self.board = board
         self.news = news
         shared = SharedPlaybackList { [mailbox] in mailbox.signal.raise() }
-        shared.update { ($0.loopItem, $0.loopList) = (options.loopFile, options.loopPlaylist) }
+        shared.update { _ = $0.apply(.loop(item: options.loopFile, list: options.loopPlaylist)) }
         prefetcher = Prefetcher(parts, run: runErrand)
         progress = ProgressGate(signal: mailbox.signal)
         // Applied before playback: a later change would be a discontinuity of the audio.
@@ -306,6 +307,7 @@ package final class PlaybackEngine {
             synchronizer.setRate(0, atHostTime: parts.clock.now)
             return list.mayComeBack ? waitForReturn() : enter(.ended)
         }
+        if waitsForPass(turn, after: entry.basis ?? entry.turn, plays: true) { return }
         // Nothing followed gaplessly in time.
         if turn.aside != nil || entry.turn.aside != nil { return begin(with: turn) }
         if let place = turn.from { return begin(at: place, exact: true) }
@@ -315,12 +317,13 @@ package final class PlaybackEngine {
                 return begin(at: resolvedStart, exact: true)
             }
             news(.message("This film cannot be wound; it is played once."))
-            guard let next = list.successor(of: turn, leavesLoop: true) else {
+            guard let next = list.successor(of: turn, leavesLoop: true, plays: true) else {
                 synchronizer.setRate(0, atHostTime: parts.clock.now)
                 return enter(.ended)
             }
             turn = next
         }
+        shared.update { $0.noteEnded(entry.turn) }
         begin(with: turn)
     }
 
