@@ -137,6 +137,12 @@ final class ItemPreparation {
         }
     }
 
+    /// Skips an entry without decodable media, or waits for its return if it has played before.
+    func giveUp(_ entry: PlaybackList.Entry) -> PlaybackAction {
+        if recovery.hasBegun, list.list.mayComeBack, entry.turn.aside == nil { return .waitForReturn }
+        return skip(entry.turn, LossReporter.reasonForNothing(in: entry))
+    }
+
     /// Skips an item that cannot be played. Without a successor the list ends; a player of this item only fails.
     func skip(_ turn: PlaybackList.Turn, _ failure: TalkieError) -> PlaybackAction {
         if turn.aside != nil {

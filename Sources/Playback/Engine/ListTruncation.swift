@@ -86,6 +86,13 @@ final class ListTruncation {
         return start(unwanted, keeping: kept.serial, until: joint)
     }
 
+    /// Removes a scheduled entry that became unreadable, audio and video together.
+    func removeUnreadable() -> PlaybackAction? {
+        guard cut == nil, let (index, error) = list.lost else { return nil }
+        preparation.fail(list.list.entries[index], error)
+        return remove(from: index)
+    }
+
     /// Ends an item that was truncated during playback at the end of its data; the next entry follows at once.
     func endBrokenOffEntry() -> PlaybackAction? {
         guard cut == nil, seeks.pending == nil else { return nil }

@@ -20,6 +20,8 @@ struct Retry {
 final class MediaRecovery {
     /// Failures to open items since an item has begun, by address, with the time of the next attempt.
     private var failures: [String: Retry] = [:]
+    /// Whether playback has started since the list was replaced.
+    private(set) var hasBegun = false
     /// The next attempt to open lost media; nil once an item plays.
     private var retry: Retry?
     /// The lost position.
@@ -86,6 +88,12 @@ final class MediaRecovery {
     /// Cancels the pending attempt; later pauses continue to grow.
     func cancel() { isWaiting = false }
 
-    /// Resets all pauses because an item plays or the list is replaced.
-    func reset() { (retry, failures) = (nil, [:]) }
+    /// Resets all pauses, because an item plays.
+    func notePlays() { (retry, failures) = (nil, [:]) }
+
+    /// Records that playback has started.
+    func noteStart() { hasBegun = true }
+
+    /// Resets all, because the list is replaced.
+    func restart() { (retry, failures, hasBegun) = (nil, [:], false) }
 }

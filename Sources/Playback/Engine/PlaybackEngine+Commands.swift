@@ -12,8 +12,7 @@ extension PlaybackEngine {
             _ = list.apply(.removeAll)
             _ = list.apply(.append([item]))
         }
-        hasBegun = false
-        recovery.reset()
+        recovery.restart()
         preparation.forgetFailedLoops()
         begin(with: PlaybackList.Turn(item: item), at: position)
     }
@@ -176,13 +175,6 @@ extension PlaybackEngine {
     func selectSubtitles(_ number: Int?) { tracks.subtitles.select(number, at: seeks.trackTarget) }
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
-    func setSecondarySubtitlesShown(_ isShown: Bool) { tracks.subtitles.setSecondaryShown(isShown) }
-    func setVolume(_ volume: Double) { sound.setVolume(volume) }
-    func setVolume(_ volume: Double, ofSound number: Int) { sound.setVolume(volume, ofSound: number) }
-    func setMuted(_ muted: Bool) { sound.setMuted(muted) }
-    func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
-        sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen)
-    }
 
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
         guard renderer != nil else { return status.message("This player was made without sound.") }
@@ -193,8 +185,6 @@ extension PlaybackEngine {
         tracks.added.addPipeline(to: added, behind: entry)
         added.seek(to: seeks.trackTarget)
     }
-
-    func removeSound(_ number: Int) { tracks.added.remove(number) }
 
     /// Continues the removal of entries after the renderer has answered.
     func audioWasFlushed(_ result: PartialFlushResult, forCut number: Int) {

@@ -105,7 +105,7 @@ extension PlaybackEngine {
 
     /// Opens failed items without a pause again, because an item plays.
     func noteItemPlays() {
-        recovery.reset()
+        recovery.notePlays()
         if let entry = current { shared.update { $0.noteGiven(entry.item.id) } }
     }
 
@@ -162,27 +162,11 @@ extension PlaybackEngine {
     func soundFailed(_ failure: TalkieError) {
         guard tracks.loseSound() else { return }
         let isWanted = (options.audioDevice != nil || options.isOutputNamed) && failure.code != .failed
-        if current?.videoTrack == nil || (isWanted && !hasBegun) {
+        if current?.videoTrack == nil || (isWanted && !recovery.hasBegun) {
             fail(failure)
         } else {
             status.message(PrintableText.sentence(failure.message) + " The picture plays on without sound.")
         }
-    }
-
-    // MARK: Losses
-
-    /// Skips an item without decodable media, or waits for its return if it has played before.
-    func giveUpEntry() {
-        guard let entry = current else { return }
-        if hasBegun, list.mayComeBack, entry.turn.aside == nil { return waitForReturn() }
-        perform(.skip(entry.turn, LossReporter.reasonForNothing(in: entry)))
-    }
-
-    /// Removes a scheduled entry that became unreadable, audio and video together.
-    func dropUnreadableEntry() {
-        guard !truncation.isActive, let (index, error) = shared.lost else { return }
-        preparation.fail(list.entries[index], error)
-        perform(truncation.remove(from: index))
     }
 
     /// Starts waiting for lost media of a list that repeats forever.

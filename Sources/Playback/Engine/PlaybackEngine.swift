@@ -41,8 +41,6 @@ package final class PlaybackEngine {
     let truncation: ListTruncation
     var section = SectionRepeat()
     var steps = FrameSteps()
-    /// Whether an item has played since the list was replaced.
-    var hasBegun = false
     private var isRunning = true
 
     init(
@@ -85,9 +83,6 @@ package final class PlaybackEngine {
     package var state: PlayerState { status.state }
     /// The renderer of the main audio track; nil if no audio is played.
     var renderer: AudioRenderer? { tracks.renderer }
-    var addedSounds: [AddedSound] { tracks.added.all }
-    /// The primary and the secondary subtitles, if any.
-    var allSubtitles: [ShownSubtitles] { tracks.subtitles.all }
     /// The current media time, or the target of a seek in progress.
     var filmMoment: MediaTime { seeks.moment }
 
@@ -158,7 +153,7 @@ package final class PlaybackEngine {
         retryLostMedia()
         perform(arrival.proceed())
         perform(truncation.proceed())
-        dropUnreadableEntry()
+        perform(truncation.removeUnreadable())
         repeatSection()
         passJoints()
         perform(truncation.endBrokenOffEntry())
@@ -179,12 +174,12 @@ package final class PlaybackEngine {
         switch seeks.proceed() {
         case .pending: break
         case .started:
-            hasBegun = true
+            recovery.noteStart()
             noteItemPlays()
             announcer.announce(isJoined: false)
         case .paused: announcer.announce(isJoined: false)
         case .restarts(let moment): begin(at: moment)
-        case .foundNothing: giveUpEntry()
+        case .foundNothing: perform(current.map { preparation.giveUp($0) })
         }
     }
 

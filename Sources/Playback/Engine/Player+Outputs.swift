@@ -84,7 +84,7 @@ extension Player {
         guard let outputs else { return }
         change(outputs)
         guard let volume = outputs.knownVolume else { return }
-        mailbox.post { $0.setVolume(volume) }
+        mailbox.post { $0.sound.setVolume(volume) }
     }
 }
 

@@ -206,7 +206,7 @@ public final class Player: Sendable {
     /// Sets the amplification of the centre channel, which carries dialogue, in decibels; clamped to 0…12.
     public func setDialogueLift(_ decibels: Double) { mailbox.post { $0.sound.setDialogueLift(decibels) } }
     /// Mutes or unmutes audio.
-    public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
+    public func setMuted(_ muted: Bool) { mailbox.post { $0.sound.setMuted(muted) } }
     /// Sets the delay of audio, clamped to ±10 s; positive is later than video.
     public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.sound.setDelay(delay) } }
     /// Sets the display, so that its calibration is applied; called by `PlayerWindow`. A change takes effect as a
@@ -216,7 +216,7 @@ public final class Player: Sendable {
     ///   - name: The display's name in the window system (`ScreenControl.Status.display`); nil: unknown.
     ///   - refreshRate: Refreshes per second; nil if each frame is shown at its own instant.
     public func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
-        mailbox.post { $0.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
+        mailbox.post { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
     /// Sets which video frames are deinterlaced, from the next decoded frame on.
     public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
@@ -241,7 +241,7 @@ public final class Player: Sendable {
     public func cycleSecondarySubtitles(by step: Int = 1) { mailbox.post { $0.cycleSecondarySubtitles(by: step) } }
     /// Shows or hides the secondary subtitles.
     public func setSecondarySubtitlesShown(_ isShown: Bool) {
-        mailbox.post { $0.setSecondarySubtitlesShown(isShown) }
+        mailbox.post { $0.tracks.subtitles.setSecondaryShown(isShown) }
     }
     /// Sets the delay of subtitles; positive is later. Takes effect at once, also while paused.
     public func setSubtitleDelay(_ delay: Duration) { mailbox.post { $0.tracks.subtitles.setDelay(delay) } }

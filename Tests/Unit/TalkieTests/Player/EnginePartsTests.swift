@@ -104,7 +104,7 @@ import Testing
         #expect(pauses == [100, 200, 400, 700, 700].map { .milliseconds($0) })
         #expect(recovery.openingTime(of: "b") == nil)
         recovery.pauseOpening(of: "a")
-        recovery.reset()
+        recovery.notePlays()
         #expect(recovery.openingTime(of: "a") == nil)
     }
 
@@ -126,7 +126,7 @@ import Testing
         #expect(recovery.position(in: list)?.item == list.items[0], "a list starts again")
         _ = list.apply(.loop(item: .forever, list: .times(0)))
         #expect(recovery.position(in: list)?.item == list.items[1], "a looping item is the one that was lost")
-        recovery.reset()
+        recovery.notePlays()
         #expect(!recovery.isActive)
     }
 
