@@ -197,14 +197,30 @@ let package = Package(
                 "TalkieTestKit",
             ]),
         tests(
-            "TalkieTests", in: "Unit",
+            "PlaybackTests", in: "Unit",
             [
-                "TalkieApp", "Talkie", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay",
-                "AirPlayWire",
-                "PTP", "Sockets",
-                "MediaFiles", "MediaCodecs", "ScreenOutput", "CardOutput", "CardPlayout", "SyncRendering", "Storage",
-                "MediaCore",
+                "Playback", "Profiles", "MediaFiles", "MediaCodecs", "CardPlayout", "SyncRendering", "MediaCore",
                 "TalkieTestKit",
+            ]),
+        tests(
+            "RoutingTests", in: "Unit",
+            [
+                "Routing", "Profiles", "AirPlay", "CardOutput", "SyncRendering", "Storage", "MediaCore",
+                "TalkieTestKit",
+            ]),
+        tests(
+            "CalibrationTests", in: "Unit",
+            ["Calibration", "Profiles", "ScreenOutput", "SyncRendering", "Storage", "MediaCore"]),
+        tests("TelemetryTests", in: "Unit", ["Telemetry", "Playback", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieTests", in: "Unit",
+            ["Talkie", "Playback", "Routing", "Profiles", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieAppTests", in: "Unit",
+            [
+                "TalkieApp", "Playback", "Routing", "Telemetry", "Profiles", "AirPlay", "AirPlayWire", "PTP",
+                "Discovery", "Sockets", "MediaCodecs", "ScreenOutput", "CardOutput", "SyncRendering", "Storage",
+                "MediaCore", "TalkieTestKit",
             ]),
         tests(
             "TalkieCLITests", in: "Unit",

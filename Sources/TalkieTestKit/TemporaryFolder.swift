@@ -1,10 +1,10 @@
-import Foundation
+internal import Foundation
 
 /// A temporary folder that is removed with this object.
-final class TemporaryFolder: Sendable {
-    let path: String
+package final class TemporaryFolder: Sendable {
+    package let path: String
 
-    init() {
+    package init() {
         path = NSTemporaryDirectory() + "talkie-test-\(UUID().uuidString)"
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -15,16 +15,16 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func path(_ name: String) -> String { path + "/" + name }
+    package func path(_ name: String) -> String { path + "/" + name }
 
     /// Writes a file and returns its path.
     @discardableResult
-    func write(_ text: String, to name: String) -> String {
+    package func write(_ text: String, to name: String) -> String {
         precondition(FileManager.default.createFile(atPath: path(name), contents: Data(text.utf8)))
         return path(name)
     }
 
-    func read(_ name: String) -> String {
+    package func read(_ name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: path(name)) ?? Data(), as: UTF8.self)
     }
 }

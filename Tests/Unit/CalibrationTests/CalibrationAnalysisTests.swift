@@ -1,6 +1,5 @@
 import MediaCore
 import Profiles
-import TalkieApp
 import Testing
 
 @testable import Calibration
@@ -163,7 +162,7 @@ import Testing
         var recording = room.recording()
         recording.channels[0] = recording.channels[0].map { _ in 0 }
         let failure = try #require(refusal(recording, room.record))
-        #expect(failure.exitStatus == 1)
+        #expect(failure.code == .failed)
         #expect(failure.message.contains("silent"))
         #expect(failure.message.contains("nothing was stored"))
     }
@@ -174,7 +173,7 @@ import Testing
         var numbers = SeededNumbers(state: 3)
         recording.channels[0] = SyntheticRoom.pinkNoise(recording.frames, using: &numbers).map { $0 * 0.2 }
         let failure = try #require(refusal(recording, room.record))
-        #expect(failure.exitStatus == 1)
+        #expect(failure.code == .failed)
         #expect(failure.message.contains("too noisy"))
     }
 
@@ -192,7 +191,7 @@ import Testing
             recording.anchors[index].instant = recording.anchors[index].instant.advanced(by: .seconds(-90))
         }
         let failure = try #require(refusal(recording, room.record))
-        #expect(failure.exitStatus == 66)
+        #expect(failure.code == .cannotOpen)
         #expect(failure.message.contains("old"))
     }
 
@@ -205,7 +204,7 @@ import Testing
         // Also if only the sounds reveal it.
         recording.anchors = [recording.anchors[0]]
         let failure = try #require(refusal(recording, room.record))
-        #expect(failure.exitStatus == 66)
+        #expect(failure.code == .cannotOpen)
         #expect(failure.message.contains("48000") && failure.message.contains("44100"))
     }
 

@@ -1,8 +1,6 @@
 import MediaCore
-import Routing
 import ScreenOutput
 internal import SyncRendering
-internal import TalkieApp
 import Testing
 
 @testable import Calibration
@@ -20,17 +18,6 @@ import Testing
         #expect(read.speakers == record.speakers)
         #expect(read.display == record.display)
         #expect(read.run == record.run)
-    }
-
-    @Test func theSpeakerOfARunIsKnownByNameIdOrAddress() {
-        let speaker = OutputIdentity(
-            key: "02746C000001", name: "Kitchen", query: "kitchen", route: "buffered", address: "airplay://10.0.0.5")
-        for text in ["KITCHEN", "02:74:6c:00:00:01", "02746C000001", "airplay://10.0.0.5", "airplay://10.0.0.5:7000"] {
-            #expect(speaker.isMeant(by: text), "\(text)")
-        }
-        for text in ["Bath", "local", "airplay://10.0.0.6", "airplay://10.0.0.5:7001"] {
-            #expect(!speaker.isMeant(by: text), "\(text)")
-        }
     }
 
     @Test(arguments: [

@@ -3,8 +3,6 @@ internal import Routing
 import Storage
 import Testing
 
-@testable import AirPlay
-
 @Suite struct RouteHistoryTests {
     private let path = FileManager.default.temporaryDirectory.appendingPathComponent("history-\(UUID())").path
     private var history: RouteHistory { RouteHistory(StateFolder(path: path)) }

@@ -1,6 +1,7 @@
 import Glibc
 import MediaCore
 import TalkieApp
+import TalkieTestKit
 import Testing
 
 @testable import Storage

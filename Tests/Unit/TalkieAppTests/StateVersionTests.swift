@@ -1,6 +1,7 @@
 import AirPlay
 import Foundation
 import MediaCore
+import TalkieTestKit
 import Testing
 
 @testable import Profiles

@@ -23,36 +23,6 @@ import Testing
 
     private let words = TemporaryFolder()
 
-    // MARK: What is heard
-
-    @Test func anOutputIsHeardAsMuchEarlierAsItWasFoundLateAndTheScreenDecidesWhichFindingHolds() throws {
-        let profiles = [
-            profile("kitchen", screen: "A", late: 40), profile("kitchen", screen: "B", late: 100),
-        ]
-        let house = VirtualHouse(
-            "kitchen", "attic",
-            calibrate: { group in
-                RouteCalibration(
-                    group,
-                    identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
-                    profiles: { profiles })
-            })
-        house.core.setScreen("A", refreshRate: 60, isFullScreen: false)
-        house.run(for: .seconds(4))
-        let before = house.clock.now
-        house.core.setScreen("B", refreshRate: 60, isFullScreen: false)
-        house.run(for: .seconds(4))
-        func late(_ name: String, _ from: HostInstant, _ until: HostInstant) throws -> Double {
-            let heard = house.heard(name).filter { $0.at > from && $0.at < until }
-            return try #require(heard.last).late.inMilliseconds
-        }
-        #expect(abs(try late("kitchen", .init(nanoseconds: 0), before) + 40) < 1)
-        #expect(abs(try late("kitchen", before, house.clock.now) + 100) < 1)
-        #expect(abs(try late("attic", before, house.clock.now)) < 1)
-    }
-
-    // MARK: A player of the umbrella module
-
     private final class Rig {
         let attic = RecordingOutput()
         let shed = RecordingOutput()

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import Playback
-@testable import TalkieApp
 
 @Suite struct FilmsToComeTests {
     private func queue(_ names: String..., loop: PlayerOptions.Loop = .times(0)) -> PlayQueue {

@@ -1,3 +1,4 @@
+import TalkieTestKit
 import Testing
 
 @testable import Playback

@@ -1,5 +1,4 @@
 import MediaCore
-import TalkieApp
 import Testing
 
 @testable import Playback

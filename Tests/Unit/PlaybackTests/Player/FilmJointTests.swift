@@ -207,7 +207,7 @@ import Testing
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext(["missing", "two"].map { QueueItem($0) })
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(programme.failed == ["missing 66"])
+        #expect(programme.failed == ["missing cannot-open"])
         #expect(programme.began == ["two"])
         #expect(programme.numbers == pictures(one, two))
         expectSound(programme.tape, one, two)

@@ -1,6 +1,5 @@
 import CardPlayout
 import MediaCore
-import TalkieApp
 import Testing
 
 @testable import Playback
@@ -89,7 +88,7 @@ private final class TornFilm: MediaSource {
         let report = try #require(reports(programme).first)
         #expect(reports(programme).count == 1)
         #expect(report.error.message.contains("breaks off at 00:00:01: \(broken.message)"))
-        #expect(report.error.exitStatus == 1)
+        #expect(report.error.code == .failed)
         #expect(abs(report.position.seconds - 1) < 0.05)
         #expect(programme.core.state.mediaFailure == report)
         #expect(programme.core.state.failure == nil)
@@ -115,7 +114,7 @@ private final class TornFilm: MediaSource {
         #expect(reports(programme).count == 1)
         #expect(
             report.error.message.hasSuffix("lacks a part from 00:00:01 on: \(lost.message)"), "\(report.error.message)")
-        #expect(report.error.exitStatus == 1)
+        #expect(report.error.code == .failed)
         #expect(abs(report.position.seconds - 1) < 0.1)
         #expect(programme.core.state.mediaFailure == report && programme.core.state.failure == nil)
         #expect(programme.numbers.compactMap { $0 }.max() == 1_000_049)
@@ -151,7 +150,7 @@ private final class TornFilm: MediaSource {
         let programme = VirtualProgramme(["film": TornFilm(broken, after: 0)], first: "film")
         #expect(programme.run(untilPhase: .failed, atMost: .seconds(5)))
         let failure = try #require(programme.core.state.failure)
-        #expect(failure.exitStatus == 66)
+        #expect(failure.code == .cannotOpen)
         #expect(failure.message.contains(broken.message) && !failure.message.contains("FFmpeg"))
         #expect(reports(programme).isEmpty)
     }

@@ -1,5 +1,4 @@
 import MediaCore
-import TalkieApp
 import Testing
 
 @testable import Playback
@@ -99,7 +98,7 @@ import Testing
         films[1].presence.withLock { $0 = .gone }
         programme.letGo("prefetch pictures")
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(programme.failed == ["two 66"])
+        #expect(programme.failed == ["two cannot-open"])
         #expect(programme.began == ["three"])
         #expect(!programme.numbers.contains(nil))
         #expect(!programme.numbers.contains { $0.map { $0 / 1_000_000 == 2 } ?? false })
@@ -111,7 +110,7 @@ import Testing
         let film = VanishingFilm(CountedFilm(1, pictures: pictures, soundFrames: soundFrames), .empty)
         let programme = VirtualProgramme(["film": film], first: "film")
         #expect(programme.run(untilPhase: .failed, atMost: .seconds(3)))
-        #expect(programme.core.state.failure?.exitStatus == 66)
+        #expect(programme.core.state.failure?.code == .cannotOpen)
         // Nor is it tried again by a loop.
         let looped = loop(film)
         #expect(looped.run(untilPhase: .failed, atMost: .seconds(3)))

@@ -1,6 +1,5 @@
 import Foundation
 import MediaCore
-import TalkieApp
 import Testing
 
 @testable import Playback
@@ -252,6 +251,6 @@ import Testing
         let cinema = VirtualCinema(film: film(seconds: 20), options: options)
         cinema.core.soundFailed(TalkieError(.unavailable, "Kitchen does not answer."))
         #expect(cinema.phase == .failed)
-        #expect(cinema.core.state.failure?.exitStatus == 69)
+        #expect(cinema.core.state.failure?.code == .unavailable)
     }
 }

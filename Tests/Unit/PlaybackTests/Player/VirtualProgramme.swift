@@ -1,6 +1,5 @@
 import MediaCodecs
 import MediaCore
-import TalkieApp
 
 @testable import Playback
 @testable import SyncRendering
@@ -131,7 +130,7 @@ final class VirtualProgramme: VirtualPlayer {
     }
     var failed: [String] {
         news.compactMap {
-            if case .failed(let item, let failure) = $0 { "\(item.address) \(failure.exitStatus)" } else { nil }
+            if case .failed(let item, let failure) = $0 { "\(item.address) \(failure.code.rawValue)" } else { nil }
         }
     }
     /// Numbers of the pictures shown; nil is black.

@@ -1,5 +1,4 @@
 import MediaCore
-import TalkieApp
 import Testing
 
 @testable import Playback
@@ -240,7 +239,7 @@ import Testing
         let film = cinema(syncEvery: 10, lasting: 10, options: options)
         #expect(film.phase == .failed)
         let failure = try #require(film.core.state.failure)
-        #expect(failure.exitStatus == 66)
+        #expect(failure.code == .cannotOpen)
         #expect(failure.message.contains("ends at 00:00:10, before 00:01:30"))
         // One of a list is passed over with the same sentence.
         options.start = .fromStart(second(15))
@@ -249,6 +248,6 @@ import Testing
             options: options)
         programme.core.setNext([QueueItem("b")])
         programme.run(for: .seconds(3))
-        #expect(programme.failed == ["b 66"])
+        #expect(programme.failed == ["b cannot-open"])
     }
 }

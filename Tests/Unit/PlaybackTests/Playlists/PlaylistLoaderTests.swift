@@ -1,5 +1,5 @@
 import Foundation
-import TalkieApp
+import TalkieTestKit
 import Testing
 
 @testable import MediaCore
@@ -12,7 +12,7 @@ import Testing
 
     private func refusal(_ words: String...) -> String {
         let failure = #expect(throws: TalkieError.self) { try PlaylistLoader(words) }
-        #expect(failure?.exitStatus == 66)
+        #expect(failure?.code == .cannotOpen)
         return failure?.message ?? ""
     }
 
@@ -89,7 +89,7 @@ import Testing
         let film = folder.write("x", to: "a.mp4")
         let loader = try PlaylistLoader([folder.path("missing"), film])
         #expect(loader.items.map(\.address) == [film])
-        #expect(loader.failures.map(\.exitStatus) == [66])
+        #expect(loader.failures.map(\.code) == [.cannotOpen])
         #expect(refusal(folder.path("missing")).contains("there is no file"))
         #expect(refusal(folder.path("m1"), folder.path("m2")).contains("nothing"))
         #expect(mkdir(folder.path("none"), 0o700) == 0)

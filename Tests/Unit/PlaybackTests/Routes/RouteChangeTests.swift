@@ -2,7 +2,6 @@ import MediaCore
 import Playback
 import Testing
 
-@testable import AirPlay
 @testable import SyncRendering
 @testable import TalkieTestKit
 

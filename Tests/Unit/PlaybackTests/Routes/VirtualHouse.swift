@@ -2,7 +2,6 @@ import CardPlayout
 import MediaCore
 import Profiles
 
-@testable import AirPlay
 @testable import Playback
 @testable import SyncRendering
 @testable import TalkieTestKit

@@ -1,6 +1,7 @@
 import Foundation
 import Routing
 internal import SyncRendering
+import TalkieTestKit
 import Testing
 
 @testable import AirPlay

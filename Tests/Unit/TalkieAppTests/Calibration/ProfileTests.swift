@@ -1,6 +1,7 @@
 import MediaCore
 import Routing
 import SyncRendering
+import TalkieTestKit
 import Testing
 
 @testable import AirPlay

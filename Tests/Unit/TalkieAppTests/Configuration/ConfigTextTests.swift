@@ -1,5 +1,6 @@
 import MediaCore
 import Storage
+import TalkieTestKit
 import Testing
 
 @testable import TalkieApp

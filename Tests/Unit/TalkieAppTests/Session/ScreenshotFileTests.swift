@@ -1,5 +1,6 @@
 import MediaCodecs
 import MediaCore
+import TalkieTestKit
 import Testing
 
 @testable import TalkieApp

@@ -2,6 +2,7 @@ import AirPlay
 import AirPlayWire
 import MediaCore
 import SyncRendering
+import TalkieTestKit
 import Testing
 
 @testable import CardOutput

@@ -2,6 +2,7 @@ import AirPlayWire
 import MediaCore
 import PTP
 import SyncRendering
+import TalkieTestKit
 import Testing
 
 @testable import AirPlay

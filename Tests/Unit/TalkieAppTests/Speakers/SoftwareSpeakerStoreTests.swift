@@ -1,4 +1,5 @@
 import AirPlay
+import TalkieTestKit
 import Testing
 
 @testable import Storage

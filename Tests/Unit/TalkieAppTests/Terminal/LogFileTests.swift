@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import TalkieTestKit
 import Testing
 
 @testable import TalkieApp

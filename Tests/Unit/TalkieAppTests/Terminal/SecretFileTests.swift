@@ -1,6 +1,7 @@
 import MediaCore
 import Storage
 import TalkieApp
+import TalkieTestKit
 import Testing
 
 @Suite struct SecretFileTests {

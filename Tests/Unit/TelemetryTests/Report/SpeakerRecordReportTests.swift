@@ -1,4 +1,5 @@
 import Foundation
+import TalkieTestKit
 import Testing
 
 @testable import MediaCore

@@ -1,4 +1,5 @@
 import Foundation
+import TalkieTestKit
 
 @testable import Telemetry
 

@@ -1,6 +1,6 @@
 import Foundation
 import MediaCore
-import TalkieApp
+import TalkieTestKit
 import Testing
 
 @testable import Telemetry
@@ -211,7 +211,7 @@ import Testing
     @Test(arguments: ["", "\n\n", "just text\n", "{}\n", String(repeating: "x", count: 300_000)])
     func whatHoldsNoTimelineIsRefused(text: String) {
         let failure = #expect(throws: TalkieError.self) { try TimelineReport(text: text) }
-        #expect(failure?.exitStatus == 66)
+        #expect(failure?.code == .cannotOpen)
         #expect(failure?.message.contains("holds no timeline") == true)
     }
 

@@ -2,7 +2,6 @@ import Foundation
 import MediaCore
 import Playback
 import SyncRendering
-import TalkieApp
 import TalkieTestKit
 import Testing
 
@@ -121,7 +120,7 @@ import Testing
                 _ = try TimelineFile(creating: path)
                 Issue.record("\(path) was accepted")
             } catch {
-                #expect(error.exitStatus == 1)
+                #expect(error.code == .failed)
                 #expect(error.message.contains("cannot be created"))
             }
         }
