@@ -1,5 +1,5 @@
 import Foundation
-internal import Routing
+import Routing
 import Storage
 import Testing
 
