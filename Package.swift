@@ -123,7 +123,7 @@ let package = Package(
             "TalkieApp",
             [
                 "Kiosk", "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
-                "Sockets",
+                "Discovery", "Sockets",
                 "ScreenOutput", "CardOutput",
                 "MediaFiles", "MediaCodecs",
                 "SyncRendering", "Storage", "MediaCore", "CShim", "CPrivileges",
@@ -171,8 +171,9 @@ let package = Package(
         tests(
             "AirPlayTests", in: "Unit",
             ["AirPlay", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"]),
-        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
-        tests("AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Sockets"]),
+        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets", "MediaCore"]),
+        tests(
+            "AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Storage", "MediaCore"]),
         .target(
             name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"],
             path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
