@@ -238,6 +238,7 @@ let package = Package(
         .target(
             name: "ServiceSupervisor", dependencies: ["Sockets", "MediaCore"], path: "Tests/Support/ServiceSupervisor",
             swiftSettings: settings),
+        .target(name: "ProgramTestSupport", path: "Tests/Support/ProgramTestSupport", swiftSettings: settings),
         .target(name: "PythonPackages", path: "Tests/Support/PythonPackages", swiftSettings: settings),
         tests(
             "KioskServiceTests", in: "Integration",
@@ -246,8 +247,8 @@ let package = Package(
         tests(
             "ScreenTests", in: "Integration",
             [
-                "screen-probe", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker", "Sockets", "MediaCore",
-                "TalkieTestKit",
+                "screen-probe", "ProgramTestSupport", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker",
+                "Sockets", "MediaCore", "TalkieTestKit",
             ], exclude: ["Charts"]),
         tests("KioskPeerTests", in: "Integration", ["RouteTestSupport", "Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
@@ -255,13 +256,15 @@ let package = Package(
             ["RouteTestSupport", "AirPlay", "CardOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "DiscoveryTests", in: "Integration",
-            ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery", "Sockets", "MediaCore"]),
+            [
+                "TalkieCLI", "ProgramTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery",
+                "Sockets", "MediaCore",
+            ]),
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "CardOutput",
-                "SyncRendering",
-                "MediaCodecs", "MediaCore",
+                "ProgramTestSupport", "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets",
+                "CardOutput", "SyncRendering", "MediaCodecs", "MediaCore",
             ]),
         tests(
             "SpeakerPeerTests", in: "EndToEnd",
@@ -277,9 +280,8 @@ let package = Package(
         tests(
             "FilmTests", in: "EndToEnd",
             [
-                "TalkieCLI", "ScreenOutput", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets",
-                "Text",
-                "MediaCore",
+                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "RouteTestSupport", "TalkieTestKit",
+                "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
             ]),
 
         // What the renderers cost: Benchmarks/renderers
