@@ -1,6 +1,6 @@
 public import MediaCore
 
-extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
+extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, ContentRendering {
     /// The maximum number of queued buffers regardless of their duration: limits a source of many tiny buffers.
     private static let mostBuffers = 4096
 
@@ -280,4 +280,13 @@ extension SampleBuffer {
 
     /// The media time at the end of the last sample.
     var soundEnd: MediaTime? { presentationTime.map { $0 + soundDuration } }
+}
+
+extension RenderSynchronizer {
+    /// Adds a renderer and returns its producing end for Swift concurrency.
+    public func sampleBufferReceiver(adding renderer: AudioRenderer) throws(RenderError) -> sending SampleBufferReceiver
+    {
+        if let refusal = addRenderer(renderer) { throw refusal }
+        return renderer.sampleBufferReceiver()
+    }
 }

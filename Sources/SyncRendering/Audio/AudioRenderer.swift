@@ -257,7 +257,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             status.enqueuedUntil = $0.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
             status.earliestStart = $0.output?.earliestStart
-            return (status, $0.output as? OutputGroup)
+            return (status, $0.output as? any SoundTaking)
         }
         if status.undecodable == nil { status.undecodable = group?.undecodable }
         return status

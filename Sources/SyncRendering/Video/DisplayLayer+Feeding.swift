@@ -101,3 +101,11 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         completion()
     }
 }
+
+extension RenderSynchronizer {
+    /// Adds a layer and returns its producing end for Swift concurrency.
+    public func sampleBufferReceiver(adding layer: DisplayLayer) throws(RenderError) -> sending SampleBufferReceiver {
+        if let refusal = addRenderer(layer) { throw refusal }
+        return layer.sampleBufferReceiver()
+    }
+}

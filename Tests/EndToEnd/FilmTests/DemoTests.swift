@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// `make demo`, and the software speaker that it plays on.

@@ -4,6 +4,7 @@ import MediaCore
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// A `talkie speaker` process that is suspended by SIGSTOP and resumed.

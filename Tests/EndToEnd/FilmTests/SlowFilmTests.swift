@@ -6,6 +6,7 @@ import Testing
 import Text
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 @testable import ScreenOutput
 

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Messages about mistyped arguments, missing tracks and missing devices.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct WordsTests {
     let scratch: Scratch

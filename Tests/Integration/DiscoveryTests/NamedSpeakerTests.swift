@@ -8,6 +8,8 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
+
 /// The program with software speakers that are selected by name.
 extension SpeakerBrowserTests {
     /// Starts an announced speaker with a separate address.

@@ -7,6 +7,8 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
+
 /// Remembered outputs and the list of outputs in a terminal.
 extension SpeakerBrowserTests {
     /// Starts an announced speaker with a separate address.

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import ProgramTestSupport
+
 /// A display that changes its mode on request or on its own, or is disconnected.
 @Suite(
     .serialized, .enabled(if: SwitchingDisplay.isWanted, "no Xorg here, or not for this user"), .timeLimit(.minutes(2)))

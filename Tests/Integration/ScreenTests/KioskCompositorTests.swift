@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Playback in compositors that show one program.
 @Suite(.serialized, .enabled(if: KioskCompositor.isWanted, "no cage, weston or Xvfb here"), .timeLimit(.minutes(2)))
 struct KioskCompositorTests {

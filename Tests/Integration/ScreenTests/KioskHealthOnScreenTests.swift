@@ -4,6 +4,7 @@ import ServiceSupervisor
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// `/healthz` and `/metrics` of `talkie kiosk` while each fault of docs/guides/operations.md is present.

@@ -3,6 +3,8 @@ import MediaCore
 import ServiceSupervisor
 import Testing
 
+@testable import ProgramTestSupport
+
 /// `talkie kiosk` on an X server, supervised as by systemd.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(3)))
 struct KioskOnScreenTests {

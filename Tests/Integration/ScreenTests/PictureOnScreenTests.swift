@@ -1,5 +1,7 @@
 import Testing
 
+@testable import ProgramTestSupport
+
 /// The contents of an X server's framebuffer after a frame was presented.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct PictureOnScreenTests {

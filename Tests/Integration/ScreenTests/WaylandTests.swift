@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// The program and the screen on a Wayland compositor.
 @Suite(.serialized, .enabled(if: Compositor.isWanted, "no sway or grim here"), .timeLimit(.minutes(2)))
 struct WaylandTests {

@@ -6,6 +6,7 @@ import TalkieTestKit
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// Features of the help page and the guides, on a screen and a sound card: films with video and audio, played from
