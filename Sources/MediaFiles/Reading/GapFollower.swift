@@ -190,6 +190,8 @@ struct GapFollower {
             following.map { ($0 + common - place).seconds.magnitude <= limit.seconds }
             ?? (isLast && !(isSparse && isPause))
         if isOutlier {
+            // The stated duration may include it.
+            jumps.note(closed: plain + shift - place)
             (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
             return shift
@@ -223,6 +225,7 @@ struct GapFollower {
         } else if !isFilled || plain + shift < place {
             lanes[own].own += place - (plain + shift)
         }
+        jumps.note(closed: .zero - common - lanes[own].own)
         return accept(doubtful, plain, own)
     }
 
