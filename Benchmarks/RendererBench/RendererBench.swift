@@ -1,3 +1,4 @@
+import CardPlayout
 import Glibc
 import MediaCodecs
 import MediaCore

@@ -1,8 +1,8 @@
-internal import LocalOutput
 internal import MediaCodecs
 package import MediaCore
 internal import Playback
 package import Routing
+internal import ScreenOutput
 internal import Storage
 package import SyncRendering
 internal import Synchronization

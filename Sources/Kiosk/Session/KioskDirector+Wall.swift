@@ -50,7 +50,7 @@ extension KioskDirector {
         guard let wall else { return }
         let (mailbox, measure, crashes, programme) = (mailbox, stage.measure, stage.crashes, programme)
         do throws(ExhaustionError) {
-            _ = try WorkerThread.start(name: "wall lengths") {
+            try stage.run("wall lengths", .normal) {
                 var measured = WallSteps.Measured(programme: programme)
                 for item in items {
                     do throws(MediaError) {

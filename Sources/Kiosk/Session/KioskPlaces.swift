@@ -55,8 +55,10 @@ final class KioskPlaces: Sendable {
     private let file: String
     /// The file of earlier versions, which configurations of the same name in two folders shared.
     private let earlierFile: String
-    /// Written by the callers of `keep`, read by the thread.
+    /// Written by the callers of `keep`, read by `writePending`.
     private let waiting = Lock<(kept: Kept, isNew: Bool)>((Kept(), false))
+    /// Held during a write.
+    private let written = Lock<(kept: Kept?, isFailing: Bool)>((nil, false))
     private let wake = Signal()
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
@@ -130,28 +132,32 @@ final class KioskPlaces: Sendable {
     }
 
     private func run() {
-        var isFailing = false
-        var written: Kept?
         while true {
             let isLast = stopping.load(ordering: .acquiring)
-            let (kept, isNew) = waiting.withLock { waiting in
-                defer { waiting.isNew = false }
-                return waiting
-            }
-            if isNew, kept != written {
-                do throws(StateError) {
-                    try write(kept)
-                    written = kept
-                    if isFailing { report(nil) }
-                    isFailing = false
-                } catch {
-                    if !isFailing { report("where the kiosk is cannot be kept: \(error.message)") }
-                    isFailing = true
-                }
-            }
+            writePending()
             if isLast { return }
             wake.wait(until: .now.advanced(by: .seconds(3600)))
             wake.clear()
+        }
+    }
+
+    /// Writes the state if it has changed. Blocks on the disk. Called by the thread, or before `start`.
+    func writePending() {
+        let (kept, isNew) = waiting.withLock { waiting in
+            defer { waiting.isNew = false }
+            return waiting
+        }
+        written.withLock { written in
+            guard isNew, kept != written.kept else { return }
+            do throws(StateError) {
+                try write(kept)
+                written.kept = kept
+                if written.isFailing { report(nil) }
+                written.isFailing = false
+            } catch {
+                if !written.isFailing { report("where the kiosk is cannot be kept: \(error.message)") }
+                written.isFailing = true
+            }
         }
     }
 

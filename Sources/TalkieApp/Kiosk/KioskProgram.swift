@@ -1,10 +1,11 @@
 internal import AirPlay
+internal import CardOutput
 internal import Glibc
 internal import Kiosk
-internal import LocalOutput
 internal import MediaCodecs
 package import MediaCore
 internal import Routing
+internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import TalkieCLI
 
-/// Help is an interface too. After a change that is meant, run the tests once with TALKIE_RECORD_SNAPSHOTS=1 and
-/// read the difference in the commit.
+/// Help texts are part of the interface. After an intended change, run the tests once with TALKIE_RECORD_SNAPSHOTS=1
+/// and review the diff.
 @Suite struct HelpSnapshotTests {
     @Test func theHelpTextsAreThoseThatWereReviewed() throws {
         let commands: [any ParsableCommand.Type] = [TalkieCommand.self] + TalkieCommand.configuration.subcommands

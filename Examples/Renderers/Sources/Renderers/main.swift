@@ -1,11 +1,12 @@
 // A film from a file to a sound card or an AirPlay speaker, and to a window: with renderers alone, no player in between.
 // usage: Renderers FILE [SPEAKER]
 import AirPlay
+import CardOutput
 import Dispatch
-import LocalOutput
 import MediaCodecs
 import MediaCore
 import MediaFiles
+import ScreenOutput
 import SyncRendering
 
 let words = CommandLine.arguments

@@ -1,3 +1,4 @@
+import CardPlayout
 import MediaCore
 import TalkieApp
 import Testing

@@ -1,3 +1,4 @@
+import CardPlayout
 import MediaCodecs
 import MediaCore
 

@@ -1,5 +1,5 @@
 import AirPlay
-import LocalOutput
+import CardOutput
 import MediaCore
 import Profiles
 import Routing

@@ -4,7 +4,7 @@ import MediaCore
 import SyncRendering
 import Testing
 
-@testable import LocalOutput
+@testable import CardOutput
 @testable import Storage
 
 /// What the two kinds of places that Talkie knows offer.

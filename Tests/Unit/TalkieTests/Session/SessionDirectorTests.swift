@@ -1,7 +1,7 @@
 import AirPlay
 import Glibc
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import SyncRendering
 import TalkieTestKit
 import Testing

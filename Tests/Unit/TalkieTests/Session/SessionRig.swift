@@ -1,7 +1,7 @@
 import AirPlay
 import Glibc
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import SyncRendering
 import TalkieTestKit
 
@@ -94,4 +94,9 @@ final class SessionRig {
     }
 
     var played: [String] { opened.withLock { $0 } }
+}
+
+extension SessionEvent {
+    /// Pointer input on the bar or the panel.
+    static func pointer(_ event: PointerInput.Event) -> SessionEvent { .screen(.pointer(PointerInput(event))) }
 }

@@ -1,5 +1,5 @@
 import AirPlayWire
-import LocalOutput
+import CardOutput
 import MediaCore
 import Routing
 import SyncRendering
