@@ -219,7 +219,9 @@ struct GapFollower {
         }
         if isSparse, !jumpsWithOthers { (isJoint, isFilled) = (false, isPause || (reach == .index && isFilled)) }
         if isJoint {
-            if let made = jumps.add(.init(shift: end - start, position: doubtful.pointee.pos, film: end)) {
+            if let made = jumps.add(
+                .init(shift: end - start, position: doubtful.pointee.pos.boundedBytes ?? 0, film: end))
+            {
                 jump = made
             }
         } else if !isFilled || plain + shift < place {
