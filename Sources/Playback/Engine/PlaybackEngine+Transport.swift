@@ -153,9 +153,9 @@ extension PlaybackEngine {
 
     func applyTreatment() { for renderer in soundRenderers { renderer.treatment = options.treatment } }
 
-    /// Sets the delay of audio, clamped to ±10 s.
+    /// Sets the delay of audio, clamped to ±`PlayerOptions.longestAudioDelay`.
     func setAudioDelay(_ delay: Duration) {
-        let limit = Duration.seconds(10)
+        let limit = PlayerOptions.longestAudioDelay
         state.audioDelay = min(limit, max(.zero - limit, delay))
         for renderer in soundRenderers { renderer.delay = state.audioDelay + options.calibration }
     }
