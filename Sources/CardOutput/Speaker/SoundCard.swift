@@ -125,7 +125,7 @@ public final class SoundCard: AudioOutput {
         // A device lost during the previous item: use a substitute instead of playing without audio.
         if case .failure = result, state.withLock({ $0.wasLost }),
             // ignored: the next one is tried; without any, the failure of the first is thrown.
-            let substitute = substitutes().lazy.compactMap({ try? ALSADevice(name: $0) }).first
+            let substitute = substitutes().lazy.compactMap({ [channels] in try? Opening.device($0, channels) }).first
         {
             result = .success(substitute)
         }
@@ -147,13 +147,7 @@ public final class SoundCard: AudioOutput {
                 let worker = try WorkerThread.start(name: "sound opening", priority: .elevated) {
                     let answer: Result<ALSADevice, OutputError>
                     do throws(OutputError) {
-                        let opened = try ALSADevice(name: device)
-                        opened.choice = channels
-                        // Only the sound server knows the layout of its sink.
-                        if channels == .autoSafe, opened.way == .elsewhere, !opened.saysLoudspeakers {
-                            opened.serverLayout = SinkLayout.ask()
-                        }
-                        answer = .success(opened)
+                        answer = .success(try Opening.device(device, channels))
                     } catch {
                         answer = .failure(error)
                     }
@@ -163,6 +157,17 @@ public final class SoundCard: AudioOutput {
             } catch {
                 result.withLock { $0 = .failure(OutputError(error, output: "the sound device \"\(device)\"")) }
             }
+        }
+
+        /// Opens a device on the calling thread.
+        static func device(_ name: String, _ channels: ChannelChoice) throws(OutputError) -> ALSADevice {
+            let opened = try ALSADevice(name: name)
+            opened.choice = channels
+            // Only the sound server knows the layout of its sink.
+            if channels == .autoSafe, opened.way == .elsewhere, !opened.saysLoudspeakers {
+                opened.serverLayout = SinkLayout.ask()
+            }
+            return opened
         }
 
         func wait() -> Result<ALSADevice, OutputError> {

@@ -211,6 +211,9 @@ public final class MediaFile: MediaSource {
     /// The server that has stopped responding, if any. Any thread.
     public var lostServer: String? { asker.lostServer }
 
+    /// The largest sum of gaps that a reader has closed in one track. Any thread.
+    public var closedGaps: MediaTime { jumps.closed }
+
     /// Cancels opening and all readers of this film. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
 

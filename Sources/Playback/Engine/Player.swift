@@ -207,7 +207,7 @@ public final class Player: Sendable {
     public func setDialogueLift(_ decibels: Double) { mailbox.post { $0.sound.setDialogueLift(decibels) } }
     /// Mutes or unmutes audio.
     public func setMuted(_ muted: Bool) { mailbox.post { $0.sound.setMuted(muted) } }
-    /// Sets the delay of audio, clamped to ±10 s; positive is later than video.
+    /// Sets the delay of audio, clamped to ±`PlayerOptions.longestAudioDelay`; positive is later than video.
     public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.sound.setDelay(delay) } }
     /// Sets the display, so that its calibration is applied; called by `PlayerWindow`. A change takes effect as a
     /// discontinuity of the audio.

@@ -115,9 +115,9 @@ final class SoundControl {
     /// Lets the converters produce audio at the speed in the state.
     func applySpeed() { for renderer in renderers { renderer.setSpeed(status.state.speed) } }
 
-    /// Sets the delay of audio, clamped to ±10 s.
+    /// Sets the delay of audio, clamped to ±`PlayerOptions.longestAudioDelay`.
     func setDelay(_ delay: Duration) {
-        let limit = Duration.seconds(10)
+        let limit = PlayerOptions.longestAudioDelay
         let delay = min(limit, max(.zero - limit, delay))
         status.change { $0.audioDelay = delay }
         for renderer in renderers { renderer.delay = delay + options.calibration }

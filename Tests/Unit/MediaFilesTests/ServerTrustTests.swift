@@ -151,6 +151,10 @@ import Testing
         expectRefused(house.front.url(late), house.trust)
         let onward = try house.playlist("onward", house.front.url("onward/http/\(house.web.port)/" + name))
         expectRefused(house.front.url(onward), house.trust, "without https")
+        let plain = try house.playlist("plain", house.front.url(name), house.web.url(name))
+        expectRefused(house.front.url(plain), house.trust, "without https")
+        #expect(refusal(house.front.url(plain), .everybody) == nil)
+        #expect(refusal(house.web.url(plain), house.trust) == nil)
         let key = try house.playlist(
             "key", house.front.url(name),
             head: "#EXT-X-KEY:METHOD=AES-128,URI=\"\(stranger.url(name))\"\n")
@@ -170,6 +174,9 @@ import Testing
         }
         #expect(refusal(try manifest("good.mpd", house.front.url(house.piece)), house.trust) == nil)
         expectRefused(try manifest("bad.mpd", stranger.url(house.piece)), house.trust)
+        let plain = try manifest("plain.mpd", house.web.url(house.piece))
+        expectRefused(plain, house.trust, "without https")
+        #expect(refusal(plain, .everybody) == nil)
     }
 
     @Test(arguments: ["tcp://127.0.0.1:1?listen=1", "udp://127.0.0.1:1", "rtmp://127.0.0.1:1/live?listen=1"])

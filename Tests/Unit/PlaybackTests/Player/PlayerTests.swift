@@ -213,6 +213,14 @@ import Testing
         #expect(try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max()) < 1)
     }
 
+    @Test func anAudioDelayMayBeAsLongAsThatOfTheOptions() {
+        let cinema = VirtualCinema(film: film(seconds: 30))
+        cinema.core.sound.setDelay(.seconds(60))
+        #expect(cinema.core.state.audioDelay == .seconds(60))
+        cinema.core.sound.setDelay(.seconds(-7000))
+        #expect(cinema.core.state.audioDelay == .zero - PlayerOptions.longestAudioDelay)
+    }
+
     @Test func soundThatIsLaterThanThePictureIsPlayedToItsEnd() throws {
         var options = PlayerOptions()
         options.audioDelay = .milliseconds(500)

@@ -88,6 +88,12 @@ import Testing
         let holder = PortHolder.name(ofUDP: UInt16(bigEndian: address.sin_port))
         #expect(holder?.hasSuffix("(\(getpid()))") == true, "\(holder ?? "nobody")")
         #expect(PortHolder.inode(319, in: ["head", "1: 00000000:013G 0 0 0 0 0 0 0 0 5", "short"]) == nil)
+        // A connection from this port (01, established) precedes the socket that listens on it.
+        let table = [
+            "head", "0: 0100007F:2328 0100007F:0050 01 0 0 0 0 0 7", "1: 00000000:2328 00000000:0000 0A 0 0 0 0 0 9",
+        ]
+        #expect(PortHolder.inode(9000, in: table, state: PortHolder.listening) == "9")
+        #expect(PortHolder.inode(9000, in: table) == "7")
     }
 
     @Test func aFirewallThatIsOnIsRecognisedWithTheRuleItNeeds() throws {
