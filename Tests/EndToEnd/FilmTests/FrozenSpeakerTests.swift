@@ -93,9 +93,9 @@ struct FrozenSpeakerTests {
         let heard = rows.filter { $0.kind == "heard" && ($0["host_ns"] ?? 0) > middle }
         let frames = heard.reduce(0) { $0 + ($1["frames"] ?? 0) }
         #expect(frames > 4 * 44100, "\(rows.suffix(12))")
-        // The line is the one that was given before. Sender and speaker share this computer's clock, so the sender's own
-        // instants are the reference: the speaker's conversion of the first anchor (`at_ns`) is as inexact as its clock filter
-        // was at that moment.
+        // The anchor in use is the one sent before the resume. Sender and speaker share this computer's clock, so the
+        // sender's instants are the reference: the speaker's conversion of the first anchor (`at_ns`) is only as exact
+        // as its clock filter was at that time.
         let anchor = try #require(rows.last { $0.kind == "anchor" && ($0["ptp_ns"] ?? .max) < thaw.nanoseconds })
         let (position, instant) = (try #require(anchor["rtp"]), try #require(anchor["ptp_ns"]))
         let rate = route == "buffered" ? 48000.0 : 44100.0

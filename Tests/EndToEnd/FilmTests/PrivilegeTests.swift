@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The program uses no capabilities, whatever its file grants; the PTP ports come from elsewhere.
+/// The program uses no capabilities, even if its file grants some; the PTP ports come from elsewhere.
 ///
 /// Each run uses an unprivileged user (65534) and copies of the programs. Runs that bind ports use a separate network.
 @Suite(

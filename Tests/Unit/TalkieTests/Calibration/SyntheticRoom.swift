@@ -24,7 +24,7 @@ struct SyntheticRoom {
     var rate = 48000
     /// Delay of each speaker's audio in milliseconds.
     var delays: [Double] = [0]
-    /// Clock drift of the audio in parts per million; positive falls behind.
+    /// Clock drift of the audio in parts per million; positive is slow.
     var drift = 0.0
     var amplitude = 0.2
     /// Relative to the loudness of the chirps.

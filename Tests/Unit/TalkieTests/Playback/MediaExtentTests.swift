@@ -62,7 +62,7 @@ import Testing
         let shift = shift(samples)
         print("item \(name) \(rate): \(samples.count - 96_000) frames too many, \(shift) frames late")
         #expect(samples.count == 96_000)
-        // Opus turns the phase a little.
+        // Opus shifts the phase slightly.
         #expect(abs(shift) < 0.2)
     }
 
@@ -70,7 +70,7 @@ import Testing
         #expect(throws: MediaError.self) { try decode("/nowhere/at/all.mp3") }
     }
 
-    /// Containers that say how long their pictures last, and those that do not.
+    /// Containers that state the duration of their video, and those that do not.
     @Test(arguments: ["mp4", "mov", "mkv", "webm", "ts", "avi", "mpg"])
     func anItemLastsUntilItsLastPictureEnds(ending: String) throws {
         let codecs: [String: String] = [
@@ -103,9 +103,9 @@ import Testing
         #expect(try decode(film).count < 48000 * 7 / 4)
     }
 
-    // MARK: Ends that are known ahead of time
+    // MARK: Ends determined in advance
 
-    /// What the stage that reads a film's sound says at its end.
+    /// Returns the end of the audio when it is read completely.
     private func readToItsEnd(_ path: String) throws -> MediaTime {
         let media = try Player.Parts.film(audioOutput: nil).open(path, OpenCancellation())
         let source = try media.source(for: try #require(media.summary.track(.audio)))
@@ -128,7 +128,7 @@ import Testing
         let found = try #require(try SoundEndFinder.find(in: media, track))
         let read = try readToItsEnd(path)
         print("item \(name): sound to \(read), found \((found - read).seconds * 48000) frames later")
-        // Matroska rounds to milliseconds, for every batch that is read anew; a bend makes up for that.
+        // Matroska rounds to milliseconds, again for every batch; a resampling correction compensates.
         #expect(abs((found - read).seconds) < 0.0015)
     }
 
@@ -197,7 +197,7 @@ import Testing
         }
         #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
         #expect(try next() == nil)
-        // A jump finds it again.
+        // A seek shows it again.
         try pictures.seek(to: MediaTime(value: 1, timescale: 2), aim: .exact)
         #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
         let whole = PlaybackList.Entry(
@@ -207,7 +207,7 @@ import Testing
     }
 }
 
-/// A film of sound alone, on a disk that is gone.
+/// A film with audio only, on an inaccessible disk.
 private final class UnreadableSound: MediaSource {
     let summary: MediaSummary
 

@@ -7,7 +7,7 @@ import Testing
 @testable import CardOutput
 @testable import Storage
 
-/// What the two kinds of places that Talkie knows offer.
+/// The offers of the two built-in providers.
 @Suite struct ProviderOfferTests {
     private let folder = TemporaryFolder()
 

@@ -134,7 +134,7 @@ import Testing
     @Test func aPageOfStatisticsOrKeysClosesByItsKeyByEscAndByAList() {
         let rig = SessionRig("long")
         var shown: [InfoPage.Subject?] = []
-        // The session's thread does not run: the director is this thread's.
+        // The session's thread does not run, so the director may be used on this thread.
         for key in ["i", "i", "?", "ESC", "?", "i"] {
             if !rig.director.pressInPanel(key) { rig.director.press(key) }
             shown.append(rig.director.page?.subject)
@@ -168,7 +168,7 @@ import Testing
         #expect(rows.first { $0.name == "Cache" }?.words == "3.0 s read")
     }
 
-    /// A speaker may hold minutes of sound for which pictures are still to come.
+    /// A speaker may have buffered minutes of audio beyond the video that has been read.
     @Test func whileAFilmWaitsTheBarShowsNothingBeyondWhatHasBeenRead() {
         var state = PlayerState()
         (state.phase, state.duration) = (.playing, MediaTime(value: 100, timescale: 1))
