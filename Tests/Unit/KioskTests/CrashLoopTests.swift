@@ -61,12 +61,15 @@ import Testing
         #expect(Self.hasSkipped(rig, "ill.mp4"))
         #expect(rig.wait { rig.health.withLock { $0.skippedItems == 1 } })
         let health = rig.health.withLock { $0 }
-        #expect(health.degradations.contains { $0.contains("ill.mp4") })
+        let sentence =
+            "'\(path)/films/ill.mp4' is skipped for a day, or until its file changes: it ended the program twice in a row"
+        #expect(health.degradations == [sentence] && rig.hasSaid(sentence))
+        #expect(rig.director.stateMessage.problems == [sentence])
         guard case .well(let words) = health.verdict(at: rig.clock.now) else {
             Issue.record("it plays all the same")
             return
         }
-        #expect(words.contains("degraded: ") && words.contains("ill.mp4"))
+        #expect(words.hasSuffix("; degraded: \(sentence)"))
         _ = rig.end()
     }
 

@@ -538,8 +538,10 @@ import Testing
         let id = OutputID(number)
         rig.mailbox.post(.output(id, isLost: true))
         #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen", "office"] })
+        #expect(rig.wait { rig.health.withLock { $0.degradations == ["kitchen does not play"] && $0.fault == nil } })
         rig.mailbox.post(.output(id, isLost: false))
         #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
+        #expect(rig.wait { rig.health.withLock { $0.degradations.isEmpty && $0.fault == nil } })
         _ = rig.end()
     }
 
