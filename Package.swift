@@ -209,11 +209,10 @@ let package = Package(
         tests(
             "TalkieCLITests", in: "Unit",
             [
-                "TalkieCLI", "TalkieApp", "Routing", "Playback", "Telemetry", "VirtualSpeaker", "AirPlayWire", "PTP",
-                "Sockets", "Storage", "MediaFiles", "SyncRendering", "MediaCore",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            exclude: ["Snapshots"]),
+                "TalkieCLI", "TalkieApp", "Kiosk", "Calibration", "Profiles", "Routing", "Playback", "Telemetry",
+                "VirtualSpeaker", "AirPlay", "AirPlayWire", "PTP", "Sockets", "Storage", "MediaFiles", "SyncRendering",
+                "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
 
         // Real peers
         .executableTarget(

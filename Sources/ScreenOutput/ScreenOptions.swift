@@ -6,13 +6,13 @@ public struct ScreenOptions: Sendable {
     /// The method of presenting frames.
     public enum Presentation: String, Sendable, CaseIterable {
         /// The graphics processor if there is one, otherwise window memory.
-        case automatic
+        case automatic = "automatic"
         /// libplacebo with a graphics processor; if unavailable, as `automatic` without it.
-        case placebo
+        case placebo = "placebo"
         /// Conversion by the CPU into window memory: the cheapest method without a graphics processor.
-        case surface
+        case surface = "surface"
         /// Upload of the planes to a graphics processor through SDL's renderer.
-        case texture
+        case texture = "texture"
     }
 
     /// A display of this computer.

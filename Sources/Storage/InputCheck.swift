@@ -4,7 +4,11 @@ package import MediaCore
 /// Checks user-provided input before it is opened, for clear messages about frequent mistakes.
 package enum InputCheck {
     /// The expected contents, for the message.
-    package enum Kind: String, Sendable { case film, timeline, file }
+    package enum Kind: String, Sendable {
+        case film = "film"
+        case timeline = "timeline"
+        case file = "file"
+    }
 
     /// Returns true if the text is a URL for a protocol handler, not a path.
     package static func isAddress(_ word: String) -> Bool {

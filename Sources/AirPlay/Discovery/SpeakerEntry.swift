@@ -2,7 +2,7 @@
 package struct SpeakerEntry: Hashable, Sendable {
     /// The kind of an entry.
     package enum Kind: String, Hashable, Sendable {
-        case single
+        case single = "single"
         /// Two receivers with one stereo pair identifier. Both receive the same stereo stream and select their channel.
         case stereoPair = "stereo pair"
     }

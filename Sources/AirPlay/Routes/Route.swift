@@ -27,7 +27,7 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
 /// The side whose clock synchronizes the speaker.
 package enum ClockRole: String, Hashable, Sendable {
     /// We serve time.
-    case grandmaster
+    case grandmaster = "grandmaster"
     /// The speaker requires its own clock, which we follow.
-    case follower
+    case follower = "follower"
 }

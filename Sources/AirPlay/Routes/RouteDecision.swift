@@ -26,13 +26,13 @@ package struct RouteDecision: Hashable, Sendable {
     /// The authentication that a speaker requires.
     package enum Access: String, Hashable, Sendable {
         /// None: keys for one session.
-        case transient
+        case transient = "transient"
         /// The keys of a stored pairing.
-        case verify
+        case verify = "verify"
         /// A PIN, once: `talkie pair`.
-        case pin
+        case pin = "pin"
         /// The speaker's password.
-        case password
+        case password = "password"
     }
 
     package let verdict: Verdict

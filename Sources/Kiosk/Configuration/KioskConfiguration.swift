@@ -6,9 +6,9 @@ package struct KioskConfiguration: Sendable, Equatable {
     /// The order of a playlist.
     package enum Order: String, Sendable, CaseIterable {
         /// In playlist order; folders in natural order.
-        case listed
+        case listed = "listed"
         /// Every item once per pass, in a random order that changes with each pass.
-        case shuffled
+        case shuffled = "shuffled"
     }
 
     package typealias Overscan = ScreenArrangement.Overscan
@@ -25,11 +25,11 @@ package struct KioskConfiguration: Sendable, Equatable {
     /// The action for an item that cannot be played.
     package enum BrokenItem: String, Sendable, CaseIterable {
         /// Plays the next item without a gap.
-        case skip
+        case skip = "skip"
         /// Shows the slate with the item's failure for ten seconds.
-        case slate
+        case slate = "slate"
         /// Ends the kiosk with the item's exit status, for a supervisor.
-        case stop
+        case stop = "stop"
     }
 
     /// A display, by its index or a part of its name.

@@ -2,7 +2,10 @@ internal import MediaCore
 
 /// A metric with its samples (Prometheus, "Exposition formats", text format 0.0.4).
 package struct MetricFamily: Sendable, Equatable {
-    package enum Kind: String, Sendable { case counter, gauge }
+    package enum Kind: String, Sendable {
+        case counter = "counter"
+        case gauge = "gauge"
+    }
 
     package struct Sample: Sendable, Equatable {
         package var labels: [Label]

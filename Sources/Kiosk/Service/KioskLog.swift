@@ -3,18 +3,20 @@ package import MediaCore
 /// The subject of a log sentence, for programs that read the journal.
 package struct KioskNote: Sendable, Equatable {
     package enum Event: String, Sendable, CaseIterable {
-        case start, reload, stop
+        case start = "start"
+        case reload = "reload"
+        case stop = "stop"
         /// An item starts.
-        case item
+        case item = "item"
         /// An item cannot be played.
-        case broken
+        case broken = "broken"
         /// Video or audio is missing for longer than expected.
-        case fault
+        case fault = "fault"
         /// A repair was made, or a fault is over.
-        case repair
+        case repair = "repair"
         /// The programme changes; quiet hours start or end.
-        case schedule
-        case output
+        case schedule = "schedule"
+        case output = "output"
     }
 
     package var event: Event?

@@ -169,17 +169,28 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Starts the threads. Called once.
     ///
-    /// - Throws: `ExhaustionError` if the system provides no thread.
+    /// - Throws: `ExhaustionError` if the system provides no thread or descriptor; no thread runs then.
     func start() throws(ExhaustionError) {
-        try stage.places.start()
-        try files.start()
-        try sound?.start()
-        guard stage.clock.runsByItself else { return begin() }
-        thread = try WorkerThread.start(name: "kiosk") { [self] in
-            begin()
-            while result == nil { turn() }
-            finish()
+        do throws(ExhaustionError) {
+            try stage.places.start()
+            try files.start()
+            try sound?.start()
+            guard stage.clock.runsByItself else { return begin() }
+            thread = try WorkerThread.start(name: "kiosk") { [self] in
+                begin()
+                while result == nil { turn() }
+                finish()
+            }
+        } catch {
+            stopWorkers()
+            throw error
         }
+    }
+
+    private func stopWorkers() {
+        files.stop()
+        sound?.stop()
+        stage.places.stop()
     }
 
     /// Blocks until the kiosk has ended and returns the reason.
@@ -227,9 +238,7 @@ final class KioskDirector: @unchecked Sendable {
         if !endsForFault { exclusions.close() }
         fleet?.stop()
         wall?.clock.stop()
-        files.stop()
-        sound?.stop()
-        stage.places.stop()
+        stopWorkers()
         stage.screen?.stop()
     }
 

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import MediaCore
 internal import Storage
 internal import Synchronization
@@ -52,9 +51,7 @@ final class KioskPlaces: Sendable {
     private static let latest = 7 * 24 * 3600 * 1000
 
     private let folder: StateFolder
-    private let file: String
-    /// The file of earlier versions, which configurations of the same name in two folders shared.
-    private let earlierFile: String
+    private let file: KioskStateFile
     /// Written by the callers of `keep`, read by `writePending`.
     private let waiting = Lock<(kept: Kept, isNew: Bool)>((Kept(), false))
     /// Held during a write.
@@ -72,23 +69,13 @@ final class KioskPlaces: Sendable {
     init(_ folder: StateFolder, configuration: String, report: @escaping @Sendable (String?) -> Void) {
         self.folder = folder
         self.report = report
-        let name = configuration.split(separator: "/").last.map(String.init) ?? ""
-        let plain = name.prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" }
-        earlierFile = "kiosk-" + String(plain)
-        let resolved = realpath(configuration, nil)
-        defer { free(resolved) }
-        let path = resolved.map { String(cString: $0) } ?? configuration
-        file = "\(earlierFile)-\(StateRecord.check(Array(path.utf8)[...]))"
+        file = KioskStateFile("kiosk", configuration: configuration)
     }
 
     /// Returns the state of the last run, and a sentence if it cannot be read. Blocks on the disk.
     func read() -> (kept: Kept, note: String?) {
         do throws(StateError) {
-            var reading = try folder.readRecord(file, kind: Self.kind, version: Self.version)
-            if case .absent = reading {
-                reading = try folder.readRecord(earlierFile, kind: Self.kind, version: Self.version)
-            }
-            switch reading {
+            switch try file.read(in: folder, kind: Self.kind, version: Self.version) {
             case .absent: return (Kept(), nil)
             case .damaged(let sentence), .newer(let sentence): return (Kept(), sentence)
             case .record(let record):
@@ -170,6 +157,6 @@ final class KioskPlaces: Sendable {
             record["film-key"] = place.key
             record["place"] = String(max(0, place.position.nanoseconds / 1_000_000))
         }
-        try folder.replace(file, with: record, syncsFolder: false)
+        try folder.replace(file.name, with: record, syncsFolder: false)
     }
 }

@@ -3,13 +3,13 @@ package import MediaCore
 /// The source of a wall's time.
 package enum WallStanding: String, Sendable, Hashable {
     /// Not known yet: chrony has no reference so far.
-    case unknown
+    case unknown = "unknown"
     /// chrony synchronises the system clock and states its error.
-    case synchronised
+    case synchronised = "synchronised"
     /// chrony no longer responds or has lost its reference; the last mapping continues.
-    case remembered
+    case remembered = "remembered"
     /// chrony is not available; the system clock is used as it is.
-    case system
+    case system = "system"
 }
 
 /// The state of a wall's clock, for log and metrics.

@@ -8,7 +8,11 @@ public struct Track: Sendable, Hashable {
     }
 
     /// The kinds of tracks.
-    public enum Kind: String, Sendable { case audio, video, subtitle }
+    public enum Kind: String, Sendable {
+        case audio = "audio"
+        case video = "video"
+        case subtitle = "subtitle"
+    }
 
     /// Unique within the item; stable while it is open.
     public var id: Int

@@ -3,13 +3,13 @@ internal import MediaCore
 /// Selects the cover files to load from a recording's folder; same as mpv's `--cover-art-auto`.
 public enum CoverSearch: String, Sendable, CaseIterable {
     /// Loads none.
-    case no
+    case no = "no"
     /// Loads images with the recording's name, and those with a common cover name.
-    case exact
+    case exact = "exact"
     /// Also loads images whose name contains the recording's.
-    case fuzzy
+    case fuzzy = "fuzzy"
     /// Loads all images.
-    case all
+    case all = "all"
 }
 
 /// Finds the cover images of a recording.

@@ -4,14 +4,14 @@ internal import MediaCore
 /// Selects the subtitle files to load from a film's folder; same as mpv's `--sub-auto`.
 public enum SubtitleSearch: String, Sendable, CaseIterable {
     /// Loads none.
-    case no
+    case no = "no"
     /// Loads files with the film's name, optionally followed by a language, `forced` or `sdh`.
-    case exact
+    case exact = "exact"
     /// Loads files whose name contains the film's. In subtitle folders also: names that are only a language, and a
     /// folder with the film's name.
-    case fuzzy
+    case fuzzy = "fuzzy"
     /// Loads all subtitle files.
-    case all
+    case all = "all"
 }
 
 /// A subtitle file for a film and the properties derived from its name. The file has not been opened.

@@ -3,13 +3,13 @@ package import MediaCore
 /// The progress of a receiver's synchronization to the served time.
 package enum ClockReadiness: String, Hashable, Sendable, BitwiseCopyable {
     /// No delay requests were received, and `silentStart` has not passed.
-    case cold
+    case cold = "cold"
     /// The receiver sends delay requests, but has not done so for long enough.
-    case probing
+    case probing = "probing"
     /// The receiver can schedule audio.
-    case ready
+    case ready = "ready"
     /// The receiver sent delay requests in this session and has stopped.
-    case stalled
+    case stalled = "stalled"
 }
 
 /// Infers from a receiver's delay requests whether it is synchronized to the served time.

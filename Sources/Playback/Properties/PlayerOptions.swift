@@ -5,7 +5,10 @@ public import SyncRendering
 /// The options of a player, set before it opens media. Each has the meaning of mpv's option of the same name.
 public struct PlayerOptions: Sendable {
     /// Whether video waits for audio at a start, or audio joins later.
-    public enum StartPolicy: String, Sendable, CaseIterable { case wait, picture }
+    public enum StartPolicy: String, Sendable, CaseIterable {
+        case wait = "wait"
+        case picture = "picture"
+    }
 
     /// The number of repetitions after the first playback.
     public enum Loop: Sendable, Hashable {

@@ -6,19 +6,19 @@ public struct PlayerState: Sendable, Equatable {
     /// The phase of playback.
     public enum Phase: String, Sendable {
         /// No item was opened.
-        case idle
+        case idle = "idle"
         /// Opening the item.
-        case opening
+        case opening = "opening"
         /// Collecting the media required for a start or a seek.
-        case buffering
+        case buffering = "buffering"
         /// Playing.
-        case playing
+        case playing = "playing"
         /// Paused.
-        case paused
+        case paused = "paused"
         /// The playlist has ended.
-        case ended
+        case ended = "ended"
         /// The item cannot be played; see `failure`.
-        case failed
+        case failed = "failed"
     }
 
     /// The phase of playback.

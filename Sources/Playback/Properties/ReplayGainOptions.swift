@@ -6,11 +6,11 @@ public struct ReplayGainOptions: Sendable, Hashable {
     /// The gain to apply.
     public enum Mode: String, Sendable, CaseIterable {
         /// Only `fallback`.
-        case no
+        case no = "no"
         /// The track gain.
-        case track
+        case track = "track"
         /// The album gain; if there is none, as `track`.
-        case album
+        case album = "album"
     }
 
     /// The gain to apply.

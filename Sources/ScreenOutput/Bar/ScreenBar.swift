@@ -26,7 +26,14 @@ package struct ScreenBar: Sendable, Hashable {
     }
 
     /// The buttons that open a list or change a setting; each is displayed with its current state.
-    package enum Button: String, Sendable, CaseIterable { case chapters, sound, subtitles, speed, rooms, fullScreen }
+    package enum Button: String, Sendable, CaseIterable {
+        case chapters = "chapters"
+        case sound = "sound"
+        case subtitles = "subtitles"
+        case speed = "speed"
+        case rooms = "rooms"
+        case fullScreen = "fullScreen"
+    }
 
     /// The action of a click at the pointer's position on the slider.
     package struct Aim: Sendable, Hashable {

@@ -1,16 +1,16 @@
 /// The kind of audio that a renderer plays; determines its permitted routes and the timeline it shares.
 public enum ContentKind: String, Sendable, CaseIterable {
     /// The audio of a film: long, one at a time per output, permitted on speakers.
-    case film
+    case film = "film"
     /// Music: treated like `film`.
-    case music
+    case music = "music"
     /// Spoken audio: treated like `film`.
-    case spokenAudio
+    case spokenAudio = "spokenAudio"
     /// Interface sounds: short, any number at once. Never sent to a network speaker, where they would play half a
     /// second late and disturb others.
-    case interfaceSound
+    case interfaceSound = "interfaceSound"
     /// Measurement signals: any number at once, each with a separate output, also across the network.
-    case testSignal
+    case testSignal = "testSignal"
 
     /// Whether a synchronizer permits several such renderers only with separate outputs.
     public var isLongForm: Bool { self != .interfaceSound && self != .testSignal }

@@ -3,15 +3,15 @@ internal import MediaCore
 /// The origin of a delay.
 public enum LatencySource: String, Sendable {
     /// Reported by the device or its driver.
-    case reported
+    case reported = "reported"
     /// Measured during operation.
-    case measured
+    case measured = "measured"
     /// Determined by a calibration.
-    case calibrated
+    case calibrated = "calibrated"
     /// Set by the user.
-    case configured
+    case configured = "configured"
     /// Unknown; a typical value is used.
-    case assumed
+    case assumed = "assumed"
 }
 
 /// A component of an output's delay, with its origin.

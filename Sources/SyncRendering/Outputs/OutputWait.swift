@@ -5,17 +5,17 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
     /// The cause of a wait.
     public enum Cause: String, Sendable, BitwiseCopyable {
         /// The device is opening, or the speaker has not responded yet.
-        case opening
+        case opening = "opening"
         /// The speaker's clock is not synchronized well enough to place audio.
-        case clock
+        case clock = "clock"
         /// The output is still measuring its own delay.
-        case ownDelay
+        case ownDelay = "ownDelay"
         /// The output is ready and has not received enough audio.
-        case sound
+        case sound = "sound"
         /// No video frame is available.
-        case picture
+        case picture = "picture"
         /// An application's own renderer has not enough media.
-        case material
+        case material = "material"
 
         /// Whether the cause is missing media and not an output.
         var isMaterial: Bool {

@@ -3,11 +3,11 @@ internal import MediaCore
 /// Which video frames are deinterlaced, because they consist of two fields captured at different times.
 public enum Deinterlacing: String, Sendable, CaseIterable {
     /// Frames marked as interlaced.
-    case auto
+    case auto = "auto"
     /// All frames, because some media lack the mark.
-    case yes
+    case yes = "yes"
     /// No frames.
-    case no
+    case no = "no"
 }
 
 /// The current deinterlacing mode, which decoders query before each video frame, so that it may change during playback.

@@ -3,11 +3,11 @@ internal import MediaCore
 /// How video is scaled to a window of another aspect ratio.
 public enum VideoGravity: String, Sendable {
     /// As large as fits with the aspect ratio preserved, with bars.
-    case resizeAspect
+    case resizeAspect = "resizeAspect"
     /// Fills the window with the aspect ratio preserved; the excess is cropped.
-    case resizeAspectFill
+    case resizeAspectFill = "resizeAspectFill"
     /// Stretched to the window.
-    case resize
+    case resize = "resize"
 }
 
 extension DisplayLayer {

@@ -2,9 +2,9 @@
 /// decoded in software.
 public enum HardwareDecoding: String, Sendable, CaseIterable {
     /// Software decoding only.
-    case no
+    case no = "no"
     /// If a suitable device is available.
-    case auto
+    case auto = "auto"
     /// Through VA-API. The frames are copied to system memory, so that all later stages are identical.
-    case vaapi
+    case vaapi = "vaapi"
 }

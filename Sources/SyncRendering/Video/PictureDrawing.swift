@@ -7,15 +7,15 @@ public struct PictureDrawing: Sendable, Equatable {
     /// The tone mapping of HDR video to the screen's white. Without libplacebo only `clip` and `bt2390` are available.
     public enum ToneMapping: String, Sendable, CaseIterable {
         /// Same as `bt2390`.
-        case auto
+        case auto = "auto"
         /// Values brighter than the screen become white.
-        case clip
-        case mobius
-        case reinhard
-        case hable
-        case gamma
-        case linear
-        case spline
+        case clip = "clip"
+        case mobius = "mobius"
+        case reinhard = "reinhard"
+        case hable = "hable"
+        case gamma = "gamma"
+        case linear = "linear"
+        case spline = "spline"
         /// Report ITU-R BT.2390-11, section 5.4.1.
         case bt2390 = "bt.2390"
         /// Report ITU-R BT.2446-1, method A.
@@ -24,16 +24,16 @@ public struct PictureDrawing: Sendable, Equatable {
 
     /// The upscaling filter.
     public enum Scaler: String, Sendable, CaseIterable {
-        case nearest
-        case bilinear
-        case bicubic
-        case mitchell
+        case nearest = "nearest"
+        case bilinear = "bilinear"
+        case bicubic = "bicubic"
+        case mitchell = "mitchell"
         case catmullRom = "catmull_rom"
-        case lanczos
+        case lanczos = "lanczos"
         case ewaLanczos = "ewa_lanczos"
-        case spline16
-        case spline36
-        case spline64
+        case spline16 = "spline16"
+        case spline36 = "spline36"
+        case spline64 = "spline64"
     }
 
     /// The valid range of a screen's white in cd/m², as in mpv.

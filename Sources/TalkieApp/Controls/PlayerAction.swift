@@ -72,9 +72,9 @@ package enum PlayerAction: Sendable, Hashable {
 /// The contents of a screenshot, as in mpv's command `screenshot`.
 package enum ScreenshotKind: String, Sendable, Hashable {
     /// The video frame in its own size, with subtitles.
-    case subtitles
+    case subtitles = "subtitles"
     /// The video frame alone.
-    case video
+    case video = "video"
     /// The video as scaled in the window, with subtitles, without messages.
-    case window
+    case window = "window"
 }

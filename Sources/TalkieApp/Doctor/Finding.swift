@@ -3,11 +3,11 @@ package struct Finding: Sendable, Hashable {
     /// The assessment.
     package enum Verdict: String, Sendable {
         /// No restriction.
-        case good
+        case good = "good"
         /// Films play with restrictions.
-        case limited
+        case limited = "limited"
         /// A function of Talkie does not work.
-        case missing
+        case missing = "missing"
     }
 
     /// The topic: "display", "sound card".

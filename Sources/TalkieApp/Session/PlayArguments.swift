@@ -67,21 +67,21 @@ package struct PlayArguments: Sendable {
 /// How a session uses remembered outputs.
 package enum RouteMemoryPolicy: String, Sendable, CaseIterable {
     /// They are neither stored nor offered.
-    case never
+    case never = "never"
     /// The likely output is offered.
-    case ask
+    case ask = "ask"
     /// The likely output is used.
-    case always
+    case always = "always"
 }
 
 /// The policy after all outputs are lost: a card unplugged, a speaker gone.
 package enum LostRoutePolicy: String, Sendable, CaseIterable {
     /// The video continues; audio resumes in sync when the output returns.
-    case wait
+    case wait = "wait"
     /// This computer's audio takes over.
-    case local
+    case local = "local"
     /// Playback pauses.
-    case pause
+    case pause = "pause"
 }
 
 /// A screen by number (0 is the first, as in mpv) or by its manufacturer's name.
@@ -99,16 +99,16 @@ package enum ScreenChoice: Sendable, Hashable {
 /// The video output, by mpv's names.
 package enum VideoOutputChoice: String, Sendable, CaseIterable {
     /// The graphics processor if there is one, otherwise software.
-    case auto
+    case auto = "auto"
     /// The graphics processor, through libplacebo.
     case gpuNext = "gpu-next"
     /// Same as `gpuNext`: mpv's older output has no counterpart here.
-    case gpu
+    case gpu = "gpu"
     /// The graphics processor, through SDL's renderer.
-    case sdl
+    case sdl = "sdl"
     /// Software, into the window's memory; mpv has two names for it, by window system.
-    case x11
-    case wlshm
+    case x11 = "x11"
+    case wlshm = "wlshm"
 }
 
 /// The inner size of a window in pixels.

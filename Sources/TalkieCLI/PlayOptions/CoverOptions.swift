@@ -8,7 +8,7 @@ internal import TalkieApp
 struct CoverOptions: ParsableArguments {
     /// The values of mpv's option.
     enum AudioDisplay: String, Sendable {
-        case no
+        case no = "no"
         case embeddedFirst = "embedded-first"
         case externalFirst = "external-first"
     }

@@ -68,7 +68,10 @@ struct NetworkOptions: ParsableArguments {
         transform: { try PageOptions.rawOptions(parsing: $0) })
     var ytdlRawOptions: [PageOptions.RawOption] = []
 
-    enum Answer: String { case yes, no }
+    enum Answer: String {
+        case yes = "yes"
+        case no = "no"
+    }
 
     private static func line(_ text: String) throws(ValueError) -> String {
         try HeaderField(name: "X", value: text).value

@@ -121,10 +121,10 @@ struct PictureOptions: ParsableArguments {
 
     /// The values of mpv's option. Those with "copy" copy frames to system memory, which the others do here as well.
     enum HardwareWord: String, CaseIterable {
-        case no
-        case auto
+        case no = "no"
+        case auto = "auto"
         case autoCopy = "auto-copy"
-        case vaapi
+        case vaapi = "vaapi"
         case vaapiCopy = "vaapi-copy"
 
         var decoding: HardwareDecoding {

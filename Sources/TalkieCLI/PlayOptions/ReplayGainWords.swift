@@ -30,7 +30,10 @@ struct ReplayGainWords: ParsableArguments {
         transform: { try PlayerOptions.decibels(parsing: $0) })
     var replaygainFallback: Double?
 
-    enum YesOrNo: String, CaseIterable { case yes, no }
+    enum YesOrNo: String, CaseIterable {
+        case yes = "yes"
+        case no = "no"
+    }
 
     var options: ReplayGainOptions {
         var options = ReplayGainOptions()

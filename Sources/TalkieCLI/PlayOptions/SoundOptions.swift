@@ -56,7 +56,10 @@ struct SoundOptions: ParsableArguments {
         transform: { try PlayerOptions.loudness(parsing: $0) })
     var loudnessTarget: Double = PlayerOptions.programmeLoudness
 
-    enum LoudnessWord: String, CaseIterable { case off, ebur128 }
+    enum LoudnessWord: String, CaseIterable {
+        case off = "off"
+        case ebur128 = "ebur128"
+    }
 
     @OptionGroup var replayGain: ReplayGainWords
 

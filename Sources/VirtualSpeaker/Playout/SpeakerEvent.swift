@@ -3,9 +3,9 @@ package import MediaCore
 /// The type of an audio stream.
 package enum StreamKind: String, Hashable, Sendable {
     /// Type 103: TCP, minutes ahead.
-    case buffered
+    case buffered = "buffered"
     /// Type 96: UDP, one packet at a time.
-    case realtime
+    case realtime = "realtime"
 }
 
 /// An event of a software speaker, except audio.

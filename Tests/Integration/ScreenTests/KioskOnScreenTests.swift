@@ -51,8 +51,11 @@ struct KioskOnScreenTests {
 
         /// The keys of the open items, and of those that were open when the program ended.
         var crashRecord: (open: [String], suspects: [String]) {
-            let lines =
-                (try? String(contentsOfFile: folder + "/state/talkie/kiosk_items-wall_toml", encoding: .utf8)) ?? ""
+            let state = folder + "/state/talkie"
+            let name = (try? FileManager.default.contentsOfDirectory(atPath: state))?.first {
+                $0.hasPrefix("kiosk_items-wall_toml")
+            }
+            let lines = name.flatMap { try? String(contentsOfFile: "\(state)/\($0)", encoding: .utf8) } ?? ""
             let words = lines.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
             return (
                 words.filter { $0[0].hasPrefix("open-") && $0.count > 1 }.map { $0[1] },

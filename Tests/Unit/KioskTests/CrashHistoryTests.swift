@@ -174,10 +174,35 @@ import Testing
         other.begin(at: day)
         #expect(!other.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
     }
+
+    @Test func configurationsOfOneNameInTwoFoldersHaveARecordEachAndTheOldFileIsReadOnce() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        var old = CrashHistory()
+        old.noteOpening(CrashHistory.key(of: "/films/old.mp4"), edition: "")
+        try folder.write("kiosk_items-hall_toml", old.record.encoded())
+        func begun(_ side: String) -> CrashRecord {
+            let record = CrashRecord(folder, configuration: "/\(side)/hall.toml")
+            #expect(record.begin(at: day) == nil)
+            return record
+        }
+        func isSuspect(_ film: String, _ record: CrashRecord) -> Bool {
+            record.history.isSuspect(CrashHistory.key(of: film))
+        }
+        let first = begun("left")
+        #expect(isSuspect("/films/old.mp4", first))
+        first.noteOpening("/films/left.mp4")
+        first.update { $0.notePlayed(CrashHistory.key(of: "/films/old.mp4")) }
+        let right = begun("right")
+        #expect(isSuspect("/films/old.mp4", right) && !isSuspect("/films/left.mp4", right))
+        let left = begun("left")
+        #expect(isSuspect("/films/left.mp4", left) && !isSuspect("/films/old.mp4", left))
+    }
+
     @Test func aRecordThatCannotBeReadIsReported() throws {
         let folder = folder()
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
-        let file = "kiosk_items-hall_toml"
+        let file = KioskStateFile("kiosk_items", configuration: "hall.toml").name
         #expect(CrashRecord(folder, configuration: "hall.toml").begin(at: day) == nil, "there is none")
         try folder.write(file, Array("torn".utf8))
         let note = try #require(CrashRecord(folder, configuration: "hall.toml").begin(at: day))

@@ -251,7 +251,9 @@ import Testing
         _ = rig.end()
     }
 
-    @Test func inQuietHoursNoOtherFilmIsChosen() {
+    @Test(arguments: [FleetCommand.Action.next, .previous]) func inQuietHoursNoOtherFilmIsChosen(
+        _ action: FleetCommand.Action
+    ) {
         let rig = KioskRig(films: ["long1.mp4", "long2.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
@@ -259,9 +261,62 @@ import Testing
         #expect(rig.wait { rig.player.state.phase == .paused })
         let answer = Lock<(Bool, String?)?>(nil)
         rig.mailbox.post(
-            .fleet(FleetCommand(id: "1", action: .previous), { done, words in answer.withLock { $0 = (done, words) } }))
+            .fleet(FleetCommand(id: "1", action: action), { done, words in answer.withLock { $0 = (done, words) } }))
         #expect(rig.wait { answer.withLock { $0?.0 == false && $0?.1 == "nothing is shown at this hour" } })
+        #expect(rig.opened.withLock { $0.count { $0 == "long1.mp4" } } == 1)
+        #expect(rig.player.state.current?.address.hasSuffix("long1.mp4") == true)
         _ = rig.end()
+    }
+
+    @Test func aCommandForTheNextFilmDoesNotEndThePictureOfTheSlate() {
+        let rig = rigWithoutAGoodFilm(slate: "long.png")
+        rig.start()
+        #expect(rig.wait { rig.player.state.current?.address.hasSuffix("long.png") == true })
+        let answer = Lock<(Bool, String?)?>(nil)
+        rig.mailbox.post(
+            .fleet(FleetCommand(id: "1", action: .next), { done, words in answer.withLock { $0 = (done, words) } }))
+        #expect(rig.wait { answer.withLock { $0?.0 == false && $0?.1 == "no film is shown" } })
+        #expect(rig.player.state.current?.address.hasSuffix("long.png") == true)
+        _ = rig.end()
+    }
+
+    @Test func aRequestBeforeTheStartIsCarriedOutAtTheStart() {
+        let kiosk = Kiosk(KioskConfiguration(), file: "wall.toml")
+        kiosk.ask(.end(status: 130))
+        let events = kiosk.mailbox.take(until: HostInstant(nanoseconds: 0))
+        #expect(events.contains { if case .request(.end(130)) = $0 { true } else { false } })
+        let rig = KioskRig(films: ["long.mp4"])
+        for event in events { rig.mailbox.post(event) }
+        rig.start()
+        #expect(rig.join() == .asked(status: 130))
+        #expect(rig.opened.withLock { $0.isEmpty })
+    }
+
+    /// A process of its own: it has no descriptor left for the watch of the folders, which starts after the thread of the state.
+    @Test func aStartThatFailsLeavesNoThreadBehind() async {
+        await #expect(processExitsWith: .success) {
+            let rig = KioskRig(films: ["long.mp4"])
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            var limit = rlimit()
+            getrlimit(kind, &limit)
+            var none = rlimit(rlim_cur: 3, rlim_max: limit.rlim_max)
+            setrlimit(kind, &none)
+            #expect(throws: ExhaustionError.self) { try rig.director.start() }
+            setrlimit(kind, &limit)
+            // A thread that was joined may be listed for a moment.
+            var threads = threadsOfTheKiosk()
+            for _ in 0..<10_000 where !threads.isEmpty {
+                sched_yield()
+                threads = threadsOfTheKiosk()
+            }
+            #expect(threads.isEmpty)
+        }
+        /// Their names, as `ps -L` shows them.
+        @Sendable func threadsOfTheKiosk() -> [String] {
+            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+            return tasks.compactMap { try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8) }
+                .filter { $0.hasPrefix("kiosk") }
+        }
     }
 
     /// A repair that helps temporarily clears the verdict, but the film has occupied the screen for too long.

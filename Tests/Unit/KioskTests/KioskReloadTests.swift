@@ -275,6 +275,24 @@ import Testing
         _ = rig.end()
     }
 
+    /// A time of day recurs daily, and a changed start waits for the next start of the kiosk.
+    @Test func aWallsTimeContinuesWhenItsListChangesOnAnotherDay() {
+        let rig = KioskRig(films: ["1.mp4"]) {
+            $0.wall = .init()
+            $0.start = Self.time(22)
+        }
+        rig.start()
+        let line: @Sendable () -> WallLine? = { rig.director.wall?.state.withLock { $0.follower?.line } }
+        #expect(rig.wait { line()?.items.count == 1 })
+        let epoch = line()?.epoch
+        Self.reload(rig) { $0.start = .atOnce }
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 86_400) }
+        rig.write("2.mp4")
+        #expect(rig.wait { line()?.items.count == 2 })
+        #expect(line()?.epoch == epoch)
+        _ = rig.end()
+    }
+
     @Test func theEdgesThatADisplayHidesAreLeftFreeUnlessTheConfigurationSaysOtherwise() {
         let rig = KioskRig(films: ["long.mp4"], hasScreen: true)
         rig.screen?.state.withLock { ($0.isVisible, $0.display) = (true, "TV") }

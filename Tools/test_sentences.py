@@ -1,0 +1,49 @@
+import importlib.machinery
+import importlib.util
+import os
+import unittest
+
+LOADER = importlib.machinery.SourceFileLoader(
+    "sentences", os.path.join(os.path.dirname(os.path.realpath(__file__)), "sentences"))
+sentences = importlib.util.module_from_spec(importlib.util.spec_from_loader("sentences", LOADER))
+LOADER.exec_module(sentences)
+
+SOURCE = r'''
+/// A comment with "a literal in it".
+func say() {
+    precondition(count > 0, "a length is positive")
+    let thread = "reader"
+    throw Failure(
+        "the film \(name) cannot be opened (\(reason(of: "a b")));"
+            + " check its name")
+    print("""
+        first line \
+        goes on
+        second "line"
+        """)
+    let raw = #"a \#(value) and a "quote" here"#
+}
+'''
+
+
+class SentencesTests(unittest.TestCase):
+    def test_literals_are_joined_and_values_are_named(self):
+        self.assertEqual(list(sentences.sentences(SOURCE)), [
+            (7, "the film {name} cannot be opened ({…}); check its name"),
+            (9, "first line goes on ⏎ second \"line\""),
+            (14, "a {value} and a \"quote\" here"),
+        ])
+
+    def test_the_sources_of_this_project_are_read_whole(self):
+        root = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "Sources")
+        count = 0
+        for folder, _, names in os.walk(root):
+            for name in names:
+                if name.endswith(".swift"):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        count += len(list(sentences.sentences(file.read())))
+        self.assertGreater(count, 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()
