@@ -26,9 +26,9 @@ extension Remedy {
         case .pairByPIN: place == nil ? "run '\(command)' once and type its PIN" : "run '\(command)' once"
         case .pairAgain: "pair it again with '\(command)'"
         case .givePassword: place == nil ? "give it once with '\(command)'" : "run '\(command)' once"
-        case .correctPassword: "check it and give it with '\(command)'"
-        case .listPlaces: "('\(command)' says more)"
-        case .checkFirewall: "a firewall may keep its messages out ('\(command)' says more)"
+        case .correctPassword: "check it and enter it with '\(command)'"
+        case .listPlaces: "(see '\(command)')"
+        case .checkFirewall: "a firewall may block its messages (see '\(command)')"
         case .recordTimeline: "record one with \(command)"
         case .recordSpeaker: "record it with \(command); check its name"
         default: nil

@@ -164,7 +164,7 @@ import Text
     @Test func whatFollowsALongNameIsNeverWrittenOverNumberOrName() throws {
         var panel = panel(2)
         panel.rows[0].text = "The loudspeaker in the living room beside the large window"
-        panel.rows[0].detail = "wants to be paired first; type talkie pair 'Safe' in a terminal"
+        panel.rows[0].detail = "must be paired first; type talkie pair 'Safe' in a terminal"
         panel.rows[1].level = 1.3
         let area = PixelSize(width: 640, height: 360)
         let layout = try #require(layOut(panel, in: area))
