@@ -32,6 +32,6 @@ extension Remedy {
     }
 
     static func givePassword(_ query: String? = nil) -> Remedy {
-        Remedy(.givePassword, place: query, advice: "give it once")
+        Remedy(.givePassword, place: query, advice: "set it once")
     }
 }
