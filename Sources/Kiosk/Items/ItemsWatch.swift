@@ -77,7 +77,7 @@ final class ItemsWatch: Sendable {
                 var (found, folders) = Self.look(for: words, programme: programme, without: box.watch.unfinished)
                 for (folder, cause) in box.watch.watch(folders) where toldRefusals.insert(folder).inserted {
                     found.remarks.append(
-                        "'\(folder)' is looked at every minute only, because it cannot be watched (\(cause))")
+                        "'\(folder)' is checked only once a minute, because it cannot be watched (\(cause))")
                 }
                 var news = found
                 news.remarks = found.remarks.filter { last?.remarks.contains($0) != true }

@@ -106,7 +106,7 @@ package struct KioskHealth: Sendable, Equatable {
     package func verdict(at now: HostInstant) -> Verdict {
         let silence = now - moment
         if silence > Self.longestSilence {
-            return .ill("the kiosk has not said how it is for \(Int(silence.inSeconds)) s")
+            return .ill("the kiosk has not reported its health for \(Int(silence.inSeconds)) s")
         }
         if let fault { return .ill(fault) }
         let suffix = degradations.isEmpty ? "" : "; degraded: " + degradations.joined(separator: "; ")

@@ -60,9 +60,9 @@ extension KioskDirector {
         if let line = commandLog.line(for: command.action.words, at: now) { say(.info, line) }
         switch command.action {
         case .next where wall != nil, .previous where wall != nil:
-            return reply(false, "a wall is where its clock says; its screens do not go elsewhere")
+            return reply(false, "a wall plays at the position of its clock; its screens cannot seek")
         case .next: stage.player.skip()
-        case .previous where isWaiting: return reply(false, "nothing is shown at this hour")
+        case .previous where isWaiting: return reply(false, "nothing is scheduled at this time")
         case .previous:
             guard queue?.step(by: -1) == true else { return reply(false, "this is the first film") }
             open()

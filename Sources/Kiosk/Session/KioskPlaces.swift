@@ -145,7 +145,7 @@ final class KioskPlaces: Sendable {
                     if isFailing { report(nil) }
                     isFailing = false
                 } catch {
-                    if !isFailing { report("where the kiosk is cannot be kept: \(error.message)") }
+                    if !isFailing { report("the kiosk's position cannot be stored: \(error.message)") }
                     isFailing = true
                 }
             }
