@@ -9,7 +9,7 @@ extension PlaybackEngine {
     private static let tailLead: Duration = .milliseconds(500)
 
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
-        guard renderer != nil else { return news(.message("This player was made without sound.")) }
+        guard renderer != nil else { return news(.message("This player was created without sound.")) }
         // Applied before playback: a later change would be a discontinuity of its audio.
         if let group = output as? OutputGroup { parts.calibration?.include(group) }
         parts.calibration?.apply()
@@ -53,7 +53,7 @@ extension PlaybackEngine {
     private func addedSoundFailed(_ number: Int, _ failure: TalkieError) {
         guard let sound = addedSounds.first(where: { $0.number == number }), !sound.isLost else { return }
         sound.isLost = true
-        news(.message(Sentences.joined(failure.message, "What else plays goes on.")))
+        news(.message(Sentences.joined(failure.message, "The other outputs continue.")))
     }
 
     // MARK: Playlist

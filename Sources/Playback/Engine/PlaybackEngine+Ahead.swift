@@ -174,7 +174,7 @@ extension PlaybackEngine {
         if turn.aside == nil, list.entering(turn).aside != nil { return ahead.item = nil }
         if turn.aside != nil, !media.canFollow {
             ahead.item = nil
-            return passOver(turn, TalkieError(.cannotOpen, "It has no end."))
+            return passOver(turn, TalkieError(.cannotOpen, "It has no known end."))
         }
         guard media.canFollow else {
             // The item is opened when its turn comes; an input that cannot be opened twice is retained.
@@ -187,7 +187,7 @@ extension PlaybackEngine {
             return giveUp(turn, nothingToPlay(in: media.film, title: turn.opened.name))
         }
         if let sound = entry.audioTrack, !parts.canDecode(sound) {
-            news(.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without it."))
+            news(.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without sound."))
             (entry.audioTrack, entry.soundEnd) = (nil, .none)
         }
         append(entry, behind: last)

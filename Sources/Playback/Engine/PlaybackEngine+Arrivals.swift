@@ -59,7 +59,7 @@ extension PlaybackEngine {
         let first = list.entering(turn, at: start)
         if first.aside != nil, turn.aside == nil { return begin(with: first) }
         if turn.aside != nil, media.film.summary.isLive {
-            return pass(over: turn, TalkieError(.cannotOpen, "It has no end."))
+            return pass(over: turn, TalkieError(.cannotOpen, "It has no known end."))
         }
         guard let entry = entry(for: turn, media) else {
             return pass(over: turn, nothingToPlay(in: media.film, title: turn.item.name))
@@ -123,9 +123,10 @@ extension PlaybackEngine {
             let (place, end) = (start.clock, length.clock)
             return TalkieError(
                 .cannotOpen,
-                "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier start.")
+                "“\(title)” ends at \(end), before the requested start at \(place); choose an earlier start.")
         }
-        let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
+        let what =
+            film.summary.tracks.isEmpty ? "contains neither picture nor sound" : "contains nothing that may be played"
         return TalkieError(
             .cannotOpen, "“\(title)” \(what); check the file and the options.")
     }
@@ -203,7 +204,7 @@ extension PlaybackEngine {
         announced = entry.serial
         let goesOn = interrupted == entry.item.id
         interrupted = entry.turn.aside == nil ? nil : entry.item.id
-        if entry.turn.aside != nil { return news(.message("\(entry.title): the film goes on behind it.")) }
+        if entry.turn.aside != nil { return news(.message("\(entry.title): the film continues after it.")) }
         let begin = entry.begin ?? synchronizer.currentTime()
         if goesOn { return news(.looped(at: begin)) }
         if entry.isLoop {

@@ -25,7 +25,7 @@ extension PlaybackEngine {
         guard let entry = current else { return false }
         if let aside {
             guard target <= aside.place || !forbidsSkipping else {
-                news(.message("This interstitial cannot be skipped; the film goes on when it is over."))
+                news(.message("This interstitial cannot be skipped; the film continues after it."))
                 return true
             }
             begin(with: entry.turn.plain, at: target)
@@ -35,7 +35,7 @@ extension PlaybackEngine {
         guard let number = list.breakBetween(filmMoment, and: target, of: entry.item.id),
             let turn = list.turn(into: number, of: entry.turn.plain, goal: target)
         else { return false }
-        news(.message("An interstitial comes first; the film goes on at \(target.clock)."))
+        news(.message("An interstitial is played first; the film continues at \(target.clock)."))
         begin(with: turn)
         return true
     }
@@ -44,7 +44,7 @@ extension PlaybackEngine {
     func skipsBreak() -> Bool {
         guard let entry = current, entry.turn.aside != nil else { return false }
         guard !forbidsSkipping else {
-            news(.message("This interstitial cannot be skipped; the film goes on when it is over."))
+            news(.message("This interstitial cannot be skipped; the film continues after it."))
             return true
         }
         let list = list
@@ -60,7 +60,7 @@ extension PlaybackEngine {
         news(
             .message(
                 Sentences.joined(
-                    "An interstitial of “\(turn.item.title ?? turn.item.name)” is left out.", error.message)))
+                    "An interstitial of “\(turn.item.title ?? turn.item.name)” is skipped.", error.message)))
     }
 
     /// Stores the interstitials of opened media.

@@ -76,10 +76,10 @@ extension PlaybackEngine {
             })
         else {
             return TalkieError(
-                .cannotOpen, "nothing in “\(entry.title)” can be decoded; it is damaged, or it needs a newer FFmpeg")
+                .cannotOpen, "“\(entry.title)” cannot be decoded; it is damaged, or it needs a newer FFmpeg")
         }
         return TalkieError(
-            failure.error.playbackCode, "nothing of “\(entry.title)” can be played: \(failure.error.message)")
+            failure.error.playbackCode, "“\(entry.title)” cannot be played: \(failure.error.message)")
     }
 
     // MARK: Losses
@@ -127,7 +127,7 @@ extension PlaybackEngine {
             news(
                 .lost(
                     TalkieError(
-                        .cannotOpen, "“\(title)” cannot be read any more; it goes on as soon as it is back")
+                        .cannotOpen, "“\(title)” can no longer be read; it continues as soon as it is available again")
                 ))
         }
         returning = .later(returning, from: parts.clock.now)
@@ -169,7 +169,7 @@ extension PlaybackEngine {
             refuse(entry.item, TalkieError(error.playbackCode, error.message))
         } else {
             if ahead.loopAgain == nil {
-                news(.message("“\(entry.title)” cannot be opened again; it loops from what is open."))
+                news(.message("“\(entry.title)” cannot be reopened; it loops from the open file."))
             }
             ahead.loopAgain = .later(ahead.loopAgain, from: parts.clock.now)
             ahead.lastLost = entry.serial

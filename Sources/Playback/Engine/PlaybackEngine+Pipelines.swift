@@ -60,7 +60,7 @@ extension PlaybackEngine {
     func chosenAudioTrack(of film: any MediaSource) -> Track? {
         if let number = options.audioTrack {
             if let track = film.summary.track(.audio, number: number) { return track }
-            news(.message("This film has no sound track \(number); the first that fits plays instead."))
+            news(.message("This film has no sound track \(number); the first suitable one plays instead."))
         }
         return film.summary.track(.audio, languages: options.audioLanguages)
     }

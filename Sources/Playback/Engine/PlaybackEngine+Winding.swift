@@ -65,7 +65,7 @@ extension PlaybackEngine {
         guard let film = current?.film, state.phase != .failed else { return false }
         // A seek ends the interstitial or is refused; its item was seekable.
         if aside != nil { return true }
-        if !film.summary.isSeekable { news(.message("This film cannot be wound.")) }
+        if !film.summary.isSeekable { news(.message("This film is not seekable.")) }
         return film.summary.isSeekable
     }
 

@@ -314,7 +314,7 @@ package final class PlaybackEngine {
                 shared.update { list in list.change(entry.serial) { $0.turn = turn } }
                 return begin(at: resolvedStart, exact: true)
             }
-            news(.message("This film cannot be wound; it is played once."))
+            news(.message("This film is not seekable; it is played once."))
             guard let next = list.successor(of: turn, leavesLoop: true) else {
                 synchronizer.setRate(0, atHostTime: parts.clock.now)
                 return enter(.ended)
@@ -353,7 +353,7 @@ package final class PlaybackEngine {
         if current?.videoTrack == nil || (isWanted && !hasBegun) {
             fail(failure)
         } else {
-            news(.message(PrintableText.sentence(failure.message) + " The picture plays on without sound."))
+            news(.message(PrintableText.sentence(failure.message) + " The picture continues without sound."))
         }
     }
 }
