@@ -25,7 +25,7 @@ extension Remedy {
         case .pair: ": `\(command)`"
         case .pairByPIN: place == nil ? "run '\(command)' once and type its PIN" : "run '\(command)' once"
         case .pairAgain: "pair it again with '\(command)'"
-        case .givePassword: place == nil ? "give it once with '\(command)'" : "run '\(command)' once"
+        case .givePassword: place == nil ? "set it once with '\(command)'" : "run '\(command)' once"
         case .correctPassword: "check it and enter it with '\(command)'"
         case .listPlaces: "(see '\(command)')"
         case .checkFirewall: "a firewall may block its messages (see '\(command)')"

@@ -142,14 +142,14 @@ struct KioskHealthOnScreenTests {
         try ChildProcess(
             "/usr/bin/xrandr", ["--output", "screen", "--off"], environment: ["DISPLAY": kiosk.display.name]
         ).wait()
-        try kiosk.says(503, "playing", "no display: there is no visible window since ", within: .seconds(6))
+        try kiosk.says(503, "playing", "no display: no visible window for ", within: .seconds(6))
         try kiosk.display.run("xrandr", "--output", "screen", "--mode", "640x360")
         try kiosk.says(200, "playing", "ok playing '", within: .seconds(6))
     }
 
     @Test func soundThatNothingPlays() throws {
         let kiosk = try Kiosk("")
-        try kiosk.says(503, "playing", "no sound: no output is connected since ")
+        try kiosk.says(503, "playing", "no sound: no output connected for ")
     }
 
     /// Stopped and ended: the first may still play, in place of the second this computer does, which has no sound here.
@@ -186,7 +186,7 @@ struct KioskHealthOnScreenTests {
         func color() throws -> DisplayPicture.Color { try kiosk.display.picture().color(320, 180) }
         try eventually("it is seen") { try color().blue > 180 }
         let began = ContinuousClock.now
-        try kiosk.says(503, "playing", "neither picture nor sound comes since ", within: .seconds(9))
+        try kiosk.says(503, "playing", "neither picture nor sound arrives for ", within: .seconds(9))
         try eventually("the next film is seen") { try color().red > 180 }
         // 0.8 s of film, the 15 s that a film may hold the screen, and two looks a second apart.
         #expect(ContinuousClock.now - began < .seconds(19))
@@ -209,7 +209,7 @@ struct KioskHealthOnScreenTests {
         let playing = try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         #expect(playing.metrics.contains("talkie_output_connected{output="))
         server.stop()
-        try kiosk.says(503, "playing", "no sound: no output is connected since ", within: .seconds(8))
+        try kiosk.says(503, "playing", "no sound: no output connected for ", within: .seconds(8))
         let again = try PulseServer(at: place)
         defer { again.stop() }
         try kiosk.says(200, "playing", "ok playing '", "long.mkv'", within: .seconds(20))

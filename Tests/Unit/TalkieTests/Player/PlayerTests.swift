@@ -243,7 +243,7 @@ import Testing
         cinema.run(for: .seconds(2))
         #expect(cinema.phase == .playing)
         #expect(cinema.screen.shown.count - before > 40)
-        #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture plays on") } })
+        #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture continues") } })
     }
 
     @Test func aNamedSpeakerThatCannotBeHadAtTheStartEndsTheFilmWithItsStatus() {

@@ -42,7 +42,7 @@ import Testing
         #expect(abs(median - 3) < 0.01)
         // The second time it ran out was the end.
         #expect(route.underruns == 1)
-        #expect(report.text.contains("sound as the speaker in software recorded it"))
+        #expect(report.text.contains("sound as recorded by the software speaker"))
     }
 
     /// The line was told once, and timestamps have gone round since.

@@ -23,7 +23,7 @@ import Testing
         #expect(said("A is shy.", .pair) == "A is shy: `talkie pair`.")
         #expect(said("A forgot.", .pairAgain()) == "A forgot; pair it again with 'talkie pair'.")
         #expect(said("A is shut", .givePassword("Box")) == "A is shut; run 'talkie pair 'Box' --password PW' once")
-        #expect(said("A is shut.", .givePassword()) == "A is shut; give it once with 'talkie pair --password'.")
+        #expect(said("A is shut.", .givePassword()) == "A is shut; set it once with 'talkie pair --password'.")
         #expect(said("A shakes.", .correctPassword) == "A shakes; check it and enter it with 'talkie pair --password'.")
         #expect(said("Found was A.", .listPlaces) == "Found was A (see 'talkie speakers').")
         #expect(

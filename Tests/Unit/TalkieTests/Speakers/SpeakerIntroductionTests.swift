@@ -49,7 +49,7 @@ import Testing
         #expect(failure.exitStatus == 2)
         #expect(
             failure.message
-                == "'Box' will show a PIN, and there is no terminal to type it on; "
+                == "'Box' will show a PIN, but there is no terminal to type it in; "
                 + "run this in a terminal, or give the PIN with --pin")
     }
 
@@ -71,7 +71,7 @@ import Testing
             try SpeakerIntroduction(OutputRegistry([])).run("local", .pin(nil), ask: nil)
         }
         #expect(error.exitStatus == 2)
-        #expect(error.message == "local is this computer's own sound card; name a speaker")
+        #expect(error.message == "local is this computer's sound card; choose a speaker")
     }
 
     @Test func aNewKindOfSpeakerIsPairedByItsProvider() throws {
