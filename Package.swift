@@ -41,7 +41,8 @@ let package = Package(
         .library(name: "SyncRendering", targets: ["SyncRendering"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
-        .library(name: "LocalOutput", targets: ["LocalOutput"]),
+        .library(name: "ScreenOutput", targets: ["ScreenOutput"]),
+        .library(name: "CardOutput", targets: ["CardOutput"]),
         .library(name: "AirPlay", targets: ["AirPlay"]),
         .library(name: "Playback", targets: ["Playback"]),
         .library(name: "Routing", targets: ["Routing"]),
@@ -88,28 +89,33 @@ let package = Package(
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg", "CUchardet"]),
         module("Text", ["MediaCore", "CASS"]),
+        module("CardPlayout", ["SyncRendering", "MediaCore"]),
         module(
-            "LocalOutput",
-            ["Text", "SyncRendering", "MediaCore", "CSDL", "CX11", "CWayland", "CPlacebo", "CALSA", "CPulse", "CShim"]),
+            "ScreenOutput",
+            ["Text", "SyncRendering", "MediaCore", "CSDL", "CX11", "CWayland", "CPlacebo", "CShim"]),
+        module("CardOutput", ["CardPlayout", "SyncRendering", "MediaCore", "CALSA", "CPulse"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),
         module("Profiles", ["SyncRendering", "Storage", "MediaCore"]),
         module("Playback", ["Profiles", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module("Telemetry", ["Profiles", "SyncRendering", "Storage", "MediaCore"]),
-        module("Calibration", ["Profiles", "LocalOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
+        module(
+            "Calibration",
+            ["Profiles", "ScreenOutput", "CardOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
             "Routing", ["Playback", "Profiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
             "Talkie",
             [
-                "Playback", "Profiles", "Routing", "AirPlay", "LocalOutput", "MediaFiles", "MediaCodecs",
+                "Playback", "Profiles", "Routing", "AirPlay", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
         module(
             "Kiosk",
             [
-                "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "LocalOutput", "MediaCodecs", "SyncRendering",
+                "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "ScreenOutput", "MediaCodecs",
+                "SyncRendering",
                 "Storage",
                 "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
             ]),
@@ -118,14 +124,14 @@ let package = Package(
             [
                 "Kiosk", "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
                 "Sockets",
-                "LocalOutput",
+                "ScreenOutput", "CardOutput",
                 "MediaFiles", "MediaCodecs",
                 "SyncRendering", "Storage", "MediaCore", "CShim", "CPrivileges",
             ]),
         module(
             "VirtualSpeaker",
             [
-                "AirPlayWire", "PTP", "Discovery", "Sockets", "MediaCodecs", "LocalOutput", "SyncRendering",
+                "AirPlayWire", "PTP", "Discovery", "Sockets", "MediaCodecs", "CardOutput", "SyncRendering",
                 "MediaCore",
             ]),
         .executableTarget(
@@ -138,18 +144,19 @@ let package = Package(
                 "Storage", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
-        module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
+        module("TalkieTestKit", ["CardPlayout", "SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
 
         // Behaviour, time turned by hand
         tests(
             "KioskTests", in: "Unit",
             [
-                "Kiosk", "Telemetry", "Playback", "Routing", "LocalOutput", "SyncRendering", "Storage", "Sockets",
+                "Kiosk", "Telemetry", "Playback", "Routing", "ScreenOutput", "SyncRendering", "Storage", "Sockets",
                 "MediaCore",
                 "TalkieTestKit",
             ]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
-        tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests("SyncRenderingTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests("CardPlayoutTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "MediaFilesTests", in: "Unit",
             ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
@@ -157,7 +164,8 @@ let package = Package(
             "MediaCodecsTests", in: "Unit",
             ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
         tests("TextTests", in: "Unit", ["Text", "MediaCore"]),
-        tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "Text", "SyncRendering", "MediaCore"]),
+        tests("ScreenOutputTests", in: "Unit", ["ScreenOutput", "Text", "SyncRendering", "MediaCore"]),
+        tests("CardOutputTests", in: "Unit", ["CardOutput", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "Sockets", "MediaCore", "TalkieTestKit"]),
         tests(
@@ -171,7 +179,7 @@ let package = Package(
         .target(
             name: "RouteTestSupport",
             dependencies: [
-                "AirPlay", "VirtualSpeaker", "PTP", "Sockets", "LocalOutput", "MediaFiles", "MediaCodecs",
+                "AirPlay", "VirtualSpeaker", "PTP", "Sockets", "CardOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering",
                 "MediaCore", "TalkieTestKit",
             ],
@@ -194,7 +202,9 @@ let package = Package(
                 "TalkieApp", "Talkie", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay",
                 "AirPlayWire",
                 "PTP", "Sockets",
-                "MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit",
+                "MediaFiles", "MediaCodecs", "ScreenOutput", "CardOutput", "CardPlayout", "SyncRendering", "Storage",
+                "MediaCore",
+                "TalkieTestKit",
             ]),
         tests(
             "TalkieCLITests", in: "Unit",
@@ -206,7 +216,7 @@ let package = Package(
 
         // Real peers
         .executableTarget(
-            name: "screen-probe", dependencies: ["LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
+            name: "screen-probe", dependencies: ["ScreenOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
             path: "Tests/Support/screen-probe", swiftSettings: settings),
         .target(
             name: "ServiceSupervisor", dependencies: ["Sockets", "MediaCore"], path: "Tests/Support/ServiceSupervisor",
@@ -225,14 +235,14 @@ let package = Package(
         tests("KioskPeerTests", in: "Integration", ["RouteTestSupport", "Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
-            ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+            ["RouteTestSupport", "AirPlay", "CardOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "DiscoveryTests", in: "Integration",
             ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery", "Sockets", "MediaCore"]),
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "LocalOutput",
+                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "CardOutput",
                 "SyncRendering",
                 "MediaCodecs", "MediaCore",
             ]),
@@ -250,7 +260,7 @@ let package = Package(
         tests(
             "FilmTests", in: "EndToEnd",
             [
-                "TalkieCLI", "LocalOutput", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets",
+                "TalkieCLI", "ScreenOutput", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets",
                 "Text",
                 "MediaCore",
             ]),
@@ -259,7 +269,9 @@ let package = Package(
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
         .executableTarget(
             name: "renderer-bench",
-            dependencies: ["AllocationCount", "TalkieTestKit", "MediaCodecs", "SyncRendering", "MediaCore"],
+            dependencies: [
+                "AllocationCount", "TalkieTestKit", "MediaCodecs", "CardPlayout", "SyncRendering", "MediaCore",
+            ],
             path: "Benchmarks/RendererBench", swiftSettings: settings),
 
         // One harness per parser or conversation
@@ -271,7 +283,7 @@ let package = Package(
         fuzzing("PlaylistFuzz", ["Playback"]),
         fuzzing("WebFuzz", ["FuzzSupport", "Playback", "MediaFiles", "MediaCore"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
-        fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "Storage", "LocalOutput", "MediaCore"]),
+        fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "ScreenOutput", "SyncRendering", "MediaCore"]),
         fuzzing("PropertyListFuzz", ["AirPlayWire"]),
         fuzzing("TLV8Fuzz", ["AirPlayWire"]),
         fuzzing("PairingFuzz", ["AirPlayWire"]),

@@ -1,7 +1,7 @@
 import AllocationCount
 import MediaCore
 
-/// Times of single calls, and what was allocated meanwhile.
+/// Durations of single calls, and the allocations in between.
 struct Measurement {
     private var nanoseconds: [Int64] = []
     private(set) var allocations = 0
@@ -10,20 +10,20 @@ struct Measurement {
 
     init(calls: Int) { nanoseconds.reserveCapacity(calls) }
 
-    /// Times one call.
+    /// Measures the duration of one call.
     mutating func time(_ body: () -> Void) {
         let before = HostInstant.now
         body()
         nanoseconds.append(HostInstant.now.nanoseconds - before.nanoseconds)
     }
 
-    /// Notes one call that was timed elsewhere.
+    /// Adds the duration of a call that was measured elsewhere.
     mutating func add(_ duration: Duration) { nanoseconds.append(duration.wholeNanoseconds) }
 
     mutating func begin() { allocationsBefore = allocation_count() }
     mutating func end() { allocations += Int(allocation_count() - allocationsBefore) }
 
-    /// One row of a table.
+    /// Returns one row of a Markdown table.
     func row(_ name: String) -> String {
         let sorted = nanoseconds.sorted()
         guard let last = sorted.last else { return "| \(name) | 0 | | | | |" }

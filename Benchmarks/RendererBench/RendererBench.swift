@@ -1,11 +1,12 @@
+import CardPlayout
 import Glibc
 import MediaCodecs
 import MediaCore
 import SyncRendering
 import TalkieTestKit
 
-/// What the renderers' contract costs: time per call, allocations, and how exact joints are. Prints tables for
-/// docs/performance.md.
+/// Cost of the renderers' contract: time per call, allocations, and the exactness of gapless boundaries. Prints tables
+/// for docs/performance.md.
 @main struct RendererBench {
     static let rate = 48000
 
@@ -24,7 +25,7 @@ import TalkieTestKit
         if what.isEmpty || what.contains("joints") { try joints() }
     }
 
-    /// A packet of AAC's length; its bytes are never looked at.
+    /// Returns buffers with the duration of AAC packets; their bytes are not read.
     static func buffers(_ count: Int) -> [SampleBuffer] {
         let film = SyntheticFilm(duration: MediaTime(value: 100_000, timescale: 1))
         let source = film.source(for: film.summary.tracks[1])
@@ -48,7 +49,7 @@ import TalkieTestKit
         return result.row("`enqueue`, no synchronizer")
     }
 
-    /// Enqueue on this thread while the feeder hands on; allocations of both.
+    /// Enqueues on this thread while the feeder runs; counts allocations of both.
     static func enqueueAndFeed(decoded: Bool, isTreated: Bool = false) throws -> String {
         let synchronizer = RenderSynchronizer()
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
@@ -60,7 +61,7 @@ import TalkieTestKit
         renderer.setOutput(Sink(depth: .seconds(60), passesThrough: !decoded))
         let material = buffers(24_000)
         var result = Measurement(calls: material.count)
-        // Film passes as fast as it is fed, so that the steady state is what is measured.
+        // Film time advances as fast as audio is fed, so that the steady state is measured.
         for (number, buffer) in material.enumerated() {
             if number == 4000 { result.begin() }
             if number < 4000 { renderer.enqueue(buffer) } else { result.time { renderer.enqueue(buffer) } }
@@ -95,7 +96,7 @@ import TalkieTestKit
         return result.row("`await enqueue`, renderer ready")
     }
 
-    /// Ten milliseconds of stereo at 48 kHz, as the sound card's pump asks for them.
+    /// Ten milliseconds of stereo at 48 kHz, the period of the sound card's pump.
     static func renderCycle(ppm: Double) -> String {
         let clock = ManualClock()
         let synchronizer = RenderSynchronizer(clock: clock)
@@ -132,7 +133,7 @@ import TalkieTestKit
         return result.row("render cycle of 10 ms, card \(ppm == 0 ? "exact" : "\(Int(ppm)) ppm off")")
     }
 
-    /// A picture enqueued, chosen and shown.
+    /// A frame is enqueued, selected and presented.
     static func pictureCycle() -> String {
         let clock = ManualClock()
         let synchronizer = RenderSynchronizer(clock: clock)
@@ -156,7 +157,7 @@ import TalkieTestKit
         return result.row("picture enqueued, chosen, shown")
     }
 
-    // MARK: Joints
+    // MARK: Gapless boundaries
 
     static func joints() throws {
         print(

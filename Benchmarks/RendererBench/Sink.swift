@@ -1,7 +1,7 @@
 import MediaCore
 import SyncRendering
 
-/// An output that takes everything at once and forgets it: what is left is the renderer's own work.
+/// An output that accepts and discards everything at once, so that only the renderer's work is measured.
 final class Sink: AudioOutput {
     let name = "sink"
     let kind = AudioRouteKind.virtual

@@ -1,7 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-let libraries = ["MediaCore", "SyncRendering", "MediaFiles", "MediaCodecs", "LocalOutput", "AirPlay"]
+let libraries = [
+    "MediaCore", "SyncRendering", "MediaFiles", "MediaCodecs", "ScreenOutput", "CardOutput", "AirPlay",
+]
 
 let package = Package(
     name: "Renderers",

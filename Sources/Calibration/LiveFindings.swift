@@ -1,4 +1,4 @@
-package import LocalOutput
+package import CardOutput
 package import MediaCore
 
 /// A text plot of the offsets found so far in a live recording. Used by the thread of the run.

@@ -1,7 +1,8 @@
-package import LocalOutput
+package import CardOutput
 internal import MediaCodecs
 package import MediaCore
 package import Profiles
+package import ScreenOutput
 package import SyncRendering
 
 /// Plays a plan through the normal outputs and records when each flash was presented.

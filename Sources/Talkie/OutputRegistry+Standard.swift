@@ -1,5 +1,5 @@
 public import AirPlay
-internal import LocalOutput
+internal import CardOutput
 public import Routing
 
 extension OutputRegistry {

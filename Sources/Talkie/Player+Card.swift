@@ -1,10 +1,11 @@
-@_exported public import LocalOutput
+@_exported public import CardOutput
 @_exported public import MediaCodecs
 @_exported public import MediaCore
 @_exported public import MediaFiles
 @_exported public import Playback
 package import Profiles
 @_exported public import Routing
+@_exported public import ScreenOutput
 @_exported public import SyncRendering
 
 extension Player {

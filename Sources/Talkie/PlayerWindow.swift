@@ -1,6 +1,6 @@
-public import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
+public import ScreenOutput
 public import SyncRendering
 
 /// A window for the video of a player, for applications without their own.
@@ -84,9 +84,7 @@ public final class PlayerWindow: Sendable {
         case .key(let name, _): onKey(name)
         case .lost(let error): lost.withLock { $0 = error }
         case .resized, .fullScreen, .visible: tellScreen()
-        case .panel, .besidePanel, .bar, .wheel, .pointer, .pointerLeft, .dropped, .notice, .displays, .away, .back,
-            .remade:
-            break
+        case .pointer, .dropped, .notice, .displays, .away, .back, .remade: break
         }
     }
 

@@ -1,5 +1,5 @@
+package import CardPlayout
 package import MediaCore
-package import SyncRendering
 
 /// A simulated sound card queue in virtual time, with a switch for each fault of real ones.
 ///

@@ -1,3 +1,4 @@
+package import CardPlayout
 package import MediaCore
 package import SyncRendering
 

@@ -1,4 +1,5 @@
-// The counter's control: 300 frames, of which the last 200 are counted. In each, the mode's allocations and no others.
+// Control program of the counter: 300 frames, of which the last 200 are counted. Each makes only the mode's
+// allocations.
 //
 //   control object | libc | none
 import Glibc

@@ -113,7 +113,7 @@ static int look_up(const void *address) {
   return 0;
 }
 
-// Libraries that were opened since are found on the first miss.
+// Libraries opened later are found on the first miss.
 static int object_of(const void *address) {
   int object = look_up(address);
   if (object) return object;
@@ -143,7 +143,7 @@ static __attribute__((noinline)) void count(size_t size, void *caller) {
     threads[my_thread].tid = (pid_t)syscall(SYS_gettid);
   }
   Thread *mine = &threads[my_thread];
-  // Threads name themselves some time after their start.
+  // Threads set their names some time after their start.
   prctl(PR_GET_NAME, mine->name);
   lock();
   int object = object_of(caller);
@@ -236,7 +236,7 @@ static void write_report(void) {
       int object = object_of(sites[s].frames[f]);
       put(file, "%s[", f ? ", " : "");
       put_string(file, object ? objects[object].name : "(unknown)");
-      // One back: a return address is behind its call.
+      // Minus one: a return address is after its call.
       put(file, ", %llu]", (unsigned long long)((uintptr_t)sites[s].frames[f] - objects[object].base - 1));
     }
     put(file, "]}");
@@ -246,7 +246,7 @@ static void write_report(void) {
   close(file);
 }
 
-// Once; who comes second waits until it is whole.
+// Writes the report once; a second caller waits until it is complete.
 static void report(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, write_report);
@@ -283,7 +283,7 @@ static void on_stop(int signal) { (void)signal; atomic_store(&active, 0); sem_po
 __attribute__((constructor)) static void begin(void) {
   out_path = getenv("ALLOCCOUNT_OUT");
   if (!out_path) return;
-  // Only this process, not what it starts.
+  // Only for this process, not for its children.
   out_path = strdup(out_path);
   unsetenv("ALLOCCOUNT_OUT");
   unsetenv("LD_PRELOAD");
@@ -300,7 +300,7 @@ __attribute__((constructor)) static void begin(void) {
   }
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the timekeeper thread must not receive the program's signals
   pthread_t timekeeper;
   if (!pthread_create(&timekeeper, NULL, keep_time, NULL)) pthread_detach(timekeeper);
   pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,10 +1,11 @@
 /*
- * A computer's clocks of one process's own, for `wall`: what the process is told of CLOCK_MONOTONIC and CLOCK_REALTIME runs faster by
- * CLOCK_BEND_PPM parts per million since the monotonic moment CLOCK_BEND_ORIGIN (nanoseconds, the same for all processes of one bent
- * computer), and CLOCK_REALTIME is CLOCK_BEND_OFFSET nanoseconds ahead besides. The machine's clocks stay.
+ * Simulates a computer's clocks for one process, for `wall` (LD_PRELOAD). CLOCK_MONOTONIC and CLOCK_REALTIME run faster by
+ * CLOCK_BEND_PPM parts per million since the monotonic time CLOCK_BEND_ORIGIN (nanoseconds, the same for all processes
+ * of one simulated computer), and CLOCK_REALTIME is CLOCK_BEND_OFFSET nanoseconds ahead in addition. The machine's clocks
+ * stay unchanged.
  *
- * Deadlines given on these clocks are bent back on their way to the kernel. The kernel's own stamps on datagrams are refused, so that
- * whoever would use them reads the clock instead.
+ * Deadlines on these clocks are converted for the kernel. Kernel timestamps of datagrams are disabled, so that programs read the
+ * clock instead.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,7 +59,7 @@ static int is_bent(clockid_t clock) {
          clock == CLOCK_BOOTTIME;
 }
 
-/* What both clocks have gained by now. */
+/* Returns the current error of both clocks in nanoseconds, without the offset. */
 static int64_t gained(void) { return (int64_t)((double)(monotonic() - origin) * rate); }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
@@ -83,7 +84,7 @@ time_t time(time_t *out) {
   return now.tv_sec;
 }
 
-/* A deadline on a bent clock, as the kernel knows it; what is gained until then is told from what is gained by now. */
+/* Converts a deadline on a simulated clock to the kernel's clock, with the current error instead of that at the deadline. */
 static const struct timespec *straight(clockid_t clock, const struct timespec *deadline, struct timespec *room) {
   if (!deadline || !is_bent(clock)) return deadline;
   *room = *deadline;
@@ -124,7 +125,7 @@ int timerfd_settime(int timer, int flags, const struct itimerspec *when, struct 
   if (!real) real = (int (*)(int, int, const struct itimerspec *, struct itimerspec *))dlsym(RTLD_NEXT, "timerfd_settime");
   struct itimerspec moved = *when;
   struct timespec room;
-  /* Absolute timers here are on CLOCK_MONOTONIC; zero switches one off. */
+  /* Absolute timers of the program use CLOCK_MONOTONIC; zero disarms a timer. */
   if (flags & TFD_TIMER_ABSTIME && (when->it_value.tv_sec || when->it_value.tv_nsec))
     moved.it_value = *straight(CLOCK_MONOTONIC, &when->it_value, &room);
   return real(timer, flags, &moved, before);

@@ -1,8 +1,9 @@
 /*
- * A wall clock of one process's own, for `bad-days`: what the process is told of CLOCK_REALTIME is moved by what the file
- * WALL_CLOCK_FILE says, two 64-bit numbers: nanoseconds to add, and since when (of the true clock). The machine's clock stays.
+ * Simulates a step of the wall clock for one process, for `bad-days` (LD_PRELOAD). CLOCK_REALTIME is shifted by the
+ * contents of the file WALL_CLOCK_FILE, two 64-bit numbers: nanoseconds to add, and since when (of the true clock). The
+ * machine's clock stays unchanged.
  *
- * Moved with it are the kernel's stamps on datagrams that came after the step, and deadlines given on the wall clock.
+ * Kernel timestamps of datagrams that arrived after the step, and deadlines on the wall clock, are shifted too.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -78,8 +79,8 @@ ssize_t recvmsg(int socket, struct msghdr *message, int flags) {
   return count;
 }
 
-/* A deadline on the monotonic clock is decades before one on the wall clock. A step shall be felt within a wait that has begun, so it
- * is cut in pieces; that it ends early now and then is allowed. */
+/* Deadlines on the monotonic clock are recognised because they are decades before those on the wall clock. A step must
+ * affect a wait in progress, so the wait is split; spurious wake-ups are allowed. */
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict lock,
                            const struct timespec *restrict deadline) {
   static int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);

@@ -1,2 +1,3 @@
-// Allocations of this whole process so far, on all threads. Linking this in replaces malloc and its like.
+// Returns the number of allocations of this process so far, on all threads. Linking this library replaces malloc and
+// related functions.
 unsigned long allocation_count(void);

@@ -1,6 +1,6 @@
 internal import Glibc
-package import LocalOutput
 package import MediaCore
+package import ScreenOutput
 internal import Storage
 package import SyncRendering
 

@@ -1,5 +1,5 @@
-internal import LocalOutput
 package import MediaCore
+internal import ScreenOutput
 
 extension KioskConfiguration {
     /// Parses and validates a configuration.

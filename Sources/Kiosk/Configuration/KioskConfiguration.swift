@@ -1,5 +1,5 @@
-package import LocalOutput
 package import MediaCore
+package import ScreenOutput
 
 /// The parsed and validated configuration of a kiosk. No file or device has been opened yet.
 package struct KioskConfiguration: Sendable, Equatable {
@@ -12,7 +12,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     }
 
     package typealias Overscan = ScreenArrangement.Overscan
-    package typealias DisplayMode = LocalOutput.DisplayMode
+    package typealias DisplayMode = ScreenOutput.DisplayMode
 
     /// When playback starts.
     package enum Start: Sendable, Hashable {

@@ -18,18 +18,16 @@ final class CrashRecord: Sendable {
     }
 
     private let folder: StateFolder
-    private let file: String
+    private let file: KioskStateFile
     private let state = Lock(State())
 
     /// Creates a record.
     ///
-    /// - Parameter configuration: The path of the configuration. Configurations with the same file name share a record.
+    /// - Parameter configuration: The path of the configuration; each full path has its own record.
     init(_ folder: StateFolder, configuration: String) {
         self.folder = folder
-        let name = configuration.split(separator: "/").last.map(String.init) ?? ""
         // "kiosk-…" are the files of `KioskPlaces`.
-        file =
-            "kiosk_items-" + name.prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" }
+        file = KioskStateFile("kiosk_items", configuration: configuration)
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Glibc.close($0.descriptor) } } }
@@ -43,7 +41,7 @@ final class CrashRecord: Sendable {
     func begin(at now: WallTime) -> String? {
         var (history, note) = (CrashHistory(), String?.none)
         do throws(StateError) {
-            switch try folder.readRecord(file, kind: CrashHistory.kind, version: CrashHistory.version) {
+            switch try file.read(in: folder, kind: CrashHistory.kind, version: CrashHistory.version) {
             case .absent: break
             case .record(let record): history = CrashHistory(record)
             case .damaged(let sentence): note = sentence
@@ -97,8 +95,8 @@ final class CrashRecord: Sendable {
     private func write(_ bytes: [UInt8], _ state: inout State) {
         if state.descriptor < 0 {
             // ignored: `KioskPlaces` writes to the same folder and reports a disk that cannot be written.
-            guard (try? folder.write(file, bytes)) != nil else { return }
-            state.descriptor = open("\(folder.path)/\(file)", O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+            guard (try? folder.write(file.name, bytes)) != nil else { return }
+            state.descriptor = open("\(folder.path)/\(file.name)", O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         } else if pwrite(state.descriptor, bytes, bytes.count, 0) == bytes.count {
             ftruncate(state.descriptor, off_t(bytes.count))
         }

@@ -25,34 +25,48 @@ final class ItemsWatch: Sendable {
     /// The interval of full scans. Changes made by other computers on network drives cause no events.
     private static let rounds = Duration.seconds(60)
 
+    private let clock: any HostClock
     private let report: @Sendable (Found) -> Void
     private let wake: PollableSignal
     private let words = Lock<(words: [String], programme: Int)>(([], 0))
     private let stopping = Atomic<Bool>(false)
+    private let scanner = Lock<Scanner?>(nil)
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// - Parameter report: Called on the watch's thread; must not block.
+    /// - Parameters:
+    ///   - clock: If it does not advance automatically, `start` starts no thread; the caller calls `runDueWork`.
+    ///   - report: Called on the watch's thread; must not block.
     /// - Throws: `ExhaustionError` if the system provides no descriptor.
-    init(report: @escaping @Sendable (Found) -> Void) throws(ExhaustionError) {
-        self.report = report
+    init(
+        clock: any HostClock = MonotonicClock(), report: @escaping @Sendable (Found) -> Void
+    ) throws(ExhaustionError) {
+        (self.clock, self.report) = (clock, report)
         wake = try PollableSignal()
     }
 
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     func start() throws(ExhaustionError) {
-        let watch = WatchBox(try FolderWatch())
-        let worker = try WorkerThread.start(name: "kiosk files") { [self] in run(watch) }
+        let scanner = Scanner(try FolderWatch())
+        guard clock.runsByItself else { return self.scanner.withLock { $0 = scanner } }
+        let worker = try WorkerThread.start(name: "kiosk files") { [self] in
+            while !stopping.load(ordering: .acquiring) {
+                let due = clock.machineInstant(of: scanIfDue(scanner))
+                _ = wake.wait(until: due, orReadable: scanner.folders.descriptor)
+            }
+        }
         thread.withLock { $0 = worker }
     }
 
+    /// Scans the folders if that is due and no thread does it.
+    func runDueWork() { if let scanner = scanner.withLock({ $0 }) { _ = scanIfDue(scanner) } }
+
     /// Replaces what to find: files, folders, playlists, addresses. Returns at once.
+    ///
+    /// - Parameter programme: Larger than at the last call.
     func find(_ words: [String], programme: Int) {
         self.words.withLock { $0 = (words, programme) }
         wake.raise()
     }
-
-    /// Requests a full scan. Returns at once.
-    func lookAgain() { wake.raise() }
 
     func stop() {
         stopping.store(true, ordering: .releasing)
@@ -60,49 +74,57 @@ final class ItemsWatch: Sendable {
         thread.withLock { $0?.join() }
     }
 
-    /// Moves a value that cannot be copied to the thread.
+    private func scanIfDue(_ scanner: Scanner) -> HostInstant {
+        let (words, programme) = words.withLock { $0 }
+        return scanner.scanIfDue(words, programme: programme, clock, report)
+    }
+
+    /// The state between scans.
     ///
-    /// `@unchecked Sendable`: created by `start`, then used only by the thread that it is passed to.
-    private final class WatchBox: @unchecked Sendable {
-        var watch: FolderWatch
-        init(_ watch: consuming FolderWatch) { self.watch = watch }
-    }
+    /// `@unchecked Sendable`: created by `start`, then used only by the thread, or by the caller of `runDueWork`.
+    private final class Scanner: @unchecked Sendable {
+        private(set) var folders: FolderWatch
+        private var last: Found?
+        private var toldRefusals: Set<String> = []
+        /// When the next scan is due.
+        private var due = HostInstant(nanoseconds: 0)
+        /// The instant beyond which further changes do not delay the next scan.
+        private var latest = HostInstant(nanoseconds: 0)
 
-    private func run(_ box: WatchBox) {
-        var last: Found?
-        var toldRefusals: Set<String> = []
-        while !stopping.load(ordering: .acquiring) {
-            let (words, programme) = words.withLock { $0 }
-            if programme > 0 {
-                var (found, folders) = Self.look(for: words, programme: programme, without: box.watch.unfinished)
-                for (folder, cause) in box.watch.watch(folders) where toldRefusals.insert(folder).inserted {
-                    found.remarks.append(
-                        "'\(folder)' is checked only once a minute, because it cannot be watched (\(cause))")
-                }
-                var news = found
-                news.remarks = found.remarks.filter { last?.remarks.contains($0) != true }
-                if last?.programme != found.programme || last?.items != found.items || last?.failure != found.failure {
-                    report(news)
-                }
-                last = found
-                // Changes in a new folder before it was watched caused no events.
-                if box.watch.takeNewness() { continue }
+        init(_ folders: consuming FolderWatch) { self.folders = folders }
+
+        /// Scans for a new programme, after a complete change, and periodically.
+        ///
+        /// - Returns: When the next scan is due, unless a folder changes.
+        func scanIfDue(
+            _ words: [String], programme: Int, _ clock: any HostClock, _ report: (Found) -> Void
+        ) -> HostInstant {
+            guard programme > 0 else { return clock.now.advanced(by: ItemsWatch.rounds) }
+            if folders.hasChanged() {
+                latest = min(latest, clock.now.advanced(by: ItemsWatch.longestRest))
+                due = min(latest, clock.now.advanced(by: ItemsWatch.rest))
             }
-            waitForNews(box)
+            guard programme != last?.programme || clock.now >= due else { return due }
+            // Changes in a new folder before it was watched caused no events.
+            repeat { scan(words, programme, report) } while folders.takeNewness()
+            due = clock.now.advanced(by: ItemsWatch.rounds)
+            latest = due
+            return due
         }
-    }
 
-    /// Blocks until a change is complete, a scan is requested or the periodic scan is due.
-    private func waitForNews(_ box: WatchBox) {
-        let round = HostInstant.now.advanced(by: Self.rounds)
-        var due = round
-        var latest = round
-        while .now < due {
-            let woken = wake.wait(until: due, orReadable: box.watch.descriptor)
-            if woken.contains(.raised) { return }
-            guard woken.contains(.readable), box.watch.hasChanged() else { continue }
-            latest = min(latest, .now.advanced(by: Self.longestRest))
-            due = min(latest, .now.advanced(by: Self.rest))
+        private func scan(_ words: [String], _ programme: Int, _ report: (Found) -> Void) {
+            var (found, folders) = ItemsWatch.look(
+                for: words, programme: programme, without: self.folders.unfinished)
+            for (folder, cause) in self.folders.watch(folders) where toldRefusals.insert(folder).inserted {
+                found.remarks.append(
+                    "'\(folder)' is checked only once a minute, because it cannot be watched (\(cause))")
+            }
+            var news = found
+            news.remarks = found.remarks.filter { last?.remarks.contains($0) != true }
+            if last?.programme != found.programme || last?.items != found.items || last?.failure != found.failure {
+                report(news)
+            }
+            last = found
         }
     }
 

@@ -1,8 +1,8 @@
-internal import LocalOutput
 internal import MediaCodecs
 package import MediaCore
 internal import Playback
 package import Routing
+internal import ScreenOutput
 internal import Storage
 package import SyncRendering
 internal import Synchronization
@@ -11,8 +11,8 @@ internal import Telemetry
 
 /// A kiosk: shows video on a screen and plays audio on speakers as configured, until it is ended.
 ///
-/// Must be created before other threads start. `run` must be called on the main thread, as the window system requires;
-/// `ask` is callable from any thread.
+/// `run` must be called on the main thread, as the window system requires; `ask` is callable from any thread, also
+/// before `run`.
 package final class Kiosk: Sendable {
     /// The parts of a kiosk that the program provides.
     package struct Parts: Sendable {
@@ -36,24 +36,23 @@ package final class Kiosk: Sendable {
 
     private let configuration: KioskConfiguration
     private let file: String
-    private let parts: Parts
-    private let mailbox = Mailbox<KioskEvent>()
+    let mailbox = Mailbox<KioskEvent>()
 
     /// Creates a kiosk.
     ///
     /// - Parameter file: The path of the configuration, from which the state files are named.
-    package init(_ configuration: KioskConfiguration, file: String, parts: Parts) {
-        (self.configuration, self.file, self.parts) = (configuration, file, parts)
+    package init(_ configuration: KioskConfiguration, file: String) {
+        (self.configuration, self.file) = (configuration, file)
     }
 
-    /// Posts a request to the kiosk's thread. Returns at once. Any thread.
+    /// Posts a request, which is handled once `run` has started the kiosk's thread. Returns at once. Any thread.
     package func ask(_ request: KioskRequest) { mailbox.post(.request(request)) }
 
     /// Runs until the kiosk ends. Must be called once, on the main thread.
     ///
     /// - Returns: The reason of the end, and whether the player released its inputs within the timeout.
     /// - Throws: The error that prevented the start; the player is shut down.
-    package func run() throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
+    package func run(_ parts: Parts) throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
         let mailbox = mailbox
         var options = PlayerOptions()
         // Video starts without waiting for speakers; each joins as soon as it is ready.
@@ -94,9 +93,10 @@ package final class Kiosk: Sendable {
         let screenshots = Self.screenshots(of: loop.control) { mailbox.post(.remark(.warning, $0)) }
         let director: KioskDirector
         var metrics: MetricsServer?
-        let inhibitor: SleepInhibitor
+        var inhibitor: SleepInhibitor?
         do throws(ExhaustionError) {
-            inhibitor = try SleepInhibitor(why: "Films are shown") { mailbox.post(.sleep($0)) }
+            let awake = try SleepInhibitor(why: "Films are shown") { mailbox.post(.sleep($0)) }
+            inhibitor = awake
             try distributor.start(
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
                 outputNews: { mailbox.post(.output($0, isLost: $1)) })
@@ -117,10 +117,13 @@ package final class Kiosk: Sendable {
                         health: { health.withLock { $0 } }, screenshot: screenshots),
                     tell: { mailbox.post(.remark($0, $1)) })
             }
+            try awake.start()
+            // Last: nothing ends its thread if a later step fails.
             try director.start()
-            try inhibitor.start()
         } catch {
             player.shutDown()
+            metrics?.stop()
+            inhibitor?.stop()
             distributor.stop()
             throw TalkieError(error)
         }
@@ -128,7 +131,7 @@ package final class Kiosk: Sendable {
         let end = director.join()
         let isDown = player.shutDown(within: Player.usualPatience)
         metrics?.stop()
-        inhibitor.stop()
+        inhibitor?.stop()
         parts.registry.remember()
         distributor.stop()
         parts.log.close()

@@ -61,8 +61,10 @@ extension KioskDirector {
         switch command.action {
         case .next where wall != nil, .previous where wall != nil:
             return reply(false, "a wall plays at the position of its clock; its screens cannot seek")
+        case .next where isWaiting, .previous where isWaiting: return reply(false, "nothing is scheduled at this time")
+        // It would end the image of the slate.
+        case .next where !isPlaying: return reply(false, "no film is shown")
         case .next: stage.player.skip()
-        case .previous where isWaiting: return reply(false, "nothing is scheduled at this time")
         case .previous:
             guard queue?.step(by: -1) == true else { return reply(false, "this is the first film") }
             open()

@@ -1,6 +1,6 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import ScreenOutput
 
 // Schedule, configuration changes, sleep, screen and slate.
 extension KioskDirector {
@@ -167,7 +167,7 @@ extension KioskDirector {
     private func run(hook name: String, _ command: String) {
         let mailbox = mailbox
         do throws(ExhaustionError) {
-            _ = try WorkerThread.start(name: "kiosk hook", priority: .background) {
+            try stage.run("kiosk hook", .background) {
                 var trouble: String?
                 do throws(BoundedProgram.Failure) {
                     let outcome = try BoundedProgram.run(

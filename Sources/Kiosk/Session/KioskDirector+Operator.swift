@@ -1,6 +1,6 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import ScreenOutput
 
 // The operator's board on a second display.
 extension KioskDirector {

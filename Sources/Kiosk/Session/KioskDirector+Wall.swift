@@ -50,7 +50,7 @@ extension KioskDirector {
         guard let wall else { return }
         let (mailbox, measure, crashes, programme) = (mailbox, stage.measure, stage.crashes, programme)
         do throws(ExhaustionError) {
-            _ = try WorkerThread.start(name: "wall lengths") {
+            try stage.run("wall lengths", .normal) {
                 var measured = WallSteps.Measured(programme: programme)
                 for item in items {
                     do throws(MediaError) {
@@ -81,16 +81,16 @@ extension KioskDirector {
             lastFailure = failure
             say(.error, failure, KioskNote(.broken))
         }
-        let epoch = configuration.start.wallBeginning(at: stage.now(), calendar: stage.calendar)
+        let present = wall.state.withLock { $0.follower }
+        // A time of day recurs daily: the wall's time continues across changes of the list.
+        let epoch = inForce.start.wallBeginning(
+            at: stage.now(), remembered: present?.line.epoch, calendar: stage.calendar)
         guard !measured.items.isEmpty,
             let line = WallLine(epoch: epoch, items: measured.extents, loops: configuration.loops)
         else { return showSlate(.nothing(lastFailure)) }
         let items = measured.items.map { QueueItem($0.address, title: $0.title) }
         queue = PlayQueue(measured.items, loop: configuration.loops ? .forever : .times(0))
-        let present = wall.state.withLock { state in
-            state.items = items
-            return state.follower
-        }
+        wall.state.withLock { $0.items = items }
         present?.line = line
         let player = stage.player
         player.removeAll()

@@ -1,7 +1,7 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 internal import Telemetry
@@ -44,8 +44,12 @@ final class KioskDirector: @unchecked Sendable {
         /// `turn` and `finish`.
         var clock: any HostClock = MonotonicClock()
         var calendar: any WallCalendar = SystemCalendar()
-        /// Timeout for finding the wanted speakers, after which fallbacks are used.
-        var speakerPatience = SoundKeeper.patience
+        /// Runs work that may block, on a thread of this name and priority.
+        var run:
+            @Sendable (_ name: String, WorkerThread.Priority, @escaping @Sendable () -> Void) throws(ExhaustionError) ->
+                Void = { (name, priority, body) throws(ExhaustionError) in
+                    _ = try WorkerThread.start(name: name, priority: priority, body)
+                }
         /// The seed of shuffled playlists.
         var seed: UInt64 = .random(in: 0 ... .max)
     }
@@ -152,30 +156,41 @@ final class KioskDirector: @unchecked Sendable {
         loaded = KioskHealth.Configuration(loaded: stage.now())
         let now = stage.clock.now
         began = now
-        files = try ItemsWatch { mailbox.post(.found($0)) }
+        files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
         let programme = shown.programme
         sound = outputs.map { group in
             SoundKeeper(
                 player: stage.player, group: group, registry: stage.registry,
                 tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now,
-                patience: stage.speakerPatience, answerTimeout: configuration.speakerTimeout
+                clock: stage.clock, answerTimeout: configuration.speakerTimeout
             ) { mailbox.post(.sound($0)) }
         }
     }
 
     /// Starts the threads. Called once.
     ///
-    /// - Throws: `ExhaustionError` if the system provides no thread.
+    /// - Throws: `ExhaustionError` if the system provides no thread or descriptor; no thread runs then.
     func start() throws(ExhaustionError) {
-        try stage.places.start()
-        try files.start()
-        try sound?.start()
-        guard stage.clock.runsByItself else { return begin() }
-        thread = try WorkerThread.start(name: "kiosk") { [self] in
-            begin()
-            while result == nil { turn() }
-            finish()
+        do throws(ExhaustionError) {
+            try stage.places.start()
+            try files.start()
+            try sound?.start()
+            guard stage.clock.runsByItself else { return begin() }
+            thread = try WorkerThread.start(name: "kiosk") { [self] in
+                begin()
+                while result == nil { turn() }
+                finish()
+            }
+        } catch {
+            stopWorkers()
+            throw error
         }
+    }
+
+    private func stopWorkers() {
+        files.stop()
+        sound?.stop()
+        stage.places.stop()
     }
 
     /// Blocks until the kiosk has ended and returns the reason.
@@ -207,6 +222,7 @@ final class KioskDirector: @unchecked Sendable {
             handle(event)
             if result != nil { break }
         }
+        files.runDueWork()
         openIfDue()
         sound?.attend(at: now)
         beatIfDue()
@@ -222,9 +238,7 @@ final class KioskDirector: @unchecked Sendable {
         if !endsForFault { exclusions.close() }
         fleet?.stop()
         wall?.clock.stop()
-        files.stop()
-        sound?.stop()
-        stage.places.stop()
+        stopWorkers()
         stage.screen?.stop()
     }
 
@@ -300,7 +314,7 @@ final class KioskDirector: @unchecked Sendable {
             applyArrangement()
             stage.player.setScreen(
                 status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
-        case .key, .panel, .besidePanel, .bar, .wheel, .pointer, .pointerLeft, .dropped: break
+        case .key, .pointer, .dropped: break
         }
     }
 

@@ -1,6 +1,6 @@
-internal import LocalOutput
 package import MediaCore
 internal import Playback
+internal import ScreenOutput
 internal import SyncRendering
 
 /// An event for the kiosk's thread, posted by any thread.

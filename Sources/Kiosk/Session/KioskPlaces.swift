@@ -1,4 +1,3 @@
-internal import Glibc
 internal import MediaCore
 internal import Storage
 internal import Synchronization
@@ -52,11 +51,11 @@ final class KioskPlaces: Sendable {
     private static let latest = 7 * 24 * 3600 * 1000
 
     private let folder: StateFolder
-    private let file: String
-    /// The file of earlier versions, which configurations of the same name in two folders shared.
-    private let earlierFile: String
-    /// Written by the callers of `keep`, read by the thread.
+    private let file: KioskStateFile
+    /// Written by the callers of `keep`, read by `writePending`.
     private let waiting = Lock<(kept: Kept, isNew: Bool)>((Kept(), false))
+    /// Held during a write.
+    private let written = Lock<(kept: Kept?, isFailing: Bool)>((nil, false))
     private let wake = Signal()
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
@@ -70,23 +69,13 @@ final class KioskPlaces: Sendable {
     init(_ folder: StateFolder, configuration: String, report: @escaping @Sendable (String?) -> Void) {
         self.folder = folder
         self.report = report
-        let name = configuration.split(separator: "/").last.map(String.init) ?? ""
-        let plain = name.prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" }
-        earlierFile = "kiosk-" + String(plain)
-        let resolved = realpath(configuration, nil)
-        defer { free(resolved) }
-        let path = resolved.map { String(cString: $0) } ?? configuration
-        file = "\(earlierFile)-\(StateRecord.check(Array(path.utf8)[...]))"
+        file = KioskStateFile("kiosk", configuration: configuration)
     }
 
     /// Returns the state of the last run, and a sentence if it cannot be read. Blocks on the disk.
     func read() -> (kept: Kept, note: String?) {
         do throws(StateError) {
-            var reading = try folder.readRecord(file, kind: Self.kind, version: Self.version)
-            if case .absent = reading {
-                reading = try folder.readRecord(earlierFile, kind: Self.kind, version: Self.version)
-            }
-            switch reading {
+            switch try file.read(in: folder, kind: Self.kind, version: Self.version) {
             case .absent: return (Kept(), nil)
             case .damaged(let sentence), .newer(let sentence): return (Kept(), sentence)
             case .record(let record):
@@ -130,28 +119,32 @@ final class KioskPlaces: Sendable {
     }
 
     private func run() {
-        var isFailing = false
-        var written: Kept?
         while true {
             let isLast = stopping.load(ordering: .acquiring)
-            let (kept, isNew) = waiting.withLock { waiting in
-                defer { waiting.isNew = false }
-                return waiting
-            }
-            if isNew, kept != written {
-                do throws(StateError) {
-                    try write(kept)
-                    written = kept
-                    if isFailing { report(nil) }
-                    isFailing = false
-                } catch {
-                    if !isFailing { report("the kiosk's position cannot be stored: \(error.message)") }
-                    isFailing = true
-                }
-            }
+            writePending()
             if isLast { return }
             wake.wait(until: .now.advanced(by: .seconds(3600)))
             wake.clear()
+        }
+    }
+
+    /// Writes the state if it has changed. Blocks on the disk. Called by the thread, or before `start`.
+    func writePending() {
+        let (kept, isNew) = waiting.withLock { waiting in
+            defer { waiting.isNew = false }
+            return waiting
+        }
+        written.withLock { written in
+            guard isNew, kept != written.kept else { return }
+            do throws(StateError) {
+                try write(kept)
+                written.kept = kept
+                if written.isFailing { report(nil) }
+                written.isFailing = false
+            } catch {
+                if !written.isFailing { report("the kiosk's position cannot be stored: \(error.message)") }
+                written.isFailing = true
+            }
         }
     }
 
@@ -164,6 +157,6 @@ final class KioskPlaces: Sendable {
             record["film-key"] = place.key
             record["place"] = String(max(0, place.position.nanoseconds / 1_000_000))
         }
-        try folder.replace(file, with: record, syncsFolder: false)
+        try folder.replace(file.name, with: record, syncsFolder: false)
     }
 }

@@ -1,5 +1,5 @@
-internal import LocalOutput
 internal import MediaCore
+internal import ScreenOutput
 internal import SyncRendering
 
 /// The content of the operator's board: current and next item, remaining time, lip sync, speakers. A value.

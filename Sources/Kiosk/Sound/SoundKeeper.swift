@@ -27,7 +27,6 @@ final class SoundKeeper {
     /// The delay before an output that refused is retried.
     private static let again = Duration.seconds(15)
 
-    private let patience: Duration
     private let player: Player
     private let group: OutputGroup
     private let finder: SpeakerFinder
@@ -55,16 +54,16 @@ final class SoundKeeper {
     /// - Parameter post: Called on any thread; must not block.
     init(
         player: Player, group: OutputGroup, registry: OutputRegistry, tiers: SoundTiers, at now: HostInstant,
-        patience: Duration = SoundKeeper.patience, answerTimeout: Duration? = nil,
+        clock: any HostClock = MonotonicClock(), answerTimeout: Duration? = nil,
         post: @escaping @Sendable (News) -> Void
     ) {
         self.player = player
         self.group = group
         self.tiers = tiers
         self.post = post
-        (self.patience, self.answerTimeout) = (patience, answerTimeout)
-        finder = SpeakerFinder(registry) { post($0) }
-        impatientFrom = now.advanced(by: patience)
+        self.answerTimeout = answerTimeout
+        finder = SpeakerFinder(registry, clock: clock) { post($0) }
+        impatientFrom = now.advanced(by: Self.patience)
         // The initial members stay muted until they are chosen.
         if !tiers.wanted.contains(SoundTiers.thisComputer) {
             for member in group.members { player.setMuted(true, of: member) }
@@ -87,7 +86,7 @@ final class SoundKeeper {
         var tiers = tiers
         for (name, presence) in self.tiers.presence where presence != .sought { tiers.note(name, presence) }
         self.tiers = tiers
-        impatientFrom = now.advanced(by: patience)
+        impatientFrom = now.advanced(by: Self.patience)
         finder.find(tiers.sought)
         settle()
     }
@@ -124,6 +123,7 @@ final class SoundKeeper {
 
     /// Applies everything that is due.
     func attend(at now: HostInstant) {
+        finder.runDueWork()
         var changed = false
         if tiers.isPatient, now >= impatientFrom {
             tiers.isPatient = false

@@ -8,10 +8,21 @@ final class SpeakerFinder: Sendable {
     /// The intervals between searches: short at first, then longer to limit network traffic.
     private static let pauses: [Duration] = [.seconds(2), .seconds(5), .seconds(15), .seconds(30)]
 
+    /// The progress of the searches.
+    private struct Pace {
+        var names: [String] = []
+        var round = 0
+        var due = HostInstant(nanoseconds: 0)
+    }
+
     private let registry: OutputRegistry
+    private let clock: any HostClock
     private let report: @Sendable (SoundKeeper.News) -> Void
-    /// The names not found yet. Set by `find`; the thread removes found names.
-    private let names = Lock<[String]>([])
+    /// The names not found yet, and whether they were set since the last search. Set by `find`; a search removes found
+    /// names.
+    private let wanted = Lock<(names: [String], isNew: Bool)>(([], false))
+    /// Held during a search; used by the thread, or by the caller of `runDueWork`.
+    private let pace = Lock(Pace())
     private let wake = Signal()
     private let interruption = Interruption()
     private let stopping = Atomic<Bool>(false)
@@ -19,22 +30,33 @@ final class SpeakerFinder: Sendable {
 
     /// Creates a finder; `start` starts its thread.
     ///
-    /// - Parameter report: Called on the finder's thread; must not block.
-    init(_ registry: OutputRegistry, report: @escaping @Sendable (SoundKeeper.News) -> Void) {
-        (self.registry, self.report) = (registry, report)
+    /// - Parameters:
+    ///   - clock: If it does not advance automatically, `start` starts no thread; the caller calls `runDueWork`.
+    ///   - report: Called on the finder's thread; must not block.
+    init(_ registry: OutputRegistry, clock: any HostClock, report: @escaping @Sendable (SoundKeeper.News) -> Void) {
+        (self.registry, self.clock, self.report) = (registry, clock, report)
     }
 
     /// Starts the thread.
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
-        let worker = try WorkerThread.start(name: "kiosk speakers") { [self] in run() }
+        guard clock.runsByItself else { return }
+        let worker = try WorkerThread.start(name: "kiosk speakers") { [self] in
+            while !stopping.load(ordering: .acquiring) {
+                wake.wait(until: clock.machineInstant(of: searchIfDue()))
+                wake.clear()
+            }
+        }
         thread.withLock { $0 = worker }
     }
 
+    /// Searches if that is due and no thread does it.
+    func runDueWork() { if !clock.runsByItself { _ = searchIfDue() } }
+
     /// Replaces the names to search for. Returns at once.
     func find(_ names: [String]) {
-        self.names.withLock { $0 = names }
+        wanted.withLock { $0 = (names, true) }
         wake.raise()
     }
 
@@ -46,18 +68,21 @@ final class SpeakerFinder: Sendable {
         thread.withLock { $0?.join() }
     }
 
-    private func run() {
-        var round = 0
-        var last: [String] = []
-        while !stopping.load(ordering: .acquiring) {
-            let wanted = names.withLock { $0 }
-            if wanted != last { (round, last) = (0, wanted) }
-            for name in wanted where !stopping.load(ordering: .acquiring) { look(for: name) }
-            let isDone = names.withLock { $0.isEmpty }
-            let pause = isDone ? Duration.seconds(3600) : Self.pauses[min(round, Self.pauses.count - 1)]
-            round += 1
-            wake.wait(until: .now.advanced(by: pause))
-            wake.clear()
+    /// Searches for new names, and again for missing ones. Returns when the next search is due.
+    private func searchIfDue() -> HostInstant {
+        pace.withLock { pace in
+            let (names, isNew) = wanted.withLock { wanted in
+                defer { wanted.isNew = false }
+                return wanted
+            }
+            guard isNew || clock.now >= pace.due else { return pace.due }
+            if names != pace.names { (pace.round, pace.names) = (0, names) }
+            for name in names where !stopping.load(ordering: .acquiring) { look(for: name) }
+            let isDone = wanted.withLock { $0.names.isEmpty }
+            let pause = isDone ? Duration.seconds(3600) : Self.pauses[min(pace.round, Self.pauses.count - 1)]
+            pace.round += 1
+            pace.due = clock.now.advanced(by: pause)
+            return pace.due
         }
     }
 
@@ -65,7 +90,7 @@ final class SpeakerFinder: Sendable {
         do throws(TalkieError) {
             let outputs = try registry.outputs(at: registry.places(named: [name], until: interruption))
             for output in outputs { output.open() }
-            names.withLock { $0.removeAll { $0 == name } }
+            wanted.withLock { $0.names.removeAll { $0 == name } }
             report(.found(name, outputs))
         } catch {
             if !stopping.load(ordering: .acquiring) { report(.missing(name, error)) }

@@ -1,5 +1,5 @@
 /// Applies a gain without steps: a change is reached along a straight line.
-struct GainRamp {
+package struct GainRamp {
     private(set) var current: Float
     private var target: Float
     private var framesLeft = 0
@@ -7,14 +7,14 @@ struct GainRamp {
     /// The duration of a change in frames.
     let length: Int
 
-    init(gain: Float, length: Int) {
+    package init(gain: Float, length: Int) {
         current = gain
         target = gain
         self.length = max(1, length)
     }
 
     /// Multiplies interleaved frames in place by the gain, with a ramp from the preceding one.
-    mutating func apply(_ gain: Float, to samples: UnsafeMutablePointer<Float>, frames: Int, channels: Int) {
+    package mutating func apply(_ gain: Float, to samples: UnsafeMutablePointer<Float>, frames: Int, channels: Int) {
         if gain != target {
             target = gain
             framesLeft = length

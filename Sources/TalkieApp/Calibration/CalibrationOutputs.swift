@@ -1,6 +1,6 @@
 internal import Calibration
+internal import CardOutput
 internal import Glibc
-internal import LocalOutput
 internal import MediaCore
 internal import Profiles
 internal import Routing

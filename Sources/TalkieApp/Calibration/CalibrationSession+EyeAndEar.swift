@@ -1,7 +1,7 @@
 internal import Calibration
-internal import LocalOutput
 internal import MediaCore
 internal import Profiles
+internal import ScreenOutput
 internal import SyncRendering
 
 /// Calibration without hardware: flash and sound drift against each other until the user presses a key when they

@@ -1,10 +1,11 @@
 internal import Calibration
+internal import CardOutput
 internal import Glibc
-internal import LocalOutput
 internal import MediaCodecs
 package import MediaCore
 internal import Profiles
 internal import Routing
+internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 

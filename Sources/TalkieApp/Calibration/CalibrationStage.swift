@@ -1,7 +1,7 @@
-internal import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
 internal import Profiles
+internal import ScreenOutput
 internal import SyncRendering
 
 /// Runs a window on the main thread while the calibration runs on a separate thread.

@@ -1,5 +1,5 @@
 internal import AirPlay
-internal import LocalOutput
+internal import CardOutput
 package import MediaCore
 package import Profiles
 internal import Routing

@@ -1,6 +1,6 @@
-internal import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
+internal import ScreenOutput
 internal import SyncRendering
 
 /// Checks displays and the video output.

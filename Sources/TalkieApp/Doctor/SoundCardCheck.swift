@@ -1,4 +1,4 @@
-internal import LocalOutput
+internal import CardOutput
 internal import MediaCore
 internal import SyncRendering
 

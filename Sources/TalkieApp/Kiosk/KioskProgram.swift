@@ -1,10 +1,11 @@
 internal import AirPlay
+internal import CardOutput
 internal import Glibc
 internal import Kiosk
-internal import LocalOutput
 internal import MediaCodecs
 package import MediaCore
 internal import Routing
+internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 
@@ -42,13 +43,12 @@ package enum KioskProgram {
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
         let manager = ServiceManager.take()
-        let kiosk = Lock<Kiosk?>(nil)
+        let kiosk = Kiosk(configuration, file: path)
         // Called before any other thread is started: all threads inherit the blocked signals.
         let signals = try SignalWatch.begin(reloads: true) { request in
-            let kiosk = kiosk.withLock { $0 }
             switch request {
-            case .end(let status): kiosk?.ask(.end(status: status))
-            case .reload: kiosk?.ask(.reload)
+            case .end(let status): kiosk.ask(.end(status: status))
+            case .reload: kiosk.ask(.reload)
             case .halt: break
             }
         }
@@ -61,9 +61,7 @@ package enum KioskProgram {
             log: KioskLog(most: isVerbose ? .info : .warning, journal: .ofStandardError()) { _, text in
                 terminal.say("talkie: " + PrintableText.sentence(text))
             }, manager: manager)
-        let made = Kiosk(configuration, file: path, parts: parts)
-        kiosk.withLock { $0 = made }
-        let (end, isDown) = try made.run()
+        let (end, isDown) = try kiosk.run(parts)
         let status = self.status(of: end, terminal)
         if !isDown { _exit(status) }
         return status

@@ -1,5 +1,5 @@
-internal import LocalOutput
 internal import MediaCore
+internal import ScreenOutput
 
 /// The visibility of the bar: shown for some seconds after pointer movement or a seek, and while the pointer is on it.
 struct BarVisibility {

@@ -1,6 +1,6 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import ScreenOutput
 
 /// The rows of the lists about a film.
 extension ChoiceList {

@@ -1,4 +1,4 @@
-internal import LocalOutput
+internal import ScreenOutput
 
 /// A list over the video for choosing a track, a chapter or a speed. A value without side effects.
 struct ChoiceList: Equatable {

@@ -1,4 +1,4 @@
-internal import LocalOutput
+internal import ScreenOutput
 
 /// A page of text over the video: statistics, or the keys. A value, updated by the session.
 struct InfoPage: Equatable {

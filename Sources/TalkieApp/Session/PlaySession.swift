@@ -1,11 +1,12 @@
+internal import CardOutput
 internal import Glibc
-internal import LocalOutput
 internal import MediaCodecs
 package import MediaCore
 internal import MediaFiles
 internal import Playback
 internal import Profiles
 internal import Routing
+internal import ScreenOutput
 internal import SyncRendering
 internal import Telemetry
 

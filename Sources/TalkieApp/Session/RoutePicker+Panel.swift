@@ -1,5 +1,5 @@
-package import LocalOutput
 internal import Routing
+package import ScreenOutput
 
 extension RoutePicker {
     /// The picker as drawn on the screen.

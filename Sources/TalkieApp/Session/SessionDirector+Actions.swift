@@ -1,7 +1,7 @@
-internal import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
 internal import Playback
+internal import ScreenOutput
 internal import SyncRendering
 internal import Telemetry
 

@@ -1,7 +1,7 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import ScreenOutput
 
 /// The bar at the lower edge, for control by pointer or touch alone.
 extension SessionDirector {

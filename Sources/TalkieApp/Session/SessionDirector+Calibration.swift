@@ -1,8 +1,8 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Profiles
 internal import Routing
+internal import ScreenOutput
 internal import SyncRendering
 internal import Telemetry
 

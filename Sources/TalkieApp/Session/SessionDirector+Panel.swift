@@ -1,7 +1,7 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import ScreenOutput
 
 /// The panel over the video: the output list, a choice list, or a page. Only one is open at a time.
 extension SessionDirector {

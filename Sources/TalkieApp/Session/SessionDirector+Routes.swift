@@ -1,8 +1,9 @@
 internal import AirPlay
-internal import LocalOutput
+internal import CardOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 internal import Telemetry

@@ -1,10 +1,11 @@
 internal import AirPlay
+internal import CardOutput
 internal import Glibc
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Profiles
 internal import Routing
+internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 internal import Telemetry
@@ -323,12 +324,7 @@ final class SessionDirector: @unchecked Sendable {
         case .key(let key, let isRepeat):
             if pressInPanel(key) { return }
             press(key, isRepeat: isRepeat)
-        case .panel(let row, let part, let turned): point(at: row, part, turned: turned)
-        case .besidePanel: closePanel()
-        case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
-        case .wheel(let part, let turned): turnWheel(over: part, turned)
-        case .pointer(let part): bar.pointerMoved(at: .now, over: part)
-        case .pointerLeft: bar.pointerLeft(at: .now)
+        case .pointer(let input): take(input.event)
         case .dropped(let words, let appends): take(dropped: words, appends: appends)
         case .close: press("CLOSE_WIN")
         case .notice(let text): say(.warning, text)
@@ -336,6 +332,17 @@ final class SessionDirector: @unchecked Sendable {
         case .visible, .resized, .fullScreen: noteScreen()
         // Only for clients that follow displays.
         case .displays, .away, .back, .remade: break
+        }
+    }
+
+    private func take(_ input: PointerInput.Event) {
+        switch input {
+        case .panel(let row, let part, let turned): point(at: row, part, turned: turned)
+        case .besidePanel: closePanel()
+        case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
+        case .wheel(let part, let turned): turnWheel(over: part, turned)
+        case .moved(let part): bar.pointerMoved(at: .now, over: part)
+        case .left: bar.pointerLeft(at: .now)
         }
     }
 

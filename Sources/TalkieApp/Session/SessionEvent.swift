@@ -1,7 +1,7 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import ScreenOutput
 internal import SyncRendering
 
 /// An event for the session, posted from any thread.

@@ -1,6 +1,6 @@
-internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import ScreenOutput
 internal import SyncRendering
 
 /// The rows of the statistics page.

@@ -1,5 +1,4 @@
 package import AirPlay
-internal import LocalOutput
 package import MediaCore
 internal import Telemetry
 

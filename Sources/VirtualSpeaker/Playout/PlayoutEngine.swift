@@ -1,5 +1,4 @@
 internal import AirPlayWire
-internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
 internal import Synchronization

@@ -1,4 +1,3 @@
-internal import LocalOutput
 internal import MediaCore
 
 /// The destination of a virtual device's frames. Called by the playout thread only; never blocks on playback.

@@ -1,4 +1,3 @@
-internal import LocalOutput
 internal import MediaCore
 
 /// A simulated sound card: frame n is audible exactly n / rate after its origin.

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import LocalOutput
 internal import MediaCore
 internal import Synchronization
 

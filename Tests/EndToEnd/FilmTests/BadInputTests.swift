@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 
-/// What a stranger types: each gets one sentence, the promised exit status, and no crash, hang or leftover.
+/// Invalid input: each case prints one sentence, returns the documented exit status, and causes no crash, hang or
+/// leftover files.
 @Suite(.serialized) struct BadInputTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    /// Plays without devices: no window, and a card that swallows everything at once.
+    /// Plays without devices: no window, and ALSA's null device, which accepts everything at once.
     func play(_ arguments: [String], atMost seconds: Int = 30) throws -> Program.Result {
         try Program.run(
             Program.talkie, ["play", "--no-video", "--audio-device", "null"] + arguments,
@@ -24,7 +25,7 @@ import Testing
         expectOneSentence(try play([scratch.path("missing.mp4")]), status: 66)
     }
 
-    /// It plays "film.mkv" of the folder that it runs in.
+    /// The sample plays "film.mkv" of its working directory.
     @Test func theSampleOfTheReadmeEndsWithTheReasonWhenItsFileIsMissing() throws {
         let sample = URL(filePath: Program.talkie).deletingLastPathComponent().appending(path: "README1").path
         try #require(
@@ -50,7 +51,7 @@ import Testing
 
     @Test func aFilmCutOffBeforeItsIndex() throws {
         let whole = try Data(contentsOf: URL(filePath: Program.media("flash-and-beep.mp4")))
-        // Enough for the index at the front to be there and most of the film not.
+        // Enough to contain the index at the front, without most of the film.
         let result = try play([try scratch.file("cut.mp4", whole.prefix(whole.count / 3))])
         #expect([0, 1, 66].contains(result.status), "\(result.errors)")
         #expect(result.errorLines.count <= 1, "\(result.errors)")
@@ -58,15 +59,16 @@ import Testing
 
     @Test func aHeaderThatLiesAboutItsSize() throws {
         var lying = try Data(contentsOf: URL(filePath: Program.media("flash-and-beep.mp4")))
-        // The second box claims four gigabytes.
+        // The second box claims a size of 4 GB.
         let first = Int(lying[0]) << 24 | Int(lying[1]) << 16 | Int(lying[2]) << 8 | Int(lying[3])
         for offset in 0..<4 { lying[first + offset] = 0xFF }
-        // All of it is read, whatever the box says, in a quarter of its time.
+        // Reads the whole file despite the box size, at speed 4 to take a quarter of the time.
         let result = try play([try scratch.file("lies.mp4", lying), "--speed", "4"])
         #expect([0, 1, 66].contains(result.status), "\(result.errors)")
     }
 
-    /// A seed of the demuxer's fuzz target, filled with one byte from a place on.
+    /// Returns a copy of a seed of the demuxer's fuzz target, with everything after a share of it overwritten by one
+    /// byte.
     private func spoiled(_ name: String, from share: Double, with byte: UInt8) throws -> String {
         let seed = Program.root.appending(path: "Tests/Fixtures/Fuzz/Demux").appending(path: name)
         let whole = try Data(contentsOf: seed)

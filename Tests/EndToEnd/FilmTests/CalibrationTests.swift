@@ -4,7 +4,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// `talkie calibrate`, `profile` and `latency` as a person runs them: into a null sink, whose monitor is the microphone.
+/// `talkie calibrate`, `profile` and `latency` with a null sink, whose monitor is the microphone.
 @Suite(.serialized, .timeLimit(.minutes(5)), .repeatedWhenTheMachineStalls) struct CalibrationTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -23,13 +23,14 @@ import Testing
         return try Program.run(Program.talkie, words, environment: environment, atMost: 90, during: during)
     }
 
-    /// Moves the sound of whoever plays to another sink, as a desktop's settings do; false when nobody plays within 10 s.
+    /// Moves the current stream to another sink, as desktop settings do; returns false if no stream appears within 10
+    /// s.
     private func moveSound(to sink: String) throws -> Bool {
         for _ in 0..<100 {
             let server = "unix:\(scratch.path("socket"))"
             let list = try Program.run("/usr/bin/pactl", ["-s", server, "list", "short", "sink-inputs"]).output
             if let stream = list.split(separator: "\t").first {
-                // The film has begun by then, with the profile of its first sink.
+                // Gives the film time to start with the profile of its first sink.
                 usleep(1_000_000)
                 let words = ["-s", server, "move-sink-input", String(stream), sink]
                 return try Program.run("/usr/bin/pactl", words).status == 0
@@ -43,7 +44,7 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     }
 
-    /// A sound server of our own while the body runs.
+    /// Runs a private sound server while the body runs.
     private func withServer(_ body: () throws -> Void) throws {
         var failure: (any Error)?
         _ = try Program.run(
@@ -52,7 +53,7 @@ import Testing
                 "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no",
                 "-L", "module-null-sink sink_name=out rate=48000 channels=2 norewinds=1",
                 "-L", "module-null-sink sink_name=other rate=48000 channels=2 norewinds=1",
-                // As on every desktop: a stream that is made anew goes where the one before was moved to.
+                // As on every desktop: a recreated stream uses the sink that the previous one was moved to.
                 "-L", "module-stream-restore",
                 "-L", "module-native-protocol-unix socket=\(scratch.path("socket")) auth-anonymous=1",
             ], environment: ["XDG_RUNTIME_DIR": scratch.folder.path, "HOME": scratch.folder.path], atMost: 1
@@ -79,7 +80,8 @@ import Testing
                 )
                 let events = try #require(answer["events_used"] as? Int)
                 #expect(answer["stored"] as? Bool == true)
-                // docs/performance.md: the server is 12.85 ms off about its monitor, which a microphone cannot know.
+                // docs/performance.md: the server reports a delay that is 12.85 ms off at its monitor, which a
+                // microphone cannot detect.
                 return .init(
                     figure: "\(offset) ms, σ \(sigma) ms, \(events) events of 10",
                     isGood: abs(offset + 12.85) < 6 && sigma < 1 && events >= 9)
@@ -92,13 +94,13 @@ import Testing
             let shares = try #require(ledger["shares"] as? [[String: Any]])
             let sum = shares.reduce(0) { $0 + ($1["ms"] as? Double ?? 0) }
             #expect(abs(sum - (ledger["offset_used_ms"] as? Double ?? .nan)) < 0.01)
-            // The film that follows is told of it.
+            // The next film uses the profile.
             let timeline = scratch.path("t.jsonl")
             _ = try talkie(
                 "play", Program.media("talking.mp4"), "--end", "1", "--audio-device", "pulse", "--timeline", timeline)
             let lines = try String(contentsOfFile: timeline, encoding: .utf8)
             #expect(lines.contains("\"event\":\"calibration\"") && lines.contains("\"share\":\"calibrated rest\""))
-            // The server moves the sound to a sink that was never calibrated: the number does not go along.
+            // After the server moves the stream to a sink without a profile, the correction is no longer applied.
             var hasMoved = false
             _ = try talkie(
                 "play", Program.media("talking.mp4"), "--end", "4", "--audio-device", "pulse", "--timeline", timeline
@@ -112,7 +114,7 @@ import Testing
             #expect(
                 try object(try talkie("latency", "local", "--audio-device", "pulse", "--json", sink: "other").output)[
                     "offset_used_ms"] as? Double == 0)
-            // And a person's own number takes its place.
+            // A user-provided delay replaces the profile.
             _ = try talkie(
                 "play", Program.media("talking.mp4"), "--end", "1", "--audio-device", "pulse", "--audio-delay", "0",
                 "--timeline", timeline)

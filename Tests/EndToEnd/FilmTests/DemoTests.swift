@@ -4,7 +4,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// `make demo`, and the speaker in software that it plays on.
+/// `make demo`, and the software speaker that it plays on.
 @Suite(.timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls) struct DemoTests {
     // feature: talkie speaker, talkie report
     @Test func theDemoPlaysOnASpeakerInSoftwareAndSaysHowLipsAndVoiceWentTogether() throws {
@@ -12,7 +12,7 @@ import Testing
             Program.root.appending(path: "Tools/demo").path, ["--end", "4"],
             environment: ["TALKIE": Program.talkie, "DISPLAY": nil, "WAYLAND_DISPLAY": nil], atMost: 90)
         #expect(demo.status == 0, "\(demo.errors)")
-        // Without the ports of PTP and without a network of its own it says so, and there is nothing to measure.
+        // Without the PTP ports and a network namespace the demo prints a notice and measures nothing.
         try #require(demo.errors == "", "\(demo.errors)")
         #expect(demo.output.contains("sound as recorded by the software speaker"))
         let offset = try #require(demo.output.split(separator: "\n").first { $0.hasPrefix("offset  ") })
@@ -30,7 +30,7 @@ import Testing
             "speaker", "--port", "0", "--clock", "ntp", "--no-mdns", "--address", "127.0.0.3", "--record", path,
         ]
         let speaker = try Program.run(Program.talkie, words, atMost: 20) { process in
-            // Its record is there: it is about to listen, or does so already.
+            // The record file exists: the speaker is listening or about to.
             let deadline = Date(timeIntervalSinceNow: 10)
             while !FileManager.default.fileExists(atPath: path), Date() < deadline { usleep(10_000) }
             kill(process, SIGTERM)

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// The system gives no more threads, descriptors or space: a sentence with the true cause, or a film that plays.
+/// Without threads, descriptors or disk space the program reports the true cause, or plays.
 /// `Tools/experiments/exhaustion` tries every limit.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ExhaustionTests {
-    /// A user that nobody is: limits of processes do not count for root.
+    /// An unused user ID: process limits do not apply to root.
     private static let nobody: UInt32 = 64199
     private let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -20,7 +20,8 @@ import Testing
             ], atMost: 20)
     }
 
-    /// Neither a signal (128 and more) nor silence.
+    /// Expects a documented exit status, and an error message unless it is 0. Termination by a signal (128 and more)
+    /// fails.
     private func expectSentence(
         _ result: Program.Result, _ limit: String, sourceLocation: SourceLocation = #_sourceLocation
     ) {

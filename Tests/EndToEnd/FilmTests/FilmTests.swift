@@ -4,7 +4,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// The program on a real window and a real sound server, looked at from outside.
+/// The program with a real window and a real sound server, measured externally.
 @Suite(.serialized, .repeatedWhenTheMachineStalls) struct FilmTests {
     // feature: talkie play, guide: What a person notices
     @Test(.timeLimit(.minutes(4))) func aFilmsSoundMeetsItsPictureSeenFromOutside() throws {
@@ -46,7 +46,7 @@ import Testing
         #expect(object["claimed"] as? Bool == true && object["lost_events"] as? Int == 0, "\(report.output)")
         #expect(try #require(object["frames"] as? Int) > 60 && routes.count == 1, "\(report.output)")
         let offset = try #require(routes.first?["offset_ms"] as? [String: Any])
-        // The dummy screen presents its first frames while the null card starts: only the median is in step.
+        // The dummy screen presents its first frames while the null card starts, so only the median is in step.
         #expect(abs(try #require(offset["median"] as? Double)) < 3, "\(offset)")
     }
 }

@@ -3,12 +3,13 @@ import Glibc
 import TalkieTestKit
 import Testing
 
-/// Films that cannot be played to their end: one sentence with the cause and the place, status 1, and the list goes on.
+/// Films that cannot be played to the end: one sentence with cause and position, exit status 1, and the playlist
+/// continues.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct IncompleteFilmTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    /// Pictures and sound that differ all the time, so that a share of the bytes is a share of the film.
+    /// Creates a film of constantly changing video and audio, so that a share of the bytes is a share of the duration.
     private func film(_ ending: String, seconds: Int) throws -> Data {
         let path = try TestClips.make(
             "noise-\(seconds)." + ending,
@@ -25,7 +26,7 @@ import Testing
             environment: ["DISPLAY": nil, "WAYLAND_DISPLAY": nil], atMost: 60, during: during)
     }
 
-    /// The sentences that are not about the display that is missing here.
+    /// The sentences except those about the missing display.
     private func sentences(_ result: Program.Result) -> [String] {
         result.errorLines.filter { !$0.contains("no display can be reached") && !$0.contains("DISPLAY") }
     }
@@ -45,7 +46,7 @@ import Testing
         let result = try play([path])
         expectOneSentence(result, "of 00:00:08: the file is incomplete; copy or download it again")
         #expect((2...5).contains { sentences(result)[0].contains("ends at 00:00:0\($0) ") }, "\(result.errors)")
-        // The whole film has nothing to report.
+        // The undamaged film reports nothing.
         #expect(try play([try scratch.file("whole." + ending, whole), "--end", "1"]).status == 0)
     }
 
@@ -96,7 +97,7 @@ import Testing
         #expect(ContinuousClock.now - begun > .seconds(7), "what follows is played")
     }
 
-    /// A tenth of the bytes is noise: the sound that could not be decoded is counted, and told once.
+    /// A tenth of the bytes is noise: undecodable audio is counted and reported once.
     @Test(arguments: ["mp4", "mkv"]) func soundThatCannotBeDecodedIsReportedOnceWithHowMuch(ending: String) throws {
         var bytes = try film(ending, seconds: 10)
         var state: UInt32 = 99

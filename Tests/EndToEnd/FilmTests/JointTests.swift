@@ -5,12 +5,13 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// `talkie play` with a list and with a loop, its sound recorded behind a sound server: what follows what, to the sample.
+/// `talkie play` with a playlist and with a loop, recorded from a sound server: gapless boundaries are exact to the
+/// sample.
 @Suite(.serialized, .timeLimit(.minutes(4)), .repeatedWhenTheMachineStalls) struct JointTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    /// A clip with a tone whose phase is zero at both ends, and a picture 25 times a second.
+    /// Creates a clip with 25 frames per second and a tone whose phase is zero at both ends.
     private func clip(_ name: String, hertz: Int, seconds: Int, rate: Int, size: String, _ codecs: [String]) throws
         -> String
     {
@@ -23,10 +24,10 @@ import Testing
             ] + codecs)
     }
 
-    /// What `talkie play` was heard to play, at 48 kHz, and the lines of its timeline.
+    /// Plays; returns the recording at 48 kHz and the lines of the timeline.
     private func play(_ words: [String]) throws -> (sound: Sound, timeline: [[String: Any]]) {
         let (socket, wave, record) = (scratch.path("socket"), scratch.path("heard.wav"), scratch.path("t.jsonl"))
-        // Of an earlier run: the waits below are for new ones.
+        // Files of an earlier run: the waits below are for new ones.
         for path in [socket, wave, record] { try? FileManager.default.removeItem(atPath: path) }
         let environment: [String: String?] = [
             "SDL_VIDEODRIVER": "dummy", "XDG_STATE_HOME": scratch.path("state"), "PULSE_SERVER": "unix:\(socket)",
@@ -51,7 +52,7 @@ import Testing
                     atMost: 20
                 ) { recorder in
                     do {
-                        // It writes the head of its file when it records.
+                        // The recorder writes the file's header when it starts recording.
                         for _ in 0..<500 where !FileManager.default.fileExists(atPath: wave) { usleep(20_000) }
                         usleep(500_000)
                         result = try Program.run(
@@ -71,10 +72,10 @@ import Testing
         return (try Sound(wave), timeline)
     }
 
-    /// The left channel of a recording of 16-bit stereo.
+    /// Left channel of a recording of 16-bit stereo.
     private struct Sound {
         let samples: [Double]
-        /// The stretch that is not silent.
+        /// Range of the samples that are not silent.
         let heard: Range<Int>
 
         init(_ path: String) throws {
@@ -87,7 +88,8 @@ import Testing
             heard = first..<(last + 1)
         }
 
-        /// Where a tone's phase is zero against sample 0, in samples, modulo its period, over a stretch.
+        /// Returns the position at which a tone's phase is zero relative to sample 0, in samples modulo its period,
+        /// measured over a range.
         func phase(_ hertz: Int, _ range: Range<Int>) -> Double {
             var (sine, cosine) = (0.0, 0.0)
             for index in range where samples.indices.contains(index) {
@@ -98,8 +100,8 @@ import Testing
             return -atan2(cosine, sine) / (2 * .pi * Double(hertz)) * 48_000
         }
 
-        /// By how many samples a tone is later behind a joint than before it, modulo the shorter period. A card's drift, which
-        /// is resampled, moves it slowly all the time: each side is followed to the joint.
+        /// Returns the phase shift of a tone across a gapless boundary, in samples modulo the shorter period. The
+        /// resampled drift of a card moves the phase slowly, so each side is extrapolated to the boundary.
         func error(at joint: Int, from before: Int, to after: Int) -> Double {
             let (window, edge) = (12_000, 480)
             func turned(_ value: Double, _ period: Double) -> Double { value - (value / period).rounded() * period }
@@ -115,7 +117,7 @@ import Testing
             return turned(look(after, 1) - look(before, -1), 48_000 / Double(max(before, after)))
         }
 
-        /// The longest run of samples that are nearly nought: a tone has none of a millisecond.
+        /// Returns the longest run of samples near zero; in an uninterrupted tone it is shorter than 1 ms.
         func longestHole(_ range: Range<Int>) -> Int {
             var (longest, run) = (0, 0)
             for index in range {
@@ -143,13 +145,13 @@ import Testing
             let figure =
                 "heard \(sound.heard.count) of \(9 * 48_000) samples, joint errors \(errors) samples, "
                 + "longest near silence \(holes) samples"
-            // One line from the first film to the last.
+            // One timebase segment for all films.
             let anchors = timeline.filter { $0["event"] as? String == "anchor" && (number($0, "rate") ?? 0) > 0 }
             #expect(anchors.count == 1)
             let films = timeline.filter { $0["event"] as? String == "film" }
             #expect(films.count == 3)
             #expect(films.compactMap { number($0, "origin") } == [3, 6])
-            // Every picture of every film has its place on it.
+            // Every frame of every film has its time on it.
             let places = timeline.filter { $0["event"] as? String == "frame" }.compactMap { number($0, "pts") }
             #expect(Set(places.map { ($0 * 25).rounded() }).count >= 220)
             #expect(places.allSatisfy { abs($0 * 25 - ($0 * 25).rounded()) < 0.03 })

@@ -7,13 +7,13 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// A speaker that goes away in mid-film, as a person meets it.
+/// A speaker that disappears during playback.
 @Suite(
     .serialized, .timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls,
     .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
 struct LostRouteTests {
-    /// Plays to a speaker that is switched off after two seconds of sound; what was recorded of the card, when the speaker
-    /// was switched off, and what the program said.
+    /// Plays to a speaker that is switched off after two seconds of sound. Returns the recording of the card, the
+    /// instant of the switch-off, and the program's result.
     private func play(
         _ policy: String, recording: (PulseServer) throws -> PulseServer.Recorder
     ) throws -> (heard: Recording, off: HostInstant, result: Program.Result) {

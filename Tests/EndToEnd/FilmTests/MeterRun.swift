@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// What the project's meter saw and heard of one run of a player, from outside (Tools/meter).
+/// External measurement of one run of a player by Tools/meter.
 struct MeterRun {
     static let meter = Program.root.appending(path: "Tools/meter/meter").path
 
     let json: [String: Any]
 
-    /// Runs a player on an X server of its own.
+    /// Runs a player on a private X server.
     ///
     /// - Parameters:
-    ///   - options: of `meter run`, such as another recorder of the sound.
-    ///   - player: the command; `{clip}` in it stands for the clip.
+    ///   - options: of `meter run`, such as another audio recorder.
+    ///   - player: the command; `{clip}` in it is replaced by the clip.
     init(
         of clip: String, _ options: [String] = [], environment: [String: String] = [:], player: [String]
     ) throws {
@@ -32,7 +32,7 @@ struct MeterRun {
         return value as? Double ?? (value as? Int).map(Double.init)
     }
 
-    /// Sound minus picture in milliseconds, how much of both there was, and what disturbed the machine.
+    /// Audio minus video in milliseconds, the numbers of detected events and frames, and disturbances of the machine.
     var figure: String {
         func text(_ keys: String...) -> String {
             var value: Any? = json
@@ -48,7 +48,8 @@ struct MeterRun {
             + "worst stall \(text("meter", "worst_stall_ms")) ms"
     }
 
-    /// The offset's median within 2 ms and its p5 and p95 within 8 ms (docs/performance.md), every beep heard, no picture dropped.
+    /// True if the offset's median is within 2 ms and its p5 and p95 within 8 ms (docs/performance.md), every beep was
+    /// recorded, and no frame was dropped.
     var isWhole: Bool {
         guard let median = number("offset_ms", "median"), let low = number("offset_ms", "p5"),
             let high = number("offset_ms", "p95"), let heard = number("events", "heard"),

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A user without rights, with copies of the programs, whose files may be granted some. Made by root.
+/// An unprivileged user with copies of the programs, whose files can be given capabilities. Needs root.
 final class PlainUser {
-    /// Why there can be none here, or nil.
+    /// The reason why no unprivileged user can be used here; nil if one can.
     static let obstacle: String? = {
         guard geteuid() == 0 else { return "only root can become another user" }
         for tool in ["/usr/sbin/setcap", "/usr/bin/setpriv", "/usr/bin/unshare", "/usr/bin/python3"]
@@ -22,14 +22,14 @@ final class PlainUser {
 
     private let scratch: Scratch
     private let number: UInt32
-    /// Root's; the copies.
+    /// Folder of the copies, owned by root.
     let programs: URL
-    /// The user's.
+    /// Folder owned by the user.
     let home: URL
-    /// A film that the user may read, wherever the project lies.
+    /// A film that the user may read, regardless of the permissions of the checkout.
     var film: String { programs.appending(path: "film.mp4").path }
 
-    /// - Parameter number: the user's, of whom limits count all processes.
+    /// - Parameter number: user ID; process limits count all processes of that ID.
     init(_ number: UInt32 = 65534) throws {
         self.number = number
         scratch = try Scratch()
@@ -61,7 +61,8 @@ final class PlainUser {
         "\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"):/usr/sbin:/sbin"
     }
 
-    /// A library that writes down what the process that loads it may do, as HOME/canary.so and as an ALSA plugin.
+    /// Builds a library that logs the capabilities of the process that loads it, as HOME/canary.so and as an ALSA
+    /// plugin.
     func buildCanary() throws {
         let source = """
             #include <fcntl.h>
@@ -82,11 +83,11 @@ final class PlainUser {
             atPath: library, toPath: home.appending(path: "libasound_module_pcm_canary.so").path)
     }
 
-    /// One of the programs, as this user.
+    /// Runs one of the programs as this user.
     ///
     /// - Parameters:
-    ///   - before: what root does in a shell first, in the same network.
-    ///   - through: what root's shell then does with the words, which are `"$@"`.
+    ///   - before: shell command that root runs first, in the same network.
+    ///   - through: shell command of root that runs the program's command line, `"$@"`.
     func run(
         _ name: String, _ arguments: [String], environment: [String: String] = [:], before: String = ":",
         through: String = "exec \"$@\"", inNetwork: Bool = false, during: (pid_t) -> Void = { _ in }
@@ -107,9 +108,9 @@ final class PlainUser {
             environment: changes, atMost: 20, during: during)
     }
 
-    /// `talkie speaker` with a clock of PTP, in a network of its own.
+    /// Runs `talkie speaker` with PTP in a separate network.
     ///
-    /// - Parameter isExpected: it is to begin, and is ended then.
+    /// - Parameter isExpected: true if the speaker should start; it is terminated when it has.
     func speak(
         isExpected: Bool = false, before: String = ":", through: String = "exec \"$@\""
     ) throws -> Program.Result {
@@ -120,7 +121,7 @@ final class PlainUser {
             before: before, through: through, inNetwork: true
         ) { process in
             guard isExpected else { return }
-            // Its record is there: it is about to listen, or does so already.
+            // The record file exists: the speaker is listening or about to.
             let deadline = Date(timeIntervalSinceNow: 10)
             while !FileManager.default.fileExists(atPath: record), Date() < deadline { usleep(10_000) }
             kill(process, SIGTERM)

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// What the program may do that others may not: nothing, whatever its file says; the ports of PTP come from elsewhere.
+/// The program uses no capabilities, even if its file grants some; the PTP ports come from elsewhere.
 ///
-/// Each run is a plain user's (65534), with copies of the programs; those that bind ports have a network of their own.
+/// Each run uses an unprivileged user (65534) and copies of the programs. Runs that bind ports use a separate network.
 @Suite(
     .serialized, .timeLimit(.minutes(1)),
     .enabled(if: PlainUser.isWanted, "no plain user here: \(PlainUser.obstacle ?? "")"))
@@ -14,11 +14,11 @@ struct PrivilegeTests {
 
     // MARK: Capabilities of the program's file
 
-    /// A library that is loaded because the environment or the home folder says so, as seen by itself.
+    /// A way to inject a library through the environment or the home folder, verified by the library itself.
     struct Way: CustomTestStringConvertible, Sendable {
         let testDescription: String
         var environment: [String: String] = [:]
-        /// Files by name; CANARY stands for the library.
+        /// Files by name; CANARY is replaced by the path of the library.
         var files: [String: String] = [:]
         var arguments = ["--no-video", "--audio-device", "canary"]
     }
@@ -89,12 +89,12 @@ struct PrivilegeTests {
         let result = try user.speak(isExpected: true)
         #expect(result.output.contains("; PTP and NTP timing;"), "\(result.output) \(result.errors)")
         #expect(result.status == 143)
-        // Two on one address: the second is told of the first, and not of rights.
+        // The second speaker on an address reports the port in use, not missing permissions.
         let busy = try user.speak(before: "python3 -c '\(Self.holder)' 127.0.0.5 319")
         #expect(busy.status == 69 && busy.errors.contains("uses UDP port 319 or 320"), "\(busy.errors)")
     }
 
-    /// Leaves a process behind that has a port for as long as the network lives, and waits until it does.
+    /// Starts a background process that holds a port while the network exists; returns when it does.
     private static let holder = """
         import os, socket, sys, time
         one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); one.bind((sys.argv[1], int(sys.argv[2])))
@@ -111,7 +111,8 @@ struct PrivilegeTests {
         }
         let pair = try user.run(
             "talkie-ports", [], through: "python3 -c '\(Self.asker)' \"$@\"", inNetwork: true)
-        // A group, every address, all at once, one that is not ours; then ours, once more while it is held, and a stream.
+        // Rejected: a multicast group, the wildcard, broadcast and a foreign address. Accepted: an own address; then
+        // again while it is bound, and as a stream socket.
         let (no, busy) = (EADDRNOTAVAIL, EADDRINUSE)
         #expect(
             pair.output
@@ -143,7 +144,8 @@ struct PrivilegeTests {
         #expect(result.output.contains("; PTP and NTP timing;"), "\(result.output) \(result.errors)")
     }
 
-    /// Binds what its first word says, as `udp:ADDRESS:PORT` or `tcp:…`, and becomes the rest with them as a service.
+    /// Binds the sockets of its first argument, as `udp:ADDRESS:PORT` or `tcp:…`, and executes the remaining arguments
+    /// with them as a socket-activated service.
     private static let manager = """
         import os, socket, sys
         made = []

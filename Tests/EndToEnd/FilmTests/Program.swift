@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// The program under test, and the tools around it, run as a person would run them.
+/// Runs the program under test and tools as a user does.
 enum Program {
     struct Result {
         /// The exit status; 128 + n after signal n.
         var status: Int32
         var output: String
         var errors: String
-        /// The sentences on standard error.
+        /// Lines of standard error.
         var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
     }
 
@@ -16,15 +16,15 @@ enum Program {
 
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
-    /// Built beside the test bundle.
+    /// Built next to the test bundle.
     static let talkie = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "talkie")
         .path
 
     static func media(_ name: String) -> String { root.appending(path: "media").appending(path: name).path }
 
-    /// Runs to the end, at most so long; then it is killed and the status is 137.
+    /// Runs a program to its end. On timeout it is killed, and the status is 137.
     ///
-    /// - Parameter during: called while the program runs, with its process number.
+    /// - Parameter during: called while the program runs, with its process ID.
     static func run(
         _ path: String, _ arguments: [String], environment changes: [String: String?] = [:], atMost seconds: Int = 60,
         during: (pid_t) -> Void = { _ in }
@@ -37,7 +37,7 @@ enum Program {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, err, O_WRONLY | O_CREAT, 0o600)
-        // The threads of a task pool block signals, and a child would inherit that.
+        // Threads of Swift's task pool block signals, and a child process would inherit the mask.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -76,7 +76,7 @@ enum Program {
     }
 }
 
-/// A folder that goes with its owner.
+/// A temporary folder that is removed with this object.
 final class Scratch {
     let folder: URL
 
@@ -89,7 +89,7 @@ final class Scratch {
 
     func path(_ name: String) -> String { folder.appending(path: name).path }
 
-    /// A file with these bytes.
+    /// Writes a file and returns its path.
     func file(_ name: String, _ bytes: Data) throws -> String {
         try bytes.write(to: folder.appending(path: name))
         return path(name)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// The tutorial's player shows a film that was cut into items, seen and heard from outside.
+/// The tutorial's player with a film that was cut into items, measured externally.
 @Suite(.serialized, .repeatedWhenTheMachineStalls) struct QueueTests {
-    /// Built beside the test bundle (`make test` does so).
+    /// Built next to the test bundle (`make test` does so).
     private static let player = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appending(path: "Player").path
 
@@ -29,7 +29,7 @@ import Testing
         let scratch = try Scratch()
         let film = try TestClips.make(
             "film.mp4", TestClips.words("-f lavfi -i testsrc=s=64x64:r=25:d=1 -f lavfi -i sine=d=1"))
-        // A sound card that hears nothing, as alsa-lib's own configuration language has it.
+        // ALSA's null device as the default card.
         let card = try scratch.file("asound.conf", Data("pcm.!default { type null }\n".utf8))
         let result = try Program.run(
             Self.player, [film, film],

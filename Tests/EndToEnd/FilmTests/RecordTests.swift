@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `--timeline`: what is recorded, and what recording may never cost.
+/// `--timeline`: what it records, and that a failing recording does not affect playback.
 @Suite(.timeLimit(.minutes(5))) struct RecordTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
@@ -20,7 +20,7 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(report.output.utf8)) as? [String: Any])
         let shown = try #require(results["frames"] as? Int)
         let dropped = try #require(results["dropped_late"] as? Int)
-        // A second at 24000/1001.
+        // One second at 24000/1001.
         #expect((23...26).contains(shown + dropped))
         #expect(results["starts"] as? Int == 1)
         #expect(results["lines_not_understood"] as? Int == 0 && results["lost_events"] as? Int == 0)

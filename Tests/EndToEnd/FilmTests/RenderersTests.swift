@@ -3,10 +3,10 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// Programs that feed renderers themselves show and sound a film as a player would, seen and heard from outside.
+/// Programs that feed the renderers themselves play in step, measured externally.
 @Suite(.serialized, .repeatedWhenTheMachineStalls) struct RenderersTests {
-    /// The package in Examples, and the first sample of the library's reference as it stands there. `make test` builds both
-    /// beside the test bundle.
+    /// The package in Examples, and the first sample of the library reference, extracted from it. `make test` builds
+    /// both next to the test bundle.
     private static let programs = ["Renderers", "SyncRendering1"]
 
     // feature: README: Library
@@ -18,7 +18,7 @@ import Testing
             "build it: Tools/samples, and swift build --package-path Examples/Renderers (or .build/samples) --scratch-path .build"
         )
         let clip = Program.media("flash-and-beep.mp4")
-        // It ends by itself, with the film.
+        // The program exits at the end of the film.
         let measured = try MeterRun(of: clip, player: [path, clip])
         print("\(program): \(measured.figure)")
         #expect(measured.isWhole && measured.number("frames", "backward") == 0, "\(measured.figure)")

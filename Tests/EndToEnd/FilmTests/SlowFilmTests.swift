@@ -6,10 +6,10 @@ import Testing
 import Text
 import VirtualSpeaker
 
-@testable import LocalOutput
 @testable import RouteTestSupport
+@testable import ScreenOutput
 
-/// A film with picture, sound and sparse subtitles from a web server that is too slow or goes away: what is seen and heard.
+/// A film with video, audio and sparse subtitles from a web server that is too slow or disappears, as seen and heard.
 @Suite(
     .serialized, .timeLimit(.minutes(4)), .repeatedWhenTheMachineStalls,
     .enabled(
@@ -17,17 +17,17 @@ import VirtualSpeaker
 struct SlowFilmTests {
     private static let seconds = Array(0..<6)
     private static let screen = PixelSize(width: 640, height: 360)
-    /// The seconds of the film that have a line of subtitles.
+    /// The seconds of the film that have a subtitle.
     private static let lines: Set<Int> = [2, 4]
-    /// Sound minus picture: a look at the screen and a window of the recording are 20 ms each.
+    /// Audio minus video: the screen is sampled and the recording analysed in steps of 20 ms.
     private static let offset = -0.1...0.1
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
     // MARK: The film and its server
 
-    /// The colours and tones of `FeatureFilms`. The upper half is noise, so that the file has a rate; words are shown in the lower half,
-    /// which is plain.
+    /// The colours and tones of `FeatureFilms`. The upper half is noise, which gives the file its bit rate; subtitles
+    /// are shown in the plain lower half.
     private static let film = Result {
         let lines = Self.lines.sorted().map { SubtitleFiles.Line($0 * 1000 + 200, $0 * 1000 + 800, "MMM") }
         let (inputs, picture) = FeatureFilms.picture(seconds)
@@ -42,12 +42,12 @@ struct SlowFilmTests {
             ])
     }
 
-    /// A server of the film on this computer, until this object goes.
+    /// A local server of the film that runs until `deinit`.
     private final class Server {
         let process: ChildProcess
         let address: String
 
-        /// - Parameter share: of the film's rate.
+        /// - Parameter share: of the film's bit rate.
         init(share: Double) throws {
             let film = URL(filePath: try SlowFilmTests.film.get())
             let rate = Double(try Data(contentsOf: film).count) / Double(SlowFilmTests.seconds.count)
@@ -67,18 +67,18 @@ struct SlowFilmTests {
         func comeBack() { kill(process.pid, SIGUSR2) }
     }
 
-    // MARK: What is seen
+    // MARK: Observation
 
-    /// What the screen showed beside the film.
+    /// Collects what the screen showed in addition to the film.
     ///
-    /// `@unchecked Sendable`: used by the thread that looks at the screen until that has ended, then by the test.
+    /// `@unchecked Sendable`: used by the thread that samples the screen until that has ended, then by the test.
     private final class Watch: @unchecked Sendable {
-        /// Seconds of the film in which a line of subtitles was shown, and those in which there was a moment without one.
+        /// Seconds of the film in which a subtitle was shown, and those in which at some moment none was.
         private(set) var withLine: Set<Int> = []
         private(set) var withoutLine: Set<Int> = []
-        /// Seconds of the film in which there was a moment without words in the corner.
+        /// Seconds of the film in which at some moment no message was in the corner.
         private(set) var withoutWords: Set<Int> = []
-        /// The screen at each change of its lower part, while there were words.
+        /// The screen at each change of its lower part, while a message was shown.
         private var pictures: [(second: Int, picture: DisplayPicture)] = []
         private let painter = TextPainter()
 
@@ -107,7 +107,7 @@ struct SlowFilmTests {
             picture.color(picture.width / 2 + 10, picture.height / 2 + 5)
         }
 
-        /// The seconds of the film in which a text was in the corner of the screen, pixel by pixel.
+        /// Returns the seconds of the film in which a text was in the corner of the screen, compared by pixels.
         func seconds(showing text: String) -> [Int] {
             guard let painter,
                 let image = MessageDrawing(painter: painter).overlay(text, in: SlowFilmTests.screen, at: .corner)
@@ -123,7 +123,7 @@ struct SlowFilmTests {
                 let wanted = (ink * cover + ground * (255 - cover)) / 255
                 let (x, y) = (rect.x + index % rect.width, rect.y + index / rect.width)
                 if abs(picture.color(x, y).green - wanted) > 60 { wrong += 1 }
-                // One digit differs from another one by more.
+                // More pixels than that differ between two digits.
                 if wrong > 8 { return false }
             }
             return true
@@ -144,7 +144,9 @@ struct SlowFilmTests {
         }
     }
 
-    /// - Parameter each: called for each look at the screen.
+    /// Plays the film from a server.
+    ///
+    /// - Parameter each: called for each sample of the screen.
     private func play(
         _ server: Server, _ options: [String] = [], each: @escaping (ObservedPlayback) -> Void = { _ in }
     ) throws -> Played {
@@ -163,7 +165,7 @@ struct SlowFilmTests {
         return Played(run: run, watch: watch, events: events)
     }
 
-    /// Expects each second to be seen and heard once, in step, and the lines of subtitles in their seconds.
+    /// Expects each second to be seen and heard once, in step, and the subtitles in their seconds.
     private func expectWhole(_ played: Played) throws {
         let (run, watch) = (played.run, played.watch)
         run.expect(seconds: Self.seconds, offset: Self.offset)
@@ -179,7 +181,7 @@ struct SlowFilmTests {
         #expect(!played.events.contains { $0["event"] as? String == "underrun" })
     }
 
-    /// Expects waits that a server of half the rate makes necessary, and no others.
+    /// Expects the waits that a server of half the bit rate requires, and no others.
     private func expectWaits(_ played: Played) throws {
         let (run, watch) = (played.run, played.watch)
         let percentages = (0..<100).filter { !watch.seconds(showing: "Waiting for the network: \($0) %").isEmpty }
@@ -190,7 +192,7 @@ struct SlowFilmTests {
         #expect(watch.withoutWords.count >= 4, "words only while it waits: \(watch.withoutWords)")
         // Reserves of 1 and 2 s last for 6 s of film at this rate.
         #expect((2...3).contains(played.waits), "\(played.waits) waits")
-        // 12 s of transfer, of which some pass before the first picture; the last reserve is played afterwards.
+        // 12 s of transfer, some of it before the first frame; the last reserve is played afterwards.
         #expect((8...17).contains(length), "\(length) s")
     }
 
@@ -237,7 +239,7 @@ struct SlowFilmTests {
         let length = last.to - first.from
         print("a server away for 6 s: \(length) s, \(played.waits) waits")
         #expect((1...2).contains(played.waits))
-        // The server is asked every 4 s; up to 2 s of reserve are read before the film continues.
+        // The server is retried every 4 s; up to 2 s of reserve are read before the film continues.
         #expect((10...19).contains(length), "\(length) s")
     }
 

@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
 
-/// The program as a person runs it: in a terminal of its own, which is its controlling one.
+/// The program in a pseudoterminal that is its controlling terminal.
 final class TerminalProcess {
     enum Ending: Equatable {
         case status(Int32)
         case signal(Int32)
         case stopped
-        /// Still running when the patience of the test was over.
+        /// Still running after the timeout.
         case never
     }
 
-    /// Longest time for anything here; the machine may be busy with other things.
+    /// Timeout for each operation, in seconds; long, because the machine may be busy.
     private static let patience = 60.0
     private let process: pid_t
     private let person: Int32
-    /// Held open, so that the terminal outlives the program and can be looked at.
+    /// Held open, so that the terminal outlives the program and can be inspected.
     private let program: Int32
     private(set) var output = ""
     private var ending: Ending?
@@ -34,14 +34,14 @@ final class TerminalProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The first terminal that the leader of a new session opens becomes its controlling one.
+        // The first terminal that a session leader opens becomes its controlling terminal.
         posix_spawn_file_actions_addopen(&actions, 0, path, O_RDWR, 0)
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The tests' own threads block signals, and that would be inherited.
+        // Test threads block signals, and a child process would inherit the mask.
         var (none, all) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         sigfillset(&all)
@@ -51,7 +51,7 @@ final class TerminalProcess {
         posix_spawnattr_setflags(&attributes, 0x04 | 0x08 | 0x80)
 
         var variables = ProcessInfo.processInfo.environment
-        // Pictures go nowhere, and nothing waits for a debugger.
+        // No window, and no interactive backtraces.
         variables["SDL_VIDEODRIVER"] = "dummy"
         variables["SWIFT_BACKTRACE"] = "enable=no"
         variables["TERM"] = "xterm"
@@ -84,9 +84,9 @@ final class TerminalProcess {
         return pointers.withUnsafeMutableBufferPointer { body($0.baseAddress!) }
     }
 
-    // MARK: The person
+    // MARK: Interaction
 
-    /// Reads until the text was seen; false when the patience is over or the program has ended.
+    /// Reads until the output contains a text; returns false on timeout or if the program has ended without it.
     func see(_ text: String) -> Bool {
         let end = Date().addingTimeInterval(Self.patience)
         while !output.contains(text) {
@@ -99,7 +99,7 @@ final class TerminalProcess {
         return true
     }
 
-    /// Forgets what was seen.
+    /// Discards the output read so far.
     func look() { output = "" }
 
     func type(_ keys: String) {
@@ -109,7 +109,7 @@ final class TerminalProcess {
 
     func send(_ signal: Int32) { kill(process, signal) }
 
-    /// Whether the terminal hands on whole lines and echoes what is typed, as a shell leaves it.
+    /// True if the terminal is in canonical mode with echo, as shells leave it.
     var isAsShellsLeaveIt: Bool {
         var settings = termios()
         tcgetattr(program, &settings)
@@ -117,7 +117,7 @@ final class TerminalProcess {
         return settings.c_lflag & wanted == wanted
     }
 
-    /// Waits for the program to end or to stop.
+    /// Waits until the program ends or stops.
     func wait() -> Ending {
         let end = Date().addingTimeInterval(Self.patience)
         while !hasEnded() {
@@ -135,7 +135,7 @@ final class TerminalProcess {
     private func hasEnded() -> Bool {
         var status: Int32 = 0
         guard ending == nil, waitpid(process, &status, WNOHANG | WUNTRACED) == process else { return ending != nil }
-        // wait(2): the low byte tells how, the next one what with.
+        // wait(2): the low byte is the kind of end, the next one its status.
         switch status & 0x7F {
         case 0: ending = .status(status >> 8 & 0xFF)
         case 0x7F: ending = .stopped
@@ -144,7 +144,7 @@ final class TerminalProcess {
         return true
     }
 
-    /// Reads what there is, waiting a moment for it; false when there was nothing.
+    /// Reads available output, waiting at most 20 ms; returns false if there was none.
     private func readSome() -> Bool {
         var poll = pollfd(fd: person, events: Int16(POLLIN), revents: 0)
         guard Glibc.poll(&poll, 1, 20) == 1, poll.revents & Int16(POLLIN) != 0 else { return false }

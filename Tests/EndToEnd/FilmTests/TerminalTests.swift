@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// `talkie play` at a terminal: keys, the status line, and the terminal given back whatever ends the program.
+/// `talkie play` in a terminal: keys, status line, and restored terminal settings however the program ends.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TerminalTests {
-    /// Plays the talking clip without sound until the status line runs.
+    /// Plays the talking clip without audio; returns when the status line is shown.
     private func play(_ options: String...) throws -> TerminalProcess {
         let process = TerminalProcess(["play", Program.media("talking.mp4"), "--no-audio"] + options)
         try #require(process.see("V: 00:00:0"), "\(process.output)")
@@ -18,7 +18,7 @@ import Testing
         #expect(process.see("(paused)"))
         process.look()
         process.type("\u{1B}[A")
-        // A minute on lies behind the end of this clip: a paused film keeps its last tenth of a second.
+        // One minute ahead is beyond the end of the clip: a paused seek stops 0.1 s before the end.
         #expect(process.see("(99%)"))
         process.type("q")
         #expect(process.wait() == .status(0))
@@ -66,7 +66,7 @@ import Testing
         let process = TerminalProcess(["play", "-", "--no-audio"])
         #expect(process.see("opening"))
         #expect(process.isAsShellsLeaveIt)
-        // Reading from a terminal that nobody types into cannot be called off; the end comes all the same.
+        // A blocking read from an idle terminal cannot be cancelled; the program must exit nevertheless.
         process.send(SIGTERM)
         #expect(process.wait() == .status(143))
         #expect(process.isAsShellsLeaveIt)

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// What the program says about slips of the keyboard, tracks that are not there, and devices that are missing.
+/// Messages about mistyped arguments, missing tracks and missing devices.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct WordsTests {
     let scratch: Scratch
     init() throws { scratch = try Scratch() }
 
-    /// Plays a film for a moment, into a window that nothing shows and a card that takes everything at once.
+    /// Plays with SDL's dummy window and ALSA's null device, which accepts everything at once.
     private func play(_ arguments: [String], card: String = "null") throws -> Program.Result {
         try Program.run(
             Program.talkie, ["play", "--audio-device", card] + arguments,
@@ -77,7 +77,7 @@ import Testing
             ], "\(result.errors)")
     }
 
-    /// ALSA as on a computer without a card.
+    /// Runs with an ALSA configuration of a computer without a card.
     private func withoutCard(_ changes: [String: String?]) throws -> Program.Result {
         let configuration = try scratch.file(
             "asound.conf", Data("</usr/share/alsa/alsa.conf>\npcm.!default { type hw card 31 }\n".utf8))
@@ -128,7 +128,7 @@ import Testing
                 INDEX 01 00:04:00
             """
         let path = try scratch.file("record.cue", Data(sheet.utf8))
-        // The sheet names the file that was ripped; what is there was encoded since.
+        // The sheet names the original file; the existing one was encoded later and has another extension.
         try FileManager.default.copyItem(
             atPath: Program.media("flash-and-beep.mp4"), toPath: scratch.path("record.m4a"))
         let log = scratch.path("log")

@@ -1,18 +1,18 @@
 import Foundation
 import PythonPackages
 
-/// pyatv in a Python environment of its own.
+/// pyatv in a separate Python environment.
 enum ForeignSender {
     private static func beside(_ name: String) -> URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name)
     }
 
-    /// The interpreter that has pyatv.
+    /// Returns the path of an interpreter with pyatv.
     static func python() throws -> String {
         try PythonPackages.python("pyatv", requirements: beside("pyatv-requirements.txt"))
     }
 
-    /// Plays a file; when the stream's clock started, in nanoseconds on CLOCK_MONOTONIC.
+    /// Plays a file; returns when the stream's clock started, in nanoseconds on CLOCK_MONOTONIC.
     static func play(_ file: URL, to address: String, port: UInt16) throws -> Int64 {
         let output = try PythonPackages.run(
             try python(), [beside("pyatv-play.py").path, address, "\(port)", file.path])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import VirtualSpeaker
 
-/// Whether pyatv can be had here. Under CI a sender that is missing is a failure, elsewhere a note.
+/// True if pyatv is available. With `CI=true` the tests run and fail without it; elsewhere they are skipped.
 private let canRun: Bool = {
     if ProcessInfo.processInfo.environment["CI"] == "true" { return true }
     do {
@@ -20,10 +20,10 @@ private let canRun: Bool = {
 @Suite(.serialized, .enabled(if: canRun), .timeLimit(.minutes(5))) struct PyatvTests {
     private static let seconds = 3
     private static let frames = 44100 * seconds
-    /// pyatv ends the stream 1.5 s after it sent the last sound, which is heard a quarter of a second later still.
+    /// pyatv ends the stream 1.5 s after it sent the last packet, which is audible 0.25 s later still.
     private static let heardFrames = frames - 44100 / 2
 
-    /// Two channels of noise whose every value follows from its place.
+    /// Returns a sample of two-channel noise that depends only on its position.
     private static func sample(_ frame: Int, _ channel: Int) -> Int16 {
         let mixed = UInt32(truncatingIfNeeded: (frame * 2 + channel + 1)) &* 2_654_435_761
         return Int16(truncatingIfNeeded: Int32(bitPattern: mixed) >> 16)
@@ -61,7 +61,7 @@ private let canRun: Bool = {
         let events: [SpeakerEvent]
         /// When the sender's stream clock started.
         let started: HostInstant
-        /// The recording's frame 0.
+        /// The instant of the recording's frame 0.
         let origin: HostInstant
     }
 
@@ -81,7 +81,7 @@ private let canRun: Bool = {
             started: HostInstant(nanoseconds: started), origin: HostInstant(nanoseconds: first))
     }
 
-    /// Where the clip begins in the recording; nil when any of its samples is missing or wrong.
+    /// Returns the index at which the clip starts in the recording; nil if any of its samples is missing or wrong.
     private func clipStart(_ outcome: Outcome) -> Int? {
         let recording = outcome.recording
         let pattern = (0..<8).flatMap { [Self.sample($0, 0), Self.sample($0, 1)] }
@@ -100,12 +100,12 @@ private let canRun: Bool = {
     @Test func aForeignSenderIsHeardWholeAndAtItsOwnTime() throws {
         let outcome = try play()
         let start = try #require(clipStart(outcome), "the clip is not in the recording sample for sample")
-        // pyatv's stream starts 1.5 s ahead of its clock; receivers of this kind add a quarter of a second.
+        // pyatv's stream starts 1.5 s ahead of its clock; receivers of this kind add 0.25 s.
         let due = outcome.started.advanced(by: .milliseconds(1750))
         let heard = outcome.origin.advanced(by: .nanoseconds(Int64(start) * 1_000_000_000 / 44100))
         #expect(abs((heard - due).inMilliseconds) < 3, "heard \((heard - due).inMilliseconds) ms after its time")
         print("pyatv: heard \((heard - due).inMilliseconds) ms after its time, in \(outcome.spans.count) spans")
-        // The record tells the same as the recording.
+        // The record agrees with the recording.
         let first = try #require(outcome.spans.first)
         #expect(abs((first.instant - heard).inMilliseconds) < 0.05)
         #expect(!outcome.events.contains { if case .damaged = $0 { true } else { false } })

@@ -7,7 +7,8 @@ import Testing
 import VirtualSpeaker
 
 extension LoopTests {
-    /// Speakers that answer badly: each attempt ends in time, with a sentence, and leaves the next one possible.
+    /// Speakers with faulty responses: each attempt ends before its timeout with an error message, and the next attempt
+    /// is possible.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct BadSpeakerTests {
         private static let ports: (event: UInt16, general: UInt16) = (34519, 34520)
         private let identity = SenderIdentity.random(name: "Talkie test")
@@ -46,7 +47,7 @@ extension LoopTests {
             try speaker.prepare(.encoded(alac, from: PCMFormat(sampleRate: 44100, layout: .stereo)), context: context)
         }
 
-        /// A second of sound.
+        /// Writes one second of audio.
         private func fill(_ speaker: AirPlaySpeaker) {
             let packet = LosslessEscape.frame([Int16](repeating: 7, count: 704))
             let batch = PacketBatch()
@@ -62,7 +63,7 @@ extension LoopTests {
             #expect(speaker.accept(batch, from: 0) == 125)
         }
 
-        /// A second of sound, and the start.
+        /// Writes one second of audio and starts it.
         private func play(_ speaker: AirPlaySpeaker) {
             fill(speaker)
             synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: speaker.latency.startLead))
@@ -118,7 +119,7 @@ extension LoopTests {
             play(speaker)
             #expect(eventually(within: .seconds(6)) { speaker.failure != nil })
             #expect(speaker.failure?.code == .notPermitted)
-            // What is handed over now is taken and forgotten.
+            // After a failure, packets are accepted and discarded.
             let batch = PacketBatch()
             [UInt8](repeating: 0, count: 10).withUnsafeBytes {
                 batch.append($0, as: .init(presentationTime: MediaTime(value: 9, timescale: 1), duration: .zero))
@@ -148,7 +149,7 @@ extension LoopTests {
             defer { speaker.close() }
             try prepare(speaker)
             fill(speaker)
-            // The film is held until the speaker's clock is there.
+            // The film is held until the speaker's clock is synchronized.
             #expect(!speaker.isReadyToStart && synchronizer.timebase.snapshot.upcoming.rate == 0)
             #expect(eventually(within: .seconds(12)) { speaker.failure != nil })
             #expect(speaker.failure?.code == .notPermitted)
@@ -169,7 +170,7 @@ extension LoopTests {
                 eventually(within: .seconds(8)) {
                     receiver.record.spans.reduce(0) { $0 + $1.frames } > 30_000
                 }, "\(receiver.record.events.suffix(6))")
-            // Once more after a pause.
+            // Plays again after a pause.
             synchronizer.setRate(0)
             speaker.timebaseDidChange(synchronizer.timebase.snapshot)
             synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: speaker.latency.startLead))
@@ -178,7 +179,7 @@ extension LoopTests {
             #expect(!receiver.record.events.contains(.died) && speaker.interruption == nil)
         }
 
-        /// Receivers that begin to listen for events after they announced the port, never do, or strip leading zeros.
+        /// Receivers that listen for events only after they announced the port, never listen, or strip leading zeros.
         @Test(arguments: ["late-events=1", "no-events", "stripped-zeros"])
         func aSpeakerWithBadMannersPlaysAllTheSame(quirk: String) throws {
             let receiver = try receiver([quirk])

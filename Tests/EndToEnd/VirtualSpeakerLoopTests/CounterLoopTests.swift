@@ -11,14 +11,14 @@ import VirtualSpeaker
 @testable import RouteTestSupport
 
 extension LoopTests {
-    /// A whole sender whose counters begin just before they go round, and whose lines are told anew every second.
+    /// A whole sender whose counters start just before they wrap, with a new anchor every second.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct CounterLoopTests {
         private static let ports = ClockPorts.pair(0)
 
         private static let cases: [(Route, Int)] =
             [16, 24, 31, 32].flatMap { [(.buffered, $0), (.realtime, $0)] } + [(.realtimeNTP, 32)]
 
-        /// Of four seconds of film everything is heard, in one piece, whatever goes round meanwhile.
+        /// All of four seconds of film is audible in one piece, whichever counter wraps.
         @Test(arguments: cases)
         func nothingIsHeardOfACounterThatGoesRound(route: Route, bits: Int) throws {
             let receiver = try SoftwareSpeaker(
@@ -33,7 +33,8 @@ extension LoopTests {
                 address: SpeakerAddress(host: receiver.configuration.address.description, port: receiver.port),
                 identity: identity)
             let border: UInt64 = 1 << UInt64(bits)
-            // A second and a half of frames, 200 packets of sixteen bits or 23, and 300 packets before it.
+            // The wrap is 1.5 s of frames, 200 packets of the 16-bit or 23-bit sequence number, and 300 packets of the
+            // nonce ahead.
             let sequence = UInt32(truncatingIfNeeded: bits == 16 || route != .buffered ? 1 << 16 : 1 << 23) &- 200
             configuration.firstCounters = StreamCounters(
                 timestamp: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: border &- 66150)), sequence: sequence,
@@ -68,7 +69,7 @@ extension LoopTests {
                 }
             }
             print("counters, \(route), 2^\(bits): \(anchors) anchors, moved by \(drift.inMilliseconds) ms in 4 s")
-            // A busy machine's clock may move a speaker by a frame; a packet has 352.
+            // On a busy machine the clock may move a speaker by a frame; a packet has 352.
             let spans = record.spans
             let seams = zip(spans, spans.dropFirst()).map { earlier, later in
                 (
@@ -85,6 +86,6 @@ extension LoopTests {
 }
 
 extension HeardSpan {
-    /// Frames as long as they sound.
+    /// Duration of a number of frames.
     fileprivate static func length(_ frames: Int64) -> Duration { .nanoseconds(frames * 1_000_000_000 / 44100) }
 }

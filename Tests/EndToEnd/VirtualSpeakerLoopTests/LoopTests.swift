@@ -7,7 +7,7 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// Our sender and the speaker in software on one computer, each with its own session logic.
+/// The sender and the software speaker on one computer; their session logic is independent.
 @Suite(.serialized, .timeLimit(.minutes(2)), .repeatedWhenTheMachineStalls) struct LoopTests {
     private static let ports = ClockPorts.pair(0)
     private let identity = SenderIdentity.random(name: "Talkie test")
@@ -28,7 +28,7 @@ import VirtualSpeaker
         )
     }
 
-    /// Writes seconds of uncompressed ALAC 44.1/16, from a position on.
+    /// Writes seconds of uncompressed ALAC 44.1/16, starting at a position.
     private func write(_ seconds: Int, from start: RTPTimestamp, to session: AirPlaySession) {
         let packet = LosslessEscape.frame((0..<704).map { Int16(truncatingIfNeeded: $0 &* 31) })
         for index in 0..<Int64(seconds * 44100 / 352) {
@@ -52,7 +52,8 @@ import VirtualSpeaker
         throw AirPlayError(.timedOut, "The speaker took no anchor.")
     }
 
-    /// A session that plays so many seconds from a position on, and when that position is heard.
+    /// Starts a session that plays a number of seconds from a position; returns it and the instant at which that
+    /// position is audible.
     private func playing(
         _ seconds: Int, from start: RTPTimestamp, on speaker: SoftwareSpeaker, route: Route = .buffered
     ) throws -> (session: AirPlaySession, anchor: HostInstant) {
@@ -63,7 +64,7 @@ import VirtualSpeaker
         return (session, try play(start, on: session))
     }
 
-    /// False when the speaker wants to be asked again.
+    /// Returns false if the speaker requests a retry because its clock is not ready.
     private func isAccepted(_ start: RTPTimestamp, at anchor: HostInstant, on session: AirPlaySession) throws -> Bool {
         do {
             try session.play(start, at: anchor)
@@ -74,7 +75,7 @@ import VirtualSpeaker
         }
     }
 
-    /// How far the frame was heard from its moment, in milliseconds; positive is late.
+    /// Returns how far a frame was audible from its due instant, in milliseconds; positive is late.
     private func error(_ speaker: SoftwareSpeaker, _ frame: RTPTimestamp, due: HostInstant) throws -> Double {
         let record = speaker.record
         let arrived = record.wait(until: due.advanced(by: .seconds(3))) { $0.instant(of: frame) != nil }
@@ -168,7 +169,7 @@ import VirtualSpeaker
         defer { session.end() }
         _ = try session.connect()
         #expect(try session.startStream(.lossless44100).bufferSize == 256 << 10)
-        // Until it plays nothing leaves the buffer: the sender fills it, and what the two kernels hold.
+        // Until playback starts nothing leaves the buffer: the sender fills it and the socket buffers of both ends.
         let packet = LosslessEscape.frame([Int16](repeating: 1, count: 704))
         var written = 0
         let patience = HostInstant.now.advanced(by: .seconds(2))
@@ -198,7 +199,7 @@ import VirtualSpeaker
             })
         let end = try #require(speaker.record.spans.last?.end)
         #expect((end - asked).inMilliseconds < 150, "silent \((end - asked).inMilliseconds) ms after it was asked for")
-        // What was decoded is gone; from a frame beyond that it goes on.
+        // Decoded audio was discarded; playback resumes at a frame beyond it.
         let resumed = RTPTimestamp(rawValue: 132_000)
         let again = try play(resumed, on: session)
         #expect(abs(try error(speaker, resumed, due: again)) < 1)

@@ -7,7 +7,7 @@ import SyncRendering
 import Testing
 import VirtualSpeaker
 
-/// Announcements that a test makes.
+/// Speaker announcements provided by a test.
 private final class Announced: SpeakerSource {
     private let state = Lock(SpeakerBrowser.Snapshot())
 
@@ -28,7 +28,7 @@ private final class Announced: SpeakerSource {
 }
 
 extension LoopTests {
-    /// Speakers that stop answering and are there again, here or elsewhere.
+    /// Speakers that stop responding and return, at the same or another address.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct LostSpeakerTests {
         private static let ports: (event: UInt16, general: UInt16) = (34519, 34520)
         private let identity = SenderIdentity.random(name: "Talkie test")
@@ -65,7 +65,7 @@ extension LoopTests {
             return configuration
         }
 
-        /// A speaker that plays ten seconds of sound and knows where speakers are announced.
+        /// Returns a speaker that plays 24 seconds of audio (3000 packets) and sees the test's announcements.
         private func playing(
             on receiver: SoftwareSpeaker, _ id: SpeakerID? = nil, password: String? = nil
         ) throws -> AirPlaySpeaker {
@@ -112,7 +112,7 @@ extension LoopTests {
             receiver.record.events.contains(.paused)
         }
 
-        /// A second after it answers again our old session still has it.
+        /// One second after the receiver responds again, our old session is still active on it.
         @Test func aReceiverThatWasStoppedPlaysAgainAndOurOldSessionIsNotTakenForSomebodyElses() throws {
             let receiver = try receiver(["freezes=0.5:5"])
             defer { receiver.stop() }
@@ -126,7 +126,7 @@ extension LoopTests {
             #expect(speaker.failure == nil, "\(speaker.failure?.message ?? "")")
         }
 
-        /// Under another address, where a session has it: ours from before, or somebody else's.
+        /// At another address, where another session is active: our previous one, or that of another sender.
         @Test(arguments: [true, false])
         func aSpeakerIsFoundAgainByItsIDAndLeftToWhoeverHasIt(isOurs: Bool) throws {
             let id = try #require(SpeakerID("02:00:00:00:00:07"))
@@ -155,7 +155,7 @@ extension LoopTests {
             }
         }
 
-        /// Nor is it given attempt after attempt to find the password out.
+        /// Repeated attempts would also let the receiver find out the password.
         @Test func aStrangerThatDoesNotKnowThePasswordIsNeitherHeardNorAskedAgain() throws {
             let id = try #require(SpeakerID("02:00:00:00:00:07"))
             let own = try receiver(["freezes=0.5:60"], admission: .password("sesame"))

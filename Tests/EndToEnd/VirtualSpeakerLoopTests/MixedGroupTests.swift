@@ -9,7 +9,7 @@ import VirtualSpeaker
 @testable import RouteTestSupport
 
 extension LoopTests {
-    /// A buffered and a realtime speaker in one group, each with an encoding of its own.
+    /// A buffered and a realtime speaker in one group, each with a different encoding.
     @Suite(.serialized, .timeLimit(.minutes(1))) struct MixedGroupTests {
         @Test func theyBeginAtOneInstantAndAPauseSilencesBoth() throws {
             let speakers = try SoftwareSpeakers([.buffered, .realtime], ports: ClockPorts.pair(3))
@@ -36,7 +36,7 @@ extension LoopTests {
             }
         }
 
-        /// A computer at full level and a speaker whose owner set 30 %.
+        /// A computer at full volume and a speaker set to 30 %.
         // feature: volume
         @Test func aStepOfTheMasterLowersTheComputerAndTheSpeakerByTheSameDecibels() throws {
             let speakers = try SoftwareSpeakers([.buffered], ports: ClockPorts.pair(6), volume: -21)

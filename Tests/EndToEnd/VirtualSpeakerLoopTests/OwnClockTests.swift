@@ -10,7 +10,7 @@ import Testing
 import VirtualSpeaker
 
 extension LoopTests {
-    /// Speakers that insist on being grandmaster, their clocks 50 ppm fast: the film follows them.
+    /// Speakers that insist on being grandmaster, with clocks 50 ppm fast: the timeline follows them.
     @Suite(.serialized, .timeLimit(.minutes(3))) struct OwnClockTests {
         private static let ports: (event: UInt16, general: UInt16) = (34719, 34720)
         private let identity = SenderIdentity.random(name: "Talkie test")
@@ -46,7 +46,7 @@ extension LoopTests {
                 route: route)
         }
 
-        /// A second of a quiet tone, as a film's own packets.
+        /// Returns one second of a quiet tone as PCM packets.
         private func sound(from start: Int64) -> SampleBuffer {
             let format = AudioFormat(
                 parameters: CodecParameters(codec: "pcm_s16le", bitsPerRawSample: 16), sampleRate: 44100,
@@ -67,7 +67,7 @@ extension LoopTests {
                 duration: MediaTime(value: 44100, timescale: 44100), flags: .sync)
         }
 
-        /// What a player does: hands over sound and starts; the synchronizer waits for outputs and bends the line.
+        /// Feeds and starts like a player; the synchronizer waits for outputs and adjusts the timeline's rate.
         private final class Cinema {
             let renderer: AudioRenderer
             private let synchronizer: RenderSynchronizer
@@ -82,7 +82,7 @@ extension LoopTests {
                 synchronizer.addRenderer(renderer)
             }
 
-            /// Lets real time pass, in which everything goes on; false when the condition never held.
+            /// Collects events while real time passes; returns false if the condition never held.
             @discardableResult
             func run(for limit: Duration, until condition: () -> Bool = { false }) -> Bool {
                 let end = HostInstant.now.advanced(by: limit)
@@ -94,18 +94,20 @@ extension LoopTests {
                 return condition()
             }
 
-            /// False when the output is never ready.
+            /// Returns false if the output is never ready.
             func start() -> Bool {
                 synchronizer.setRate(1, time: .zero)
                 return run(for: .seconds(15)) { synchronizer.pendingStart == nil }
             }
         }
 
-        /// How late a film moment was heard, in milliseconds, by the speaker's own record and the line of that moment.
+        /// Returns how late a film time was audible, in milliseconds, by the speaker's record and its anchor at that
+        /// time.
         private func lateness(
             _ receiver: SoftwareSpeaker, _ cinema: Cinema, output: OutputID = OutputID(0), at film: MediaTime
         ) throws -> Double {
-            // What it was told last, and what of it arrived last: a realtime stream repeats its line once a second.
+            // The last anchor that was sent, and the last one that arrived: a realtime stream repeats its anchor once a
+            // second.
             var told: (media: MediaTime, clock: PTPInstant)?
             for case .speakerAnchored(let media, _, let clock, output) in cinema.notes { told = (media, clock) }
             var arrived: (position: RTPTimestamp, instant: PTPInstant)?
@@ -159,7 +161,7 @@ extension LoopTests {
             )
             #expect(abs(errors.sorted()[4]) < 0.5)
             #expect(errors.allSatisfy { abs($0) < 1.5 })
-            // What a busy machine's first stamps left to be corrected fades meanwhile.
+            // The rate correction for inaccurate first timestamps of a busy machine decays during this time.
             #expect(abs(bend - 50) < 40)
             #expect(speaker.failure == nil)
         }
@@ -239,7 +241,7 @@ extension LoopTests {
             #expect(abs(late) < 1)
         }
 
-        /// Its clock may never have been the speaker's: whoever forged it has gone, too.
+        /// The clock may never have been the speaker's: a forged one disappears likewise.
         @Test func aStartThatWaitsForAClockThatIsGoneGetsANewSession() throws {
             let receiver = try receiver(["own-clock", "clock-stops=6"])
             defer { receiver.stop() }
@@ -263,7 +265,7 @@ extension LoopTests {
             #expect(isHeard, "\(receiver.record.events.suffix(6))")
         }
 
-        /// Another program on the speaker's computer says that it is the best of clocks, and 5000 s ahead.
+        /// Another program on the speaker's computer announces itself as the best master clock, 5000 s ahead.
         @Test(arguments: [Route.buffered, .realtime])
         func aForgedClockInAPauseMovesNothing(route: Route) throws {
             let receiver = try receiver([])
@@ -302,7 +304,7 @@ extension LoopTests {
             #expect(abs(late) < 1)
         }
 
-        /// A speaker that asked for the time and asks no more: told of, and after 15 s brought back by a new session.
+        /// A speaker that stops sending timing requests is reported, and gets a new session after 15 s.
         @Test func aRealtimeSpeakerWhoseClockStallsGetsANewSessionAndTheFilmGoesOn() throws {
             let receiver = try receiver(["probes-stop=4"])
             defer { receiver.stop() }
@@ -337,7 +339,7 @@ extension LoopTests {
             cinema.run(for: .seconds(2))
             #expect(abs(try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))) < 1)
             clock.suspend(for: .seconds(20))
-            // The synchronizer notices, and begins anew when the speaker can.
+            // The synchronizer detects the suspension and restarts when the speaker can.
             cinema.run(for: .milliseconds(4250))
             let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
             print("after a suspension, \(route): \(late) ms late")

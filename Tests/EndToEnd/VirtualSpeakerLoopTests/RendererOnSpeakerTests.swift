@@ -10,7 +10,7 @@ import VirtualSpeaker
 @testable import RouteTestSupport
 
 extension LoopTests {
-    /// The renderers' contract on a speaker: what an application asks of a synchronizer, heard at the other end.
+    /// The renderers' contract on a speaker: synchronizer calls of an application, verified in the speaker's record.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct RendererOnSpeakerTests {
         private final class Stage {
             let speakers: SoftwareSpeakers
@@ -34,12 +34,12 @@ extension LoopTests {
                 speakers.stop()
             }
 
-            /// Plays pieces one after the other, as a queue would.
+            /// Enqueues pieces one after the other on request.
             func feed(_ pieces: [SinePieces.Piece]) throws {
                 _ = try RequestedPieces(pieces, for: renderer, on: queue)
             }
 
-            /// Waits until the film has been heard up to so many seconds.
+            /// Waits until a number of seconds of film was audible.
             func wait(until seconds: Double, within limit: Duration) -> Bool {
                 receiver.record.wait(until: .now.advanced(by: limit)) { record in
                     guard let first = record.spans.first, let last = record.spans.last else { return false }
@@ -47,8 +47,7 @@ extension LoopTests {
                 }
             }
 
-            /// Silence within a fifth of a second of a film moment, in milliseconds: a busy machine may leave holes
-            /// elsewhere.
+            /// Returns the gaps within 0.2 s of a film time, in milliseconds; a busy machine may cause gaps elsewhere.
             func holes(at moment: Double) -> [Double] {
                 let spans = receiver.record.spans
                 guard let start = starts().first?.host else { return [.infinity] }
@@ -58,7 +57,7 @@ extension LoopTests {
                 }
             }
 
-            /// Where everything stands, for a test that fails.
+            /// State of sender and speaker for failure messages.
             var account: Comment {
                 let spans = receiver.record.spans.suffix(4).map { "\($0.frames) frames" }
                 return Comment(
@@ -67,7 +66,7 @@ extension LoopTests {
                         + "\(renderer.progress); speaker: \(receiver.record.events.suffix(6))")
             }
 
-            /// The starts that the speaker was told: which film moment is heard at which instant.
+            /// Returns the starts that were sent to the speaker, as film time and host instant.
             func starts() -> [(media: MediaTime, host: HostInstant)] {
                 while let entry = events.take() {
                     if case .speakerAnchored(let media, let host, _, _) = entry.event { anchors.append((media, host)) }
@@ -96,21 +95,21 @@ extension LoopTests {
                     "speaker: at speed \(speed) heard \((start.host - asked).inMilliseconds) ms after it was asked for")
                 #expect(start.host - asked <= .milliseconds(600))
                 #expect(abs((start.host - due).inMilliseconds) < 1)
-                // And heard it is, from there on without a hole.
+                // The audio continues from there without a gap.
                 let settled = start.host.advanced(by: .seconds(2))
                 #expect(
                     stage.receiver.record.wait(until: settled.advanced(by: .seconds(2))) { record in
                         record.spans.last.map { $0.end >= settled } ?? false
                     })
-                // A packet or three may be heard before: they begin earlier than the moment that was asked for. A busy machine's
-                // speaker may miss the first few.
+                // Up to three packets may be audible before: they start earlier than the requested time. On a busy
+                // machine the speaker may miss the first few.
                 let begins = stage.receiver.record.spans.map { ($0.instant - start.host).inMilliseconds }
                 print("speaker: pieces of sound begin \(begins.suffix(3)) ms from that")
                 #expect(begins.contains { $0 > -80 && $0 < 700 })
             }
         }
 
-        /// Packets that pass untouched cannot be cut: the next piece begins within a packet of its place and not later.
+        /// Passed-through packets cannot be cut: the next piece starts within a packet of its position and not later.
         @Test func afterPacketsThatPassedTheNextPieceIsInItsPlace() throws {
             let stage = try Stage()
             defer { stage.end() }
@@ -120,7 +119,7 @@ extension LoopTests {
             let holes = stage.holes(at: 132_301.0 / 44_100)
             print("speaker: holes of \(holes) ms at a joint in a stream of packets")
             #expect(holes.allSatisfy { $0 < 50 })
-            // What follows is neither early nor late: it ends where the film does.
+            // The next piece is neither early nor late: it ends at the end of the film.
             let end = try #require(stage.receiver.record.spans.last).end
             let start = try #require(stage.starts().first).host
             #expect(abs((end - start).inSeconds - (132_301.0 / 44_100 + 144_001.0 / 48_000)) < 0.15)

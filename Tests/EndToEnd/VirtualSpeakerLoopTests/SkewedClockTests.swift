@@ -12,8 +12,8 @@ import VirtualSpeaker
 @testable import RouteTestSupport
 
 extension LoopTests {
-    /// A whole sender whose one clock is not the machine's: an hour ahead, and 50 ppm fast. Whoever reads another clock
-    /// anywhere is an hour off.
+    /// A whole sender with a clock that is an hour ahead of the machine's, and 50 ppm fast. Code that reads another
+    /// clock is off by an hour.
     @Suite(.serialized, .timeLimit(.minutes(1))) struct SkewedClockTests {
         private static let ports = ClockPorts.pair(5)
         private let clock = SkewedClock(partsPerMillion: 50, offset: .seconds(3600))
@@ -68,7 +68,7 @@ extension LoopTests {
                 errors.append((try #require(receiver.record.instant(of: frame)) - due).inMilliseconds)
             }
             print("a sender 50 ppm and an hour off, \(route): \(errors) ms late")
-            // The speaker lets its own device, which runs by the machine's clock, drift by half a millisecond.
+            // The speaker corrects its device, which runs by the machine's clock, only beyond a drift of 0.5 ms.
             #expect(errors.allSatisfy { abs($0) < 1 })
         }
     }

@@ -2,11 +2,11 @@ internal import MediaCore
 internal import SyncRendering
 
 @testable import Calibration
-@testable import LocalOutput
 @testable import Profiles
+@testable import ScreenOutput
 
-/// What people hand to a calibration: recordings, their times, events files, exported profiles, and a display's own words.
-/// The first byte chooses the reader.
+/// User-provided inputs of a calibration: recordings, their timestamps, events files, exported profiles, and a
+/// display's EDID. The first byte selects the parser.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCalibration(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     guard let start, size > 0 else { return 0 }
@@ -15,7 +15,7 @@ public func fuzzCalibration(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int3
     case UInt8(ascii: "W"):
         guard var recording = try? WaveFile.read(bytes) else { return 0 }
         precondition(recording.channels.count <= Recording.mostChannels)
-        // A clock of one anchor, so that the whole way to an answer is walked.
+        // A clock with one anchor, so that the whole analysis runs.
         recording.anchors = [Recording.Anchor(frame: 0, instant: .init(nanoseconds: 1_000_000_000))]
         if recording.frames < 40_000 { _ = try? analysis(recording, shortRun).answer() }
     case UInt8(ascii: "S"):

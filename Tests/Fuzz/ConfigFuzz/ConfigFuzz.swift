@@ -4,8 +4,8 @@ import MediaCore
 @testable import Kiosk
 @testable import TalkieApp
 
-/// Files that a person wrote, or that are something else: no more is kept than may be, each mistake has a line of the file and a
-/// sentence, and what is told of them is short.
+/// Configuration files, valid or not: the number of stored entries is bounded, each mistake has a line number and a
+/// short message.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzConfig(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
@@ -27,7 +27,7 @@ public func fuzzConfig(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return 0
 }
 
-/// A kiosk's configuration: it is understood, or each mistake has a line of the file and a sentence, in their order.
+/// Checks a kiosk's configuration: it is valid, or each mistake has a line number and a message, in the order of lines.
 private func kiosk(_ bytes: [UInt8], lines: Int) {
     do throws(KioskConfigurationError) {
         let configuration = try KioskConfiguration(bytes, file: "wall.toml", folder: "/srv")

@@ -1,6 +1,6 @@
 import AirPlayWire
 
-/// What arrives on the control and timing ports, and what mDNS announces.
+/// Datagrams of the control and timing ports, and mDNS announcements.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzDatagrams(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let bytes = [UInt8](UnsafeBufferPointer(start: data, count: size))

@@ -4,8 +4,8 @@ import MediaCore
 import MediaFiles
 import SyncRendering
 
-/// Opens the bytes as a film and plays some of it: both tracks through readers of their own, a jump, and sound at
-/// another speed. Errors are expected; crashes, traps and hangs are not.
+/// Opens the bytes as a film and plays a part: both tracks with separate readers, a seek, and audio at another rate.
+/// Errors are expected; crashes, traps and hangs are not.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzDemux(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard count > 0, let path = FuzzedFile.write(UnsafeRawBufferPointer(start: bytes, count: count)) else { return 0 }
     defer { unlink(path) }
@@ -15,7 +15,7 @@ import SyncRendering
     return 0
 }
 
-/// One file in memory, rewritten for every input.
+/// A file in tmpfs, rewritten for every input.
 private enum FuzzedFile {
     static let path = "/dev/shm/talkie-fuzz-\(getpid())"
 
@@ -49,7 +49,7 @@ private func play(_ path: String, choice: UInt8) throws(MediaError) {
     }
 }
 
-/// A picture larger than this takes longer to decode than it is worth here.
+/// Larger frames take too long to decode.
 private let largestPicture = 1 << 20
 
 private func watch(_ reader: any SampleSource, _ track: Track) throws(MediaError) {

@@ -5,28 +5,28 @@ import Sockets
 
 @testable import AirPlay
 
-/// Whatever a network announces, changes and takes back, in whatever order: what is kept of it is bounded and agrees with what is
-/// announced, and the speaker that somebody named is found.
+/// Announcements, changes and withdrawals of services in any order: the directory is bounded and consistent with what
+/// is announced, and a speaker selected by name is found.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzDiscovery(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
     var network = Network(limit: Int(input.byte()) % 120 + 1)
-    // More would take seconds.
+    // More steps would take seconds.
     for _ in 0..<100 where !input.isEmpty { network.step(&input) }
     network.checkList()
     return 0
 }
 
-/// A network, and the directory that hears of it as `SpeakerBrowser` tells it.
+/// A simulated network and the directory, which is updated as `SpeakerBrowser` does.
 private struct Network {
     private let limit: Int
     private var directory: SpeakerDirectory
-    /// What is announced, as far as the directory has room; where it leads, once that is known.
+    /// The services in the directory, with their addresses once resolved.
     private var announced: [ServiceName: NetworkAddress?] = [:]
     private var shown: [DiscoveredSpeaker] = []
     private var refusals = 0
     private var wished = SpeakerWishes()
-    /// Announcements so far that may pass for the one that is looked for.
+    /// Announcements so far that match the name of the selected speaker.
     private var namesakes = 0
     private var isHomeKnown = false
 
@@ -53,15 +53,15 @@ private struct Network {
         default: if step & 8 == 0 { comeHome() } else { lost(Self.home) }
         }
         checkBounds()
-        // Making the list takes most of the time, and a browser does not make it for each news either.
+        // Building the list takes most of the time; a browser does not build it for each event either.
         if step & 32 == 0 { checkList() }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private mutating func found(_ name: ServiceName) {
         if name != Self.home, isNamesake(name) { namesakes += 1 }
-        // Only what somebody named is asked for by its name alone.
+        // A service is resolved by name alone only if it was selected by name.
         guard !name.isSought || wished.names.contains(name.instance) else { return }
         switch directory.found(name) {
         case .known: precondition(announced[name] != nil)
@@ -108,7 +108,7 @@ private struct Network {
         for name in wished.names.suffix(1) { found(.sought(.airPlay, name)) }
     }
 
-    /// Many announcements of one address.
+    /// Announces many services at one address.
     private mutating func flood(_ count: Int, from endpoint: NetworkEndpoint, kind: ServiceName.Kind) {
         for number in 0..<count {
             let name = ServiceName(kind: kind, instance: "\(number)", interface: 3, family: .v4)
@@ -117,7 +117,7 @@ private struct Network {
         }
     }
 
-    /// The speaker that somebody named appears.
+    /// Announces the speaker that was selected by name.
     private mutating func comeHome() {
         wished.add(SpeakerWishes([], ids: [Self.homeID]))
         let wish = SpeakerWishes([.name("Kitchen")], ids: [Self.homeID])
@@ -126,12 +126,12 @@ private struct Network {
         found(Self.home)
         let strings = [Array("deviceid=\(Self.homeID.description)".utf8)]
         resolved(Self.home, at: NetworkEndpoint(Self.homeAddress, port: 7000), strings: strings)
-        // Of many that say they are it, nobody knows which is.
+        // If many services claim the name, the right one may have been evicted.
         isHomeKnown = announced[Self.home] != nil
         precondition(isHomeKnown || namesakes >= 16 || announced.keys.allSatisfy { isWished($0) })
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     private mutating func checkBounds() {
         let unresolved = announced.values.count { $0 == nil }
@@ -181,11 +181,12 @@ private struct Network {
 
     private func isWished(_ name: ServiceName) -> Bool { wished.contain(name.parts.name, name.parts.id) }
 
-    // MARK: From the input
+    // MARK: Input
 
     private func kind(_ byte: UInt8) -> ServiceName.Kind { byte & 16 == 0 ? .airPlay : .raop }
 
-    /// Never the one that is looked for. Few names, so that news are often of those that are known; now and then anything.
+    /// Returns a service name other than the selected one. There are few names, so that events often concern known
+    /// services; some are arbitrary.
     private func name(_ input: inout FuzzInput) -> ServiceName {
         let choice = input.byte()
         let own = ["A", "a", "Kitchen", "KITCHEN", "A1B2C3D4E5F6@Kitchen", "0102030405FF@A", "\u{202E}A", "@"]

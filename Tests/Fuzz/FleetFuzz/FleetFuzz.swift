@@ -3,8 +3,8 @@ import MediaCore
 
 @testable import Kiosk
 
-/// What comes over the network of a fleet, and what chrony's program says: commands are bounded, an id is done once, every refusal has a
-/// sentence, and an answer is JSON; a report is finite, and the clock made of it never lies beyond reach.
+/// Messages of a fleet and responses of chronyd. Commands are bounded, an ID is executed once, every rejection has a
+/// message, and a response is JSON. A report is finite, and the clock computed from it stays in range.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)

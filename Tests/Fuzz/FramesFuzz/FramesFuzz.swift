@@ -2,7 +2,7 @@ import AirPlayWire
 
 private let key = SecretBytes([UInt8](repeating: 5, count: 32))
 
-/// Encrypted channels and sound packets: forged bytes never pass, cut ones are kept within bounds.
+/// Encrypted channels and audio packets: forged bytes are never accepted, incomplete ones are buffered up to a limit.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzFrames(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     guard size > 2 else { return 0 }
@@ -11,7 +11,7 @@ public func fuzzFrames(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     var opener = HAPFrameOpener(key: key)
     var unpacker = BufferedUnpacker(key: key)
     if data[0] & 1 == 0 {
-        // A genuine frame first, so that what follows is read as its successor.
+        // Starts with a genuine frame, so that the input is decrypted with the next nonce.
         var sealer = HAPFrameSealer(key: key)
         precondition((try? opener.open(sealer.seal(Array(rest)))) == Array(rest))
     }

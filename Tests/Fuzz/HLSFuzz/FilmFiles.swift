@@ -1,4 +1,5 @@
-/// The files that an input holds. Each begins with two bytes that are no text and one that names its kind; its name is its number.
+/// The files contained in an input. Each starts with two bytes that are no text and one that selects the extension; the
+/// name is its number.
 struct FilmFiles: Sendable {
     static let mark: [UInt8] = [0xFE, 0xFD]
     private static let kinds = ["m3u8", "ts", "mp4", "m4s", "aac", "key", "mpd", "vtt"]

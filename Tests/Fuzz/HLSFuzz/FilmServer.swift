@@ -1,8 +1,8 @@
 import Glibc
 import MediaCore
 
-/// A web server for the files of one input, on a thread of its own. A file that begins with `HTTP/` is an answer as it stands, so that
-/// an input can redirect, lie about lengths and break off.
+/// A web server for the files of one input, on a separate thread. A file that starts with `HTTP/` is sent as a raw
+/// response, so that an input can redirect, state wrong lengths and truncate.
 final class FilmServer: Sendable {
     let port: UInt16
     let files = Lock(FilmFiles([]))
@@ -51,7 +51,7 @@ final class FilmServer: Sendable {
         let range =
             lines.first { $0.lowercased().hasPrefix("range: bytes=") }?.dropFirst(13).split(separator: "-") ?? []
         if let first = range.first.flatMap({ Int64($0) }), first >= bytes.count {
-            // A server that has whatever is asked for.
+            // Simulates a server that has every requested range.
             let last = range.dropFirst().first.flatMap { Int64($0) } ?? .max - 1
             return say(
                 "HTTP/1.1 206 Partial Content\r\nContent-Length: \(last &- first &+ 1)\r\nContent-Range: bytes "
@@ -70,7 +70,7 @@ final class FilmServer: Sendable {
     private func say(_ head: String, _ body: [UInt8], _ connection: Int32) {
         let all = Array(head.utf8) + body
         _ = send(connection, all, all.count, Int32(MSG_NOSIGNAL))
-        // Closed with bytes unread the other side would lose the answer.
+        // Closing a socket with unread bytes would discard the response.
         shutdown(connection, Int32(SHUT_WR))
     }
 }

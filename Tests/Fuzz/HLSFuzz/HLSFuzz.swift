@@ -7,9 +7,9 @@ private let folder = FuzzFolder("hls")
 private let server = FilmServer()
 private let impatience = Lock<Cancellation?>(nil)
 
-/// A playlist and what it leads to: playlists, segments, keys, headers, parts of files, all from one input, on this computer or on a
-/// server. Whatever they name, nothing is opened but ordinary files, and on a server's word none of this computer's; no port is opened,
-/// and nothing is written. It comes to an end, also where a playlist never does.
+/// A playlist and everything it refers to: playlists, segments, keys, headers and byte ranges, local or from a server.
+/// References open only ordinary files, and a server's playlist opens no local files. No port is
+/// opened, and nothing is written. Reading ends, even if a playlist is endless.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHLS(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)

@@ -3,7 +3,7 @@ internal import Sockets
 
 @testable import PTP
 
-/// Counts what is said, and to whom.
+/// Counts sent messages, and those sent to unknown addresses.
 private final class CountingWire: PTPWire {
     let said = Lock<(count: Int, strangers: Int)>((0, 0))
     let known: Set<IPv4Address>
@@ -27,9 +27,9 @@ private final class TurnedClock: HostClock {
     func pass(_ time: Duration) { moment.withLock { $0 = $0.advanced(by: time) } }
 }
 
-/// A sender's engine in a network of two speakers and a stranger. Three bytes before each message: its length; who says
-/// it, from which port and to which, and what the film does or a speaker, which may leave and come back; and hundredths of
-/// a second since the one before, or tens of seconds.
+/// Runs a sender's engine in a network of two speakers and a stranger. Three bytes precede each message. The first is
+/// its length. The second selects sender, source and destination port, and an action of the player or a speaker, which
+/// may leave and return. The third is the pause before it, in hundredths of a second or tens of seconds.
 func converse(_ bytes: ArraySlice<UInt8>) {
     let speakers = [IPv4Address(rawValue: 0x0A00_0002), IPv4Address(rawValue: 0x0A00_0003)]
     let stranger = IPv4Address(rawValue: 0x0A00_0063)
@@ -53,7 +53,7 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         clock.pass(manner & 64 == 0 ? .milliseconds(pause * 10) : .seconds(pause * 10))
         let saidBefore = wire.said.withLock { $0.count }
         instance.engine.beat(&round)
-        // However long the pause was: a greeting and one round for each, of four messages.
+        // After any pause at most one greeting and one round of four messages per peer are sent.
         precondition(wire.said.withLock { $0.count } - saidBefore <= 16)
         let source = manner & 1 == 0 ? speakers[0] : manner & 2 == 0 ? speakers[1] : stranger
         let speaker = manner & 1 == 0 ? speakers[0] : speakers[1]
@@ -66,7 +66,7 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         default: break
         }
         if manner & 128 != 0 {
-            // A new session is free to play by the speaker's clock.
+            // A new session may play by the speaker's clock.
             heardOnOurs.remove(speaker)
             if pause & 1 == 0 { instance.remove(speaker) } else { instance.add(speaker, isFollowed: pause & 2 != 0) }
             if pause & 4 != 0 { instance.yield(to: speaker) }
@@ -85,13 +85,13 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         precondition(round.observers.count <= speakers.count)
         precondition(
             instance.engine.shared.withLock { $0.peers.count <= speakers.count && $0.greeted.count <= $0.peers.count })
-        // At most an answer and what follows it; none to a stranger, and none to a port that is not PTP's.
+        // At most one response with its follow-up; none to a stranger, and none to a port other than PTP's.
         let answers = wire.said.withLock { $0.count } - said
         precondition(answers <= 2 && wire.said.withLock { $0.strangers } == 0)
         if isForeign || source == stranger {
             precondition(answers == 0 && instance.peer(source)?.readiness.probes == questions)
         }
-        // Our own time makes no step, whoever is followed.
+        // The served time never steps, whichever master is followed.
         let passed = Double((clock.now - before.host).wholeNanoseconds)
         let served = Double(before.ours.duration(to: instance.served.instant(at: clock.now)).wholeNanoseconds)
         precondition(abs(served - passed) <= passed * ServedTimeline.largestBend * 1.001 + 4)

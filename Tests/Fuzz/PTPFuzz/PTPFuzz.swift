@@ -2,9 +2,9 @@ import MediaCore
 import PTP
 internal import Sockets
 
-/// Any datagram is a message or nothing; a time that it carries is a moment or nothing. Whatever a master says, and
-/// whenever, its line stays bounded and so does our own time; and whatever a whole network says, the engine answers little
-/// and gives nobody's sound away.
+/// Any datagram is a message or rejected, and its timestamps are valid or rejected. With any messages of a master at any
+/// time, its timeline and the served time stay bounded. With any messages of a network, the engine sends few responses,
+/// and a speaker that plays by our clock is not switched to another.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzPTP(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let bytes = [UInt8](UnsafeBufferPointer(start: data, count: size))
@@ -27,7 +27,7 @@ private func check(_ message: PTPMessage) {
     }
 }
 
-/// A conversation: before each message three bytes, its length and the milliseconds since the one before.
+/// Feeds a master's messages. Three bytes precede each one: its length, and the milliseconds since the previous one.
 private func listen(to bytes: ArraySlice<UInt8>) {
     let clock = FuzzClock()
     let served = ServedTimeline(clock: clock)
@@ -63,7 +63,7 @@ private func listen(to bytes: ArraySlice<UInt8>) {
     }
 }
 
-/// Stands still: what is followed is judged by what was said, not by when this ran.
+/// A constant clock: the result depends on the messages, not on the time at which the test ran.
 private struct FuzzClock: HostClock {
     var now: HostInstant { HostInstant(nanoseconds: 1_000_000_000_000) }
 }

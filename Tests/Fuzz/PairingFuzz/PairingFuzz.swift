@@ -4,7 +4,8 @@ private let identity = PairingIdentity(
     identifier: "A1B2C3D4E5F60718", seed: SecretBytes([UInt8](repeating: 7, count: 32)))
 private let secret = SecretBytes([UInt8](repeating: 9, count: 64))
 
-/// No answer of a speaker does more to pairing than end it. The arithmetic of SRP is left out: it takes 30 ms.
+/// Any response of a speaker continues or ends a pairing, without other effects. The computation of SRP is excluded,
+/// because it takes 30 ms.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzPairing(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     guard size > 0 else { return 0 }

@@ -4,8 +4,8 @@ import MediaCore
 import MediaFiles
 import SyncRendering
 
-/// Reads the bytes as the header of a picture, and where it is a small one decodes it. Errors are expected; crashes, traps and hangs
-/// are not, and no picture that is decoded is larger than the limits.
+/// Parses the bytes as an image header, and decodes the image if it is small. Errors are expected; crashes, traps and
+/// hangs are not, and no decoded image exceeds the limits.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzPicture(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let all = UnsafeRawBufferPointer(start: bytes, count: count)
     guard let header = PictureHeader(all) else { return 0 }
@@ -13,7 +13,7 @@ import SyncRendering
     precondition(["png", "mjpeg", "webp", "gif", "bmp", "tiff"].contains(header.codec))
     let file = "/dev/shm/talkie-picture-fuzz-\(getpid())" + (header.codec == "tiff" ? ".tif" : ".x")
     defer { unlink(file) }
-    // A header may state sizes whose product is no number.
+    // The product of the sizes in a header may overflow.
     guard header.size.width <= 1024, header.size.height <= 1024, write(all, to: file) else { return 0 }
     do throws(MediaError) { try decode(file) } catch { precondition(!error.message.isEmpty) }
     return 0

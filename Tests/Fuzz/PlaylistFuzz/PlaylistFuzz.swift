@@ -1,6 +1,6 @@
 @testable import Playback
 
-/// Every playlist format on the same bytes: nothing traps, nothing exceeds its limit.
+/// Parses the bytes as each playlist format: nothing traps, and nothing exceeds its limit.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzPlaylists(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     let bytes = Array(UnsafeBufferPointer(start: start, count: size))

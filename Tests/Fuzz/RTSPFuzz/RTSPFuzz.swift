@@ -1,6 +1,7 @@
 import AirPlayWire
 
-/// Any bytes, cut anywhere, end in messages or an error, and no more is held than one message may have.
+/// Any bytes, split anywhere, are parsed to messages or an error, and the parser buffers no more than the maximum size
+/// of one message.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRTSP(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     guard size > 1 else { return 0 }

@@ -4,8 +4,8 @@ import MediaCore
 
 @testable import AirPlay
 
-/// What a speaker tells on the connection for its news: each message is heard once and answered once, the end is told once, and after
-/// bytes that somebody without the keys wrote nothing more is heard.
+/// Messages on the event connection of a speaker: each is reported once and answered once, and the end is reported
+/// once. After bytes that were not encrypted with the session's keys nothing more is reported.
 func hearNews(_ input: inout FuzzInput) {
     let line = SpeakerLine()
     let keys = ChannelKeys.events(from: SecretBytes([UInt8](repeating: 5, count: 32)))
@@ -18,7 +18,7 @@ func hearNews(_ input: inout FuzzInput) {
             line.say(sealer.seal(RTSPRequest("POST", "/command", headers: [:], body: list.binary()).encoded()))
             requests += isForged ? 0 : 1
         case 1:
-            // Any message of the speaker's own.
+            // Any message encrypted by the speaker.
             line.say(sealer.seal(input.longPiece()))
             requests += isForged ? 0 : 1 << 16
         case 2:
@@ -37,7 +37,7 @@ func hearNews(_ input: inout FuzzInput) {
         }
         if case .ended = event { ended.raise() }
     }
-    // Until it has heard all; `close` alone would cut it short.
+    // Waits until all input was read; `close` alone would truncate it.
     precondition(ended.wait(until: .now.advanced(by: .seconds(8))), "it comes to an end")
     channel.close()
     let (messages, ends) = heard.withLock { $0 }

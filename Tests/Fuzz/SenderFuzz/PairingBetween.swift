@@ -8,14 +8,14 @@ private let speaker = PairingIdentity(
     identifier: "11:22:33:44:55:66", seed: SecretBytes([UInt8](repeating: 9, count: 32)))
 private let accessory = PairedAccessory(identifier: Array(speaker.identifier.utf8), publicKey: speaker.publicKey)
 
-/// A pairing with a speaker, through somebody who changes, swallows, repeats and invents messages and knows no secret. It comes to an
-/// end; and a secret or a key comes of it only where the speaker has the same.
+/// A pairing with a speaker through a man in the middle that modifies, drops, repeats and invents messages without
+/// knowing a secret. The procedure ends, and yields a secret or a key only if the speaker has the same one.
 func pair(_ input: inout FuzzInput) {
     let shape = input.byte()
     let password = "hunter22"
     let (goal, admission): (PairingProcedure.Goal, PairSetupResponder.Admission) =
         switch shape % 8 {
-        // The arithmetic of setting up takes 60 ms, that of verifying none.
+        // The computation of pair-setup takes 60 ms; pair-verify takes almost none.
         case 0...4: (.session(stored: accessory, password: shape & 8 == 0 ? nil : password), .open)
         case 5:
             (
@@ -51,8 +51,8 @@ func pair(_ input: inout FuzzInput) {
                 guard case .registration(nil) = goal else { fatalError("a PIN is asked for where there is none") }
                 step = procedure.answer(pin: "1234")
             case .finished(let result):
-                // Whoever swallows a last message, or the wish for a pairing that does not last, keeps the speaker from a secret
-                // that is theirs and nobody else's all the same.
+                // If the last message, or the request for a transient pairing, is dropped, the speaker does not use the
+                // secret, which is still known to no third party.
                 let isTheirs = wire.secret == result.secret || wire.secret == nil && wire.hasProvedItself
                 precondition(isTheirs, "a secret is the speaker's")
                 switch goal {
@@ -68,18 +68,18 @@ func pair(_ input: inout FuzzInput) {
     }
 }
 
-/// The speaker, and who sits before it.
+/// The speaker and the man in the middle.
 private struct Wire {
     let admission: PairSetupResponder.Admission
     private var setUp: PairSetupResponder
     private var verify = PairVerifyResponder(identity: speaker)
     private var known: [[UInt8]: [UInt8]] = [Array(sender.identifier.utf8): sender.publicKey]
     private var replies: [PairingReply] = []
-    /// Its own proof has come through, on this connection.
+    /// True if the speaker's proof was delivered on this connection.
     private(set) var hasProvedItself = false
-    /// It has just answered a proof with its own.
+    /// True if the previous response contained the speaker's proof.
     private var isProof = false
-    /// What the speaker takes for this connection's.
+    /// The speaker's secret of this connection.
     private(set) var secret: SecretBytes?
 
     init(admission: PairSetupResponder.Admission) {
@@ -97,7 +97,7 @@ private struct Wire {
         let choice = input.byte()
         var asked = request.body
         if choice & 0x80 != 0, !asked.isEmpty { asked[Int(input.byte()) % asked.count] ^= 1 << (input.byte() % 8) }
-        // What is made up needs no speaker.
+        // Invented responses do not involve the speaker.
         switch choice % 12 {
         case 6: return PairingReply(status: Int(input.short() % 600))
         case 7: return PairingReply(body: input.piece())

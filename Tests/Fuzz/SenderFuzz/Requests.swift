@@ -5,30 +5,30 @@ import FuzzSupport
 
 private let secret = SecretBytes([UInt8](repeating: 5, count: 32))
 
-/// Requests on one connection, and what a speaker says before each is answered: answers of its own, bytes that are none, late ones,
-/// nothing. Whoever asks gets the answer to its own question or an error, at once; and once the connection is encrypted nothing that
-/// somebody without the keys says is an answer.
+/// Requests on one connection, preceded by responses of the speaker: valid ones, invalid bytes, late ones, or none.
+/// Each request gets its response or an error without delay. On an encrypted connection, bytes that were not encrypted
+/// with the keys are never a response.
 func ask(_ input: inout FuzzInput) {
     let line = SpeakerLine()
     let connection = line.connection
     var sealer: HAPFrameSealer?
     var (asked, isNumbered, isForged) = (0, false, false)
-    // What was said with the keys before somebody without them spoke, and what was heard of it.
+    // The number of responses sent with the keys before the first forged bytes, and the number received.
     var (honest, heard) = (0, 0)
-    // Each may cost the patience below.
+    // Each request may wait for the timeout below.
     for _ in 0..<24 where !input.isEmpty {
         let choice = input.byte()
         let next = asked + 1
         switch choice % 8 {
         case 0, 1:
-            // An honest answer, cut and followed by whatever comes.
+            // A valid response, possibly truncated and followed by other bytes.
             var answer = RTSPResponse(status: Int(input.byte()) + 200, body: input.piece())
             answer.headers.append("CSeq", String(next))
             honest += isForged ? 0 : 1
             let wire = sealer?.seal(answer.encoded()) ?? answer.encoded()
             line.say(choice & 8 == 0 ? wire : Array(wire.prefix(Int(input.short()))))
         case 2:
-            // The answer to another question, or to none.
+            // A response to another request, or without a sequence number.
             var answer = RTSPResponse(status: 200)
             if choice & 8 == 0 { answer.headers.append("CSeq", String(Int(input.byte()))) }
             honest += isForged ? 0 : 1
@@ -38,7 +38,7 @@ func ask(_ input: inout FuzzInput) {
             isForged = isForged || sealer != nil && !bytes.isEmpty
             line.say(bytes)
         case 4:
-            // Anything, of the speaker itself: many answers at once.
+            // Arbitrary bytes of the speaker itself, which may contain many responses.
             let bytes = input.longPiece()
             honest += isForged ? 0 : 1 << 16
             line.say(sealer?.seal(bytes) ?? bytes)
@@ -76,7 +76,8 @@ func ask(_ input: inout FuzzInput) {
     }
 }
 
-/// A speaker that has never been told the secret answers the whole way to a session. It gets none, and is asked a few times only.
+/// A speaker that does not know the secret answers all requests up to a session. It gets no session, and only a few
+/// requests.
 func pairForASession(_ input: inout FuzzInput) {
     let shape = input.byte()
     var configuration = AirPlaySession.Configuration(

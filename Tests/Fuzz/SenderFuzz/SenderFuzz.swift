@@ -1,7 +1,7 @@
 import FuzzSupport
 
-/// What a speaker, or somebody between it and this computer, answers in the course of a whole conversation. The first byte chooses
-/// which conversation.
+/// Responses of a speaker, or of a man in the middle, during whole conversations. The first byte selects the
+/// conversation.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSender(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)

@@ -4,8 +4,8 @@ import Glibc
 @testable import AirPlay
 @testable import Sockets
 
-/// One connection in memory: the sender's end as it knows it, and the speaker's, of which this is in charge. Nobody ever waits: what
-/// the speaker says is there before it is asked for.
+/// A socket pair: one end is a sender's connection, the other is controlled by the test. No read blocks: the test
+/// writes a response before it is read.
 final class SpeakerLine {
     let socket: TCPSocket
     private let far: Int32
@@ -24,10 +24,10 @@ final class SpeakerLine {
 
     func say(_ bytes: [UInt8]) { _ = send(far, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
-    /// Nothing more is said; the sender may go on.
+    /// Closes the writing direction; the sender can still write.
     func hangUp() { shutdown(far, Int32(SHUT_WR)) }
 
-    /// What the sender said since this was asked.
+    /// Returns the bytes that the sender wrote since the last call.
     func hear() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 1 << 17)
         let count = recv(far, &bytes, bytes.count, 0)

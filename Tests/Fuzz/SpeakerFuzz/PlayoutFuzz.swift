@@ -7,8 +7,8 @@ import TalkieTestKit
 
 private let master: UInt64 = 1
 
-/// The real engine on a clock turned by hand: whatever times, anchors, packets and flushes a sender thinks of, in
-/// whatever order. Each step is a byte that says what happens and the numbers that it takes.
+/// The real engine on a manually advanced clock, with arbitrary times, anchors, packets and flushes in any order. Each
+/// step is a byte that selects the action, and its numbers.
 func play(_ input: ArraySlice<UInt8>) {
     var rest = input
     guard let shape = rest.popFirst() else { return }
@@ -25,7 +25,7 @@ func play(_ input: ArraySlice<UInt8>) {
         var playing = engine.takePlaying()
     else { return }
     if shape & 4 != 0 {
-        // Most inputs should not have to find out how a clock is locked.
+        // Locks the clock first, because few inputs find out how to do so.
         clock.announce(master)
         clock.observe(origin: PTPInstant(nanoseconds: host.now.nanoseconds))
         host.advance(by: .seconds(1))
@@ -79,7 +79,7 @@ func play(_ input: ArraySlice<UInt8>) {
     engine.stop()
 }
 
-/// Near zero, near a corner, or anything: the first byte says which.
+/// Returns a number near zero, near 2²² or arbitrary, selected by the first byte.
 private func number(_ rest: inout ArraySlice<UInt8>) -> UInt32 {
     guard let kind = rest.popFirst() else { return 0 }
     switch kind % 4 {
@@ -90,7 +90,7 @@ private func number(_ rest: inout ArraySlice<UInt8>) -> UInt32 {
     }
 }
 
-/// Within seconds of now, within days, at an end of time, or anything.
+/// Returns an instant within seconds or days of now, at a limit of the range, or arbitrary.
 private func instant(_ rest: inout ArraySlice<UInt8>, near now: HostInstant) -> PTPInstant {
     guard let kind = rest.popFirst() else { return PTPInstant(nanoseconds: 0) }
     let near = PTPInstant(nanoseconds: now.nanoseconds)

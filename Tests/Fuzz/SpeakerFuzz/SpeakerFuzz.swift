@@ -6,7 +6,7 @@ import SpeakerTestSupport
 
 private let key = SecretBytes([UInt8](repeating: 7, count: 32))
 
-/// What a stranger, a paired sender or a stream may send to a speaker; the first byte chooses which.
+/// Input to a speaker from an unpaired sender, a paired sender or a stream; the first byte selects which.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzSpeaker(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
@@ -22,7 +22,7 @@ public func fuzzSpeaker(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     return 0
 }
 
-/// A connection's bytes before pairing, cut in two.
+/// Feeds the bytes of a connection before pairing, split in two.
 private func talk(_ input: ArraySlice<UInt8>) {
     var conversation = ControlConversation(backend: NotedBackend())
     let middle = input.startIndex + input.count / 2
@@ -30,7 +30,7 @@ private func talk(_ input: ArraySlice<UInt8>) {
     _ = conversation.receive(input[middle...])
 }
 
-/// Requests of a sender that has been paired, without the encryption.
+/// Handles requests of a paired sender, without encryption.
 private func command(_ input: ArraySlice<UInt8>) {
     var session = SpeakerSession(backend: NotedBackend(), admitted: key)
     var parser = RTSPParser()
@@ -38,7 +38,7 @@ private func command(_ input: ArraySlice<UInt8>) {
     while case .request(let request) = try? parser.next() { _ = session.handle(request) }
 }
 
-/// Sequence numbers and lengths of a buffered stream, and the flushes in between.
+/// Stores packets of a buffered stream with arbitrary sequence numbers and lengths, with flushes in between.
 private func stream(_ input: ArraySlice<UInt8>) {
     var unpacker = BufferedUnpacker(key: key)
     _ = try? unpacker.open(input)
@@ -60,7 +60,7 @@ private func stream(_ input: ArraySlice<UInt8>) {
     precondition(store.bytes == 0 && store.count == 0, "an empty store holds nothing")
 }
 
-/// Datagrams of a realtime stream, and the order they are kept in.
+/// Parses datagrams of a realtime stream, and stores packets in arbitrary order.
 private func datagrams(_ input: ArraySlice<UInt8>) {
     _ = RealtimeControl(input)
     _ = RealtimeUnpacker(key: key).open(input)

@@ -7,12 +7,12 @@ import Routing
 @testable import Storage
 @testable import TalkieApp
 
-/// One kind of file in the state folder: where it lies, how it is read, and what the program writes in its place.
+/// A kind of file in the state folder: its path, how it is read, and what the program writes to replace it.
 struct KeptFile: Sendable {
     struct Found: Hashable {
-        /// Something in it was of use.
+        /// True if the file contained anything usable.
         var isUsed: Bool
-        /// All of that, in words.
+        /// Text form of everything that was read.
         var text: String
         var note: String?
     }
@@ -20,7 +20,7 @@ struct KeptFile: Sendable {
     var file: String
     var kind: String
     var read: @Sendable (StateFolder) -> Found
-    /// What was read, or where there was nothing something, is written.
+    /// Writes what was read, or a default if there was nothing.
     var write: @Sendable (StateFolder) -> Void
 
     static let all = [identity, pairing, route, profile, history, receiver, places]
@@ -28,7 +28,7 @@ struct KeptFile: Sendable {
     private static let speaker = SpeakerID("A1B2C3D4E5F6")!
     private static let own = loadIdentity()
 
-    /// Of an installation that is always the same.
+    /// Returns the identity of an installation that is always the same.
     private static func loadIdentity() -> InstallationIdentity {
         let state = StateFolder(path: "/dev/shm/talkie-fuzz-own")
         var record = StateRecord(kind: InstallationIdentity.kind, version: InstallationIdentity.version)
@@ -49,7 +49,7 @@ struct KeptFile: Sendable {
         let store = PairingStore(state, identity: own)
         let (credentials, note) = store.credentials(for: speaker)
         precondition(credentials.accessory.map { $0.publicKey.count == 32 && !$0.identifier.isEmpty } ?? true)
-        // Whose file it is does not depend on what is in it.
+        // The owner of a file does not depend on its contents.
         precondition(store.speakers.allSatisfy { $0 == speaker } && store.wishes.ids.isSubset(of: [speaker]))
         precondition(store.predecessor(of: speaker, .id(speaker), name: "Kitchen") == nil)
         let other = store.predecessor(of: nil, .name("Kitchen"), name: "Kitchen")
@@ -65,7 +65,7 @@ struct KeptFile: Sendable {
 
     private static let route = KeptFile(file: "routes/\(speaker.digits)", kind: "route") { state in
         let (memory, note) = RouteStore(state).memory(of: speaker)
-        // A route of its own word only, and no more failures than there are routes.
+        // Only known routes, and no more failures than there are routes.
         precondition(
             memory.map { $0.failed.isSubset(of: Set(Route.all)) && $0.failed.count <= Route.all.count } ?? true)
         let words = memory.map { memory in
@@ -100,7 +100,7 @@ struct KeptFile: Sendable {
         precondition(entries.allSatisfy { (0..<24).contains($0.hour) && !$0.routes.isEmpty && $0.routes.count <= 16 })
         let likely = history.likely(folder: entries.last?.folder ?? 0, hour: 20, minutes: 90)
         precondition(likely.routes.map { routes in entries.contains { $0.routes.sorted() == routes } } ?? true)
-        // The newest is what is told apart from the one before.
+        // Only the newest entry is compared.
         return Found(isUsed: !entries.isEmpty, text: entries.last.map { "\($0)" } ?? "", note: note)
     } write: { state in
         let entry = RouteHistory.Entry(folder: 7, hour: 20, minutes: 90, routes: ["card"])

@@ -5,8 +5,8 @@ import MediaCore
 
 private let folder = FuzzFolder("state")
 
-/// What the state folder holds may be anything. The first byte says whose file it is, the second whether its last line says that
-/// it is whole.
+/// Arbitrary contents of the state folder. The first byte selects the file, the second whether its last line has a
+/// valid checksum.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzState(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
@@ -41,7 +41,7 @@ public func fuzzState(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return 0
 }
 
-/// The bytes between a first line and the last one that a record needs.
+/// Adds the first line and the checksum line that a record needs.
 private func whole(_ body: [UInt8], kind: String, version: Int) -> [UInt8] {
     var bytes = Array("talkie \(kind) \(version)\n".utf8) + body
     if !body.isEmpty, body.last != 0x0A { bytes.append(0x0A) }
@@ -55,7 +55,7 @@ private func newer(_ bytes: [UInt8], kind: String) -> Bool {
     return false
 }
 
-/// A record that can be read is the same when it is written and read again, as long as a file may be.
+/// Checks that a readable record is unchanged after encoding and decoding, up to the maximum size of a file.
 private func checkRecord(_ bytes: [UInt8], kind: String) {
     guard let record = try? StateRecord(kind: kind, version: 1, decoding: bytes) else { return }
     let written = record.encoded()

@@ -4,8 +4,8 @@ import MediaCore
 import MediaFiles
 import SyncRendering
 
-/// Opens the bytes as a file of subtitles, whose kind the first byte chooses, and decodes what is in it, also after a jump.
-/// Errors are expected; crashes, traps, hangs and cues that nobody can draw are not.
+/// Opens the bytes as a subtitle file, whose kind the first byte selects, and decodes its contents, also after a seek.
+/// Errors are expected; crashes, traps, hangs and cues that cannot be drawn are not.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzSubtitles(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard count > 1 else { return 0 }
     let all = UnsafeRawBufferPointer(start: bytes, count: count)
@@ -14,7 +14,7 @@ import SyncRendering
     var paths = [file + ending]
     var contents = [Array(all.dropFirst())]
     if ending == ".idx" {
-        // Two files: words, a zero, pictures.
+        // Two files, separated by a zero: index and bitmaps.
         let parts = all.dropFirst().split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
         paths.append(file + ".sub")
         contents = [Array(parts[0]), parts.count > 1 ? Array(parts[1]) : []]
@@ -60,7 +60,7 @@ private func check(_ buffer: SampleBuffer) {
     guard case .subtitle(let cue) = buffer.payload else { preconditionFailure("no subtitle") }
     switch cue.content {
     case .script(let event, let sheet):
-        // What was no UTF-8 became longer.
+        // Invalid UTF-8 is replaced by longer sequences.
         precondition(event.count <= 3 * 65_536 && String(validating: event, as: UTF8.self) != nil)
         precondition(!sheet.header.contains(0))
     case .images(let images, let canvas):

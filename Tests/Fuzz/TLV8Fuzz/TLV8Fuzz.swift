@@ -1,6 +1,6 @@
 import AirPlayWire
 
-/// Any bytes end in items or an error; items survive being written and read again.
+/// Any bytes decode to items or an error; items are unchanged after encoding and decoding.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTLV8(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let bytes = [UInt8](UnsafeBufferPointer(start: data, count: size))

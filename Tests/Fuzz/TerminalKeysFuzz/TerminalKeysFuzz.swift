@@ -3,8 +3,8 @@ import MediaCore
 
 @testable import TalkieApp
 
-/// What a terminal sends gives the same keys however it is cut, names that can be printed, and never more of them than
-/// bytes; and whatever was sent, the keys after it are heard.
+/// The input of a terminal yields the same keys however it is split. Key names are printable, and there are at most as
+/// many as bytes. After any input, the next keys are recognised.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTerminalKeys(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
@@ -27,7 +27,7 @@ public func fuzzTerminalKeys(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CIn
         if KeyBindings.action(for: key) == .quit { precondition(["q", "Q", "Ctrl+w", "Ctrl+c"].contains(key)) }
     }
     precondition(whole.feed([UInt8(ascii: "q")]) == ["q"])
-    // A sequence that was begun and is never ended takes its longest length from those that follow.
+    // An unterminated sequence consumes following bytes up to its maximum length.
     precondition(deaf.feed([UInt8](repeating: UInt8(ascii: "q"), count: 32)).last == "q" && !deaf.isWaiting)
     return 0
 }

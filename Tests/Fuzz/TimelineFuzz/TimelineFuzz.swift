@@ -2,13 +2,13 @@ internal import MediaCore
 
 @testable import Telemetry
 
-/// A timeline file and a speaker's record from their bytes to its text, its results and its plot.
+/// Parses a timeline file and a speaker's record, and produces their text, results and plot.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTimeline(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     var reader = LineReader()
     var report = TimelineReport()
     let bytes = UnsafeRawBufferPointer(start: start, count: size)
-    // Timeline and speaker's record in one file: each reader takes what it understands.
+    // Timeline and speaker's record in one file: each parser ignores the lines of the other.
     var record = HeardRecord()
     var parser = FlatJSON()
     reader.feed(bytes) { if parser.parse($0) { record.add(FlatObject(bytes: $0, json: parser)) } }

@@ -5,8 +5,8 @@ import MediaCore
 @testable import MediaFiles
 @testable import Playback
 
-/// What web servers answer, the cookies that they and files give, where references lead, and what yt-dlp says of a page: nothing traps,
-/// what is kept is bounded, and what is sent on can be no second request.
+/// Responses of web servers, cookies of servers and files, targets of references, and the output of yt-dlp. Nothing
+/// traps, stored data is bounded, and sent data cannot contain a second request.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
@@ -63,7 +63,7 @@ extension String {
     fileprivate func components(of separator: String) -> Int { ranges(of: separator).count }
 }
 
-/// Playlists and manifests whose every number is one that few programs expect; each byte of an input chooses one.
+/// Playlists and manifests with extreme numbers; each byte of an input selects one.
 private enum Extremes {
     static let integers: [Int64] = [
         0, 1, -1, 7, 1 << 31, 1 << 53, 1 << 61, 1 << 62 - 1, 1 << 62, -(1 << 62), .max - 1000, .max - 7, .max - 1, .max,
@@ -94,7 +94,7 @@ private enum Extremes {
             bytes.dropFirst())
     }
 
-    /// A manifest whose bytes choose which elements and attributes it has, and where (ISO 23009-1, 5.3).
+    /// Returns a manifest whose elements, attributes and order are selected by bytes (ISO 23009-1, 5.3).
     static func tree(_ bytes: [UInt8]) -> [UInt8] {
         var rest = bytes[...]
         func byte() -> Int { Int(rest.popFirst() ?? 0) }
@@ -155,7 +155,7 @@ private enum Extremes {
     }
 }
 
-/// A range and a seek near 2^63, answered with just what was asked for.
+/// Tests a byte range and a seek near 2^63, with a response of exactly the requested range.
 private func distantAnswer(_ bytes: [UInt8]) {
     func number(_ index: Int) -> Int64 {
         index < bytes.count ? Extremes.integers[Int(bytes[index]) % Extremes.integers.count] : .max
@@ -185,7 +185,7 @@ private func distantAnswer(_ bytes: [UInt8]) {
     exercise(cache.reader(BlockingGuard([])))
 }
 
-/// A film that is read across several answers: servers that lead on, break off, answer with other ranges, and are asked again.
+/// Reads a film across several responses: servers that redirect, truncate, answer with other ranges, and are retried.
 private func conversation(_ bytes: [UInt8]) {
     var rest = bytes[...]
     func byte() -> Int { Int(rest.popFirst() ?? 0) }
@@ -234,7 +234,7 @@ private func conversation(_ bytes: [UInt8]) {
         let chosen = steps[step % steps.count]
         if chosen % 4 == 0 { _ = input.seek(to: places[chosen / 4 % 4]) } else if got < 0 { break }
     }
-    // Each reading asks again once at most, and each asking is led on eight times at most.
+    // Each read retries at most once, and each request is redirected at most eight times.
     precondition(connections <= 42 * 2 * 10, "few requests")
 }
 
@@ -273,7 +273,7 @@ private func manifest(_ bytes: [UInt8]) {
     }
 }
 
-/// Returns the number of segments of a playlist, all of which have addresses on the web. Without an array of lines: a
+/// Returns the number of segments of a playlist, all of which have web addresses. It builds no array of lines: a
 /// manifest may expand to 200,000 segments, for which `split` takes 20 s under the sanitizer.
 private func marks(in bytes: [UInt8]) -> Int {
     bytes.withUnsafeBufferPointer { all in
@@ -294,7 +294,7 @@ private func marks(in bytes: [UInt8]) -> Int {
     }
 }
 
-/// A playlist that is cut at each of its first pieces, its interstitials, and the bytes as a list of such.
+/// Parses a playlist that is split at each of its first segments, its interstitials, and the bytes as an asset list.
 private func playlist(_ bytes: [UInt8]) {
     let address = WebAddress("https://a.org/b/list")!
     precondition((AssetList.assets(in: bytes, at: address) ?? []).count <= Interstitial.mostAssets)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// Plays to a real receiver and listens to what comes out of it.
+/// Plays to shairport-sync and analyses the recording.
 extension SpeakerLabTests {
     @Suite struct BufferedPlaybackTests {
         private let identity = SenderIdentity.random(name: "Talkie test")
@@ -18,7 +18,7 @@ extension SpeakerLabTests {
                 clocks: PTPDirectory(identity: identity.clock))
         }
 
-        /// Waits until the speaker can place sound.
+        /// Waits until the speaker's clock is synchronized.
         private func waitForClock(_ session: AirPlaySession) throws {
             let deadline = HostInstant.now.advanced(by: .seconds(8))
             while session.clock.readiness != .ready {
@@ -47,7 +47,7 @@ extension SpeakerLabTests {
             #expect(info.features?.contains(.bufferedAudio) == true)
             _ = try session.startStream(format)
             try session.setVolume(decibels: 0)
-            // FFmpeg's encoder delays by one unit: the first one decodes to what lies before the track.
+            // FFmpeg's encoder has a delay of one unit: the first unit decodes to audio before the track's start.
             let start = RTPTimestamp(rawValue: .random(in: 0 ... .max))
             for (index, unit) in units.enumerated() {
                 let timestamp = start.advanced(byFrames: Int64(index - 1) * 1024)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// The renderers' contract on speakers; the bodies are those of virtual time and of the sound card.
+/// The renderers' contract on speakers; the bodies also run in virtual time and on the sound card.
 extension SpeakerLabTests {
     @Suite struct ContractTests {
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)

@@ -5,10 +5,10 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// Films of a list and loops, played by the program to a speaker: what is heard where one ends and the next begins.
+/// Playlists and loops, played by the program to a speaker: the recorded audio at the boundaries.
 extension SpeakerLabTests {
     @Suite struct FilmRowTests {
-        /// Plays to the peer and returns what was heard.
+        /// Plays to the peer and returns the recording.
         private func play(_ words: [String], to peer: Peer, seconds: Int) throws -> Recording {
             try peer.record(seconds: seconds)
             try play(words, host: peer.host, port: peer.port)
@@ -37,7 +37,7 @@ extension SpeakerLabTests {
             ]
         }
 
-        /// Three films with tones of their own, one behind the other.
+        /// Evaluates a recording of three consecutive films with different tones.
         private func look(at recording: Recording) -> TwoOfThree.Run {
             let stretches = recording.stretches(of: [500, 1000, 2000])
             let errors = zip(stretches, stretches.dropFirst()).map { recording.jointError($0, $1) }
@@ -57,7 +57,7 @@ extension SpeakerLabTests {
             }
         }
 
-        /// A speaker without a clock of PTP is sent a realtime stream; one beside a sound card is a member of a group.
+        /// A speaker without PTP gets a realtime stream; a speaker together with a sound card is a member of a group.
         @Test(.timeLimit(.minutes(4)), arguments: [[], ["--speaker", "local", "--audio-device", "null"]])
         func filmsFollowOneAnotherOnARealtimeStreamAndInAGroup(beside: [String]) throws {
             let files = try tones()

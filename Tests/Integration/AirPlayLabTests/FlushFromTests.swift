@@ -8,7 +8,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// What is taken back from a speaker that plays is not heard, and what takes its place joins.
+/// Flushed audio of a playing speaker is not audible, and its replacement joins without a gap.
 extension SpeakerLabTests {
     @Suite struct FlushFromTests {
         @Test(
@@ -40,7 +40,7 @@ extension SpeakerLabTests {
                     sound.renderer.enqueue(tone.buffer(frames: (second * 48000)..<((second + 1) * 48000)))
                 }
             }
-            // Its owner left the receiver at a low volume.
+            // The receiver's initial volume is low.
             group.setVolume(100)
             try sound.startWhenReady()
             let time = MediaTime(value: 4, timescale: 1)

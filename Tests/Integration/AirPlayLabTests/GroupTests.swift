@@ -7,7 +7,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// Two real speakers behind one renderer.
+/// Two lab speakers with one renderer.
 extension SpeakerLabTests {
     @Suite struct GroupTests {
         @Test(.timeLimit(.minutes(2))) func twoSpeakersAreHeardTogether() throws {
@@ -66,7 +66,7 @@ extension SpeakerLabTests {
             print("correction \(speaker.latency.shares.map(\.duration)); errors in ms: \(heard)")
             #expect(heard.count >= 10)
             let median = heard.sorted()[heard.count / 2]
-            // −2.1 ms were measured, and 25 ms without the correction.
+            // Measured: −2.1 ms, and 25 ms without the correction.
             #expect(Bounds.isNear(median, claim: 4), "median \(median) ms")
         }
 

@@ -6,11 +6,11 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// What Talkie is for: the picture in a window of this computer, the sound out of receivers that others wrote, each in a network of
-/// its own, together. Seen and heard from outside; the bounds are the same on every machine (`TwoOfThree`).
+/// The main use: video in a window of this computer and audio from shairport-sync receivers in separate networks, in
+/// step. Measured externally; the bounds are the same on every machine (`TwoOfThree`).
 extension SpeakerLabTests {
     @Suite struct MissionTests {
-        /// Ten seconds with a flash and a beep each second, its sound as AAC.
+        /// Ten seconds with a flash and a beep each second; the audio is AAC.
         private static let film = Program.media("flash-and-beep.mp4")
 
         private static func words(_ addresses: [SpeakerAddress]) -> [String] {
@@ -18,7 +18,7 @@ extension SpeakerLabTests {
                 + addresses.flatMap { ["--speaker", "airplay://\($0.host):\($0.port)"] }
         }
 
-        /// The bytes of a film's sound as it lies in the file.
+        /// Returns the size of a film's audio packets in the file, in bytes.
         private func soundBytes(of film: String) throws -> Int {
             let result = try Program.run(
                 "/usr/bin/env",
@@ -60,7 +60,7 @@ extension SpeakerLabTests {
                 #expect(played.status == 0, "\(played.errors)")
                 for recording in recordings { try recording.stop() }
                 let heard = try recordings.map { try lab.beeps(in: $0.file) }
-                // Beeps are a second apart: what belongs together is near.
+                // Beeps are one second apart, so the nearest one is the counterpart.
                 let apart = heard[0].compactMap { one in
                     heard[1].map { Double($0 - one) / 1e6 }.min { abs($0) < abs($1) }
                 }.filter { abs($0) < 500 }.sorted()
@@ -71,7 +71,7 @@ extension SpeakerLabTests {
             }
         }
 
-        /// Writes the configuration of a kiosk.
+        /// Writes the configuration of a kiosk; returns its path.
         private func kiosk(
             in scratch: Scratch, playlist: [String], speakers: [SpeakerAddress], _ lines: String
         ) throws -> String {
@@ -102,7 +102,8 @@ extension SpeakerLabTests {
                 environment: Lab.environment.merging(["XDG_STATE_HOME": scratch.path("state")]) { $1 },
                 player: [Program.talkie, "kiosk", path])
             print("kiosk: \(measured.figure)")
-            // A kiosk begins while its speaker is looked for and its window opens: the first second is not seen and heard whole.
+            // A kiosk starts while it still looks for its speaker and opens its window, so the first second is not
+            // complete.
             let median = try #require(measured.number("offset_steady_ms", "median"), "\(measured.figure)")
             #expect(abs(median) <= 2 * Bounds.factor)
             #expect(measured.number("frames", "dropped_steady") == 0 && measured.number("frames", "backward") == 0)
@@ -130,7 +131,8 @@ extension SpeakerLabTests {
                 do {
                     recordings = try (1...2).map { try Lab.Recording(lab, seconds: 60, speaker: $0) }
                     HostInstant.now.advanced(by: .seconds(9)).sleep()
-                    // The end of the connection passes; nothing reaches the new receiver process before the network is mended.
+                    // The RST of the old connection still passes outward; nothing reaches the new receiver process
+                    // before the network is repaired.
                     _ = try lab.run("impair", ["1", "loss", "100", "inward"])
                     _ = try Program.run(
                         "/bin/sh", ["-c", "'\(Lab.program.path)' restart 1 &"], environment: Lab.environment)
@@ -145,7 +147,7 @@ extension SpeakerLabTests {
             print(ended.errors)
             let heard = try recordings.map { try lab.beeps(in: $0.file) }
             let first = try #require(heard[0].first, "nothing was heard: \(ended.errors)")
-            // Every film of the list is ten seconds long: all beeps lie at whole seconds from the first one.
+            // Every film of the playlist is ten seconds long, so all beeps are whole seconds after the first one.
             let origin = HostInstant(nanoseconds: first)
             let errors = heard.map { Lab.errors($0, from: origin) }
             print("speaker: \(errors[0]); fallback: \(errors[1])")
@@ -154,13 +156,13 @@ extension SpeakerLabTests {
             let back = there.filter { $0 > lost }
             #expect(there.count { $0 < lost } >= 3 && instead.count >= 3 && back.count >= 3, "\(heard)")
             #expect(Bounds.areTogether(Array(errors[0].prefix(3)), claim: 5))
-            // A receiver that joins a running line draws level within a few seconds.
+            // A receiver that joins a running timeline needs a few seconds to synchronize.
             #expect(Bounds.areTogether(errors[1].suffix(3), claim: 5))
             #expect(Bounds.areTogether(errors[0].suffix(3), claim: 5))
             #expect(try #require(instead.last) < (try #require(there.last)), "both play at the end")
         }
 
-        /// The amplifier behind the receiver takes the time; no protocol tells of it.
+        /// The delay is in an amplifier after the receiver; no protocol reports it.
         @Test(.timeLimit(.minutes(2))) func aSpeakerThatIsTwoHundredMillisecondsLateIsCalibratedAndTheNextFilmIsInStep()
             throws
         {

@@ -1,12 +1,12 @@
 import AirPlay
-import LocalOutput
+import CardOutput
 import MediaCore
 import Testing
 
 @testable import RouteTestSupport
 
 extension SpeakerLabTests {
-    /// A film whose sound goes from this computer's card to a speaker that others wrote, and back, both recorded.
+    /// Audio that moves from this computer's card to shairport-sync and back, both recorded.
     @Suite(.enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct RouteChangeTests {
         @Test(.timeLimit(.minutes(2))) func fromTheCardToAForeignSpeakerAndBackTheFilmGoesOnInStep() async throws {
@@ -29,7 +29,7 @@ extension SpeakerLabTests {
                 slack: Bounds.isTight ? 60 : 150)
             let (out, back) = (chain.changes[0].at, chain.changes[1].at)
             #expect(back - chain.changes[1].asked < .seconds(1))
-            // A receiver that joins a running line draws level within a few seconds.
+            // A receiver that joins a running timeline needs a few seconds to synchronize.
             let away = try #require(
                 chain.offset(atSpeaker, from: out.advanced(by: .seconds(2)), to: out.advanced(by: .seconds(4))))
             let home = try #require(

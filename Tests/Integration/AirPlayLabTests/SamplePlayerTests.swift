@@ -4,14 +4,14 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// The tutorial's player, built as a package of its own that depends on this one, plays to a speaker.
+/// The tutorial's player, built as a separate package that depends on this one, plays to a speaker.
 extension SpeakerLabTests {
     @Suite struct SamplePlayerTests {
-        /// Built beside the test bundle (`make test` does so).
+        /// Built next to the test bundle (`make test` does so).
         private static let player = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("Player")
 
-        /// The program, its standard input, and what it has said so far.
+        /// The running program, its standard input and its output so far.
         private final class Running {
             private let process = Process()
             private let input = Pipe()
@@ -26,7 +26,8 @@ extension SpeakerLabTests {
                 process.arguments = arguments
                 process.standardInput = input
                 process.standardOutput = output
-                // What other runs have learned about speakers at this address is not for this one, nor the reverse.
+                // A separate state folder: stored speaker data of other runs must not influence this one, or the
+                // reverse.
                 process.environment = ProcessInfo.processInfo.environment.merging(
                     ["XDG_STATE_HOME": stateFolder.path]) { $1 }
                 output.fileHandleForReading.readabilityHandler = { [text, arrival] handle in
@@ -54,7 +55,7 @@ extension SpeakerLabTests {
                 return process.terminationStatus
             }
 
-            // Not by a signal that can be blocked: a test's threads block most of them, and children inherit that.
+            // SIGKILL cannot be blocked: test threads block most signals, and child processes inherit the mask.
             deinit {
                 if process.isRunning { kill(process.processIdentifier, SIGKILL) }
                 try? FileManager.default.removeItem(at: stateFolder)
@@ -79,7 +80,7 @@ extension SpeakerLabTests {
             let running = try Running(["--speaker", "airplay://\(peer.host):\(peer.port)"] + files.map(\.path))
             running.type("volume 100")
             try running.waitUntilSaid("playing \(files[0].path)", atMost: .seconds(15))
-            // By now the speaker holds the whole queue.
+            // By now the speaker has buffered the whole playlist.
             HostInstant.now.advanced(by: .seconds(3)).sleep()
             running.type("remove 2")
             try running.waitUntilSaid("removed \(files[1].path)", atMost: .seconds(3))

@@ -7,10 +7,10 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// Plays a film's sound through `AirPlaySpeaker` as the renderer does, and listens to what comes out.
+/// Plays audio through `AirPlaySpeaker` as the renderer does, and analyses the recording.
 extension SpeakerLabTests {
     @Suite struct SpeakerTests {
-        /// The renderer's part: feeds packets and passes the timeline on.
+        /// Replaces the renderer: feeds packets and forwards timeline changes.
         private final class Feeder: RenderSynchronizer.Follower {
             let speaker: AirPlaySpeaker
             let context: AudioOutputContext
@@ -28,12 +28,13 @@ extension SpeakerLabTests {
             var stopLead: Duration { speaker.latency.stopLead }
             func timebaseDidChange(_ snapshot: TimebaseSnapshot) { speaker.timebaseDidChange(snapshot) }
 
-            /// Hands over all units from a film time on; FFmpeg's encoder delays by one unit.
+            /// Writes all units from a film time on; FFmpeg's encoder has a delay of one unit.
             func feed(from start: MediaTime) throws {
                 let batch = PacketBatch()
                 for (index, unit) in units.enumerated() {
                     let time = MediaTime(value: Int64(index - 1) * 1024, timescale: 48000)
-                    // One unit more than holds the start: a decoder needs the one before to give a whole one.
+                    // Includes the unit before the one that contains the start: the decoder needs it to output a
+                    // complete one.
                     guard time.advanced(by: .milliseconds(43)) > start else { continue }
                     unit.withUnsafeBytes {
                         batch.append(
@@ -56,7 +57,7 @@ extension SpeakerLabTests {
             parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90], framesPerPacket: 1024),
             sampleRate: 48000, layout: .stereo)
 
-        /// A speaker that holds the film, at a timeline that stands still.
+        /// Returns a speaker that buffers the film while the timeline is stopped.
         private func feeding(
             _ speaker: AirPlaySpeaker, _ units: [[UInt8]]
         ) throws -> (synchronizer: RenderSynchronizer, feeder: Feeder) {
@@ -69,7 +70,7 @@ extension SpeakerLabTests {
             return (synchronizer, feeder)
         }
 
-        /// Starts from film time 0 as soon as can be kept.
+        /// Starts at film time 0 after the minimum start lead.
         private func start(_ synchronizer: RenderSynchronizer) -> TimebaseSegment {
             synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
         }
@@ -93,14 +94,14 @@ extension SpeakerLabTests {
             speaker.setGain(0.99)
             try feeder.feed(from: .zero)
 
-            /// Beeps lie at whole seconds of film; those of a stretch, as instants.
+            /// The due instants of the beeps of all timeline segments; beeps are at whole seconds of film.
             var expected: [HostInstant] = []
             func note(_ segment: TimebaseSegment, until end: HostInstant) {
                 for second in 0..<30 {
                     guard let instant = segment.hostInstant(of: MediaTime(value: Int64(second), timescale: 1)) else {
                         continue
                     }
-                    // At the very end of a stretch a beep may be cut.
+                    // A beep at the very end of a segment may be cut.
                     if instant >= segment.hostAnchor, instant.advanced(by: .milliseconds(200)) < end {
                         expected.append(instant)
                     }
@@ -158,7 +159,7 @@ extension SpeakerLabTests {
             let line = start(synchronizer)
             play(for: line.hostAnchor - .now + .milliseconds(3500))
             _ = try lab.run("impair", ["1", "cut", "6"])
-            // By then the connection has recovered by itself; a longer absence is in Tools/experiments/bad-days.
+            // The connection has recovered by then; Tools/experiments/bad-days tests a longer outage.
             play(for: .seconds(8))
             let stopped = HostInstant.now
             synchronizer.setRate(0)
@@ -196,7 +197,7 @@ extension SpeakerLabTests {
             let errors = Lab.errors(heard, from: line.hostAnchor)
             print("errors in ms: \(errors)")
             #expect(errors.count >= 6)
-            // A receiver that joins a running line draws level within a few seconds.
+            // A receiver that joins a running timeline needs a few seconds to synchronize.
             #expect(Bounds.areTogether(errors.suffix(3), claim: 5), "\(errors)")
             var notes: [RenderEvent] = []
             while let entry = feeder.context.events.take() { notes.append(entry.event) }

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// Two hosts of the test's own that see each other by mDNS (Tests/Support/discovery-network). This process is a client
-/// of host "a"; host "b" announces what `announce` says.
+/// Two private hosts that see each other by mDNS (Tests/Support/discovery-network). This process is a client of host
+/// "a"; host "b" announces the services passed to `announce`.
 ///
-/// There is one per process, because libdbus reads the address of the bus once.
+/// One instance per process, because libdbus reads the address of the bus once.
 final class DiscoveryNetwork: Sendable {
     static let shared = DiscoveryNetwork()
 
-    /// Why it cannot be built here, or nil.
+    /// The reason why the network cannot be created here; nil if it can.
     static let obstacle: String? = {
         guard geteuid() == 0 else { return "network namespaces need root" }
         for program in ["/usr/sbin/avahi-daemon", "/usr/bin/dbus-daemon", "/usr/bin/unshare"]
@@ -23,7 +23,7 @@ final class DiscoveryNetwork: Sendable {
     private init() {
         var template = Array("/tmp/tkdisc-XXXXXX".utf8CString)
         folder = String(cString: mkdtemp(&template))
-        // The daemons are not root.
+        // The daemons do not run as root.
         chmod(folder, 0o755)
         setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(folder)/a/bus", 1)
         Self.run(["up", folder])
@@ -39,7 +39,7 @@ final class DiscoveryNetwork: Sendable {
     func stopDaemon() { Self.run(["daemon", folder, "a", "stop"]) }
     func killDaemon() { Self.run(["daemon", folder, "a", "kill"]) }
 
-    /// Makes "b" announce services of one instance name in place of what it announced under `file`.
+    /// Makes host "b" announce services with one instance name, replacing those announced for `file` before.
     func announce(_ file: String, name: String, _ services: [(type: String, port: Int, txt: [String])]) {
         func escaped(_ text: String) -> String {
             text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
@@ -52,7 +52,7 @@ final class DiscoveryNetwork: Sendable {
         }
         let (draft, target) = ("\(folder)/b/\(file).draft", "\(folder)/b/services/\(file).service")
         try! Data("\(xml)</service-group>".utf8).write(to: URL(filePath: draft))
-        // avahi-daemon takes a file for the one it knows when both are of the same second.
+        // avahi-daemon ignores a changed file whose modification time is in the same second.
         let known = try? FileManager.default.attributesOfItem(atPath: target)[.modificationDate] as? Date
         let date = max(Date(), (known ?? .distantPast).addingTimeInterval(1.1))
         try! FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: draft)
@@ -65,12 +65,12 @@ final class DiscoveryNetwork: Sendable {
         }
     }
 
-    /// posix_spawn rather than `Process`, which takes the end of the last grandchild for the end of the child.
+    /// Uses posix_spawn, because `Process` waits for the end of grandchildren too.
     private static func run(_ arguments: [String]) {
         var words = ([script] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var child = pid_t()
-        // Threads of a test block signals; a message bus that inherits that could not be ended by one.
+        // Test threads block signals; a message bus that inherits the mask could not be terminated.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -8,9 +8,9 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
-/// The program and speakers in software that it knows by name only: what a newcomer types.
+/// The program with software speakers that are selected by name.
 extension SpeakerBrowserTests {
-    /// A speaker on an address of its own, announced to this computer.
+    /// Starts an announced speaker with a separate address.
     private func speaker(
         _ name: String, host: UInt8, admission: PairSetupResponder.Admission = .open
     ) throws -> SoftwareSpeaker {
@@ -20,7 +20,7 @@ extension SpeakerBrowserTests {
                 admission: admission, isAnnounced: true, volume: -20))
     }
 
-    /// Runs the program with a state folder of its own.
+    /// Runs the program with a separate state folder.
     private func talkie(_ state: Scratch, _ words: String..., atMost seconds: Int = 30) throws -> Program.Result {
         try Program.run(
             Program.talkie, words, environment: ["XDG_STATE_HOME": state.folder.path], atMost: seconds)
@@ -68,7 +68,7 @@ extension SpeakerBrowserTests {
         for speaker in [hall, den] {
             #expect(
                 seconds(heardBy: speaker) > 1.5, "\(speaker.configuration.name): \(speaker.record.events.suffix(5))")
-            // Nobody asked for a volume.
+            // Without `--volume` the speaker's volume stays unchanged.
             #expect(speaker.volume == -20)
             let titles = speaker.record.events.compactMap { if case .title(let title) = $0 { title } else { nil } }
             #expect(titles.last == "talking.mp4", "\(titles)")
@@ -104,7 +104,7 @@ extension SpeakerBrowserTests {
     @Test func aSpeakerInSoftwareKnowsItsSendersAfterARestart() throws {
         let state = try Scratch()
         let keys = try Scratch()
-        /// While `talkie speaker` runs, with a state folder of its own.
+        /// Runs the body while `talkie speaker` runs with a separate state folder.
         func whileItIsOn(_ body: () throws -> Void) throws {
             var failure: (any Error)?
             let result = try Program.run(

@@ -7,9 +7,9 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
-/// Where the sound went on other evenings, and the list of places, as a person at a terminal meets them.
+/// Remembered outputs and the list of outputs in a terminal.
 extension SpeakerBrowserTests {
-    /// A speaker on an address of its own, announced to this computer.
+    /// Starts an announced speaker with a separate address.
     private func speaker(
         _ name: String, host: UInt8, admission: PairSetupResponder.Admission = .open
     ) throws -> SoftwareSpeaker {
@@ -19,14 +19,14 @@ extension SpeakerBrowserTests {
                 admission: admission, isAnnounced: true))
     }
 
-    /// What a machine whose only sound card is nobody's has: nothing is heard, and the film plays.
+    /// Environment with ALSA's null device as the default card: the film plays inaudibly.
     private func environment(_ state: Scratch) throws -> [String: String] {
         let configuration = try state.file(
             "asound.conf", Data("</usr/share/alsa/alsa.conf>\npcm.!default { type null }\n".utf8))
         return ["XDG_STATE_HOME": state.folder.path, "ALSA_CONFIG_PATH": configuration]
     }
 
-    /// The talking clip, over and over, at a terminal.
+    /// Plays the talking clip repeatedly in a terminal.
     private func evening(_ state: Scratch, _ options: String...) throws -> TerminalProcess {
         TerminalProcess(
             ["play", "--log-level", "info", "--loop-file", "inf"] + options
@@ -35,7 +35,7 @@ extension SpeakerBrowserTests {
 
     private func frames(_ speaker: SoftwareSpeaker) -> Int { speaker.record.spans.reduce(0) { $0 + $1.frames } }
 
-    /// An evening on which the sound went to a speaker that was named.
+    /// Runs the program once with a named speaker, so that the output is remembered.
     private func firstEvening(_ state: Scratch, _ name: String) throws {
         let result = try Program.run(
             Program.talkie,
@@ -53,7 +53,7 @@ extension SpeakerBrowserTests {
         let before = frames(hall)
         let second = try evening(state)
         #expect(second.see("sound on Hall, as before? Press s, then Enter"), "\(second.output)")
-        // Nothing happens by itself.
+        // The remembered output is only offered; it is not selected automatically.
         #expect(frames(hall) == before)
         second.type("s")
         #expect(second.see(">[ ] Hall<"), "\(second.output)")
@@ -63,7 +63,7 @@ extension SpeakerBrowserTests {
         second.type("q")
         #expect(second.wait() == .status(0))
 
-        // Who wants it so is taken there without a word of theirs, and who wants none of it is left alone.
+        // `always` selects the remembered output without a question, `never` ignores it.
         let third = try evening(state, "--route-memory", "always")
         #expect(third.see("Sound: Hall"), "\(third.output)")
         third.type("q")
@@ -91,7 +91,7 @@ extension SpeakerBrowserTests {
             Program.talkie, ["pair", "Safe", "--pin", "2468"],
             environment: try environment(state).mapValues(Optional.some), atMost: 40)
         #expect(paired.status == 0, "\(paired.errors)")
-        // The list notices within a second; until then it still says what was missing.
+        // The list updates within a second; until then the speaker is listed as not paired.
         var isHeard = false
         for _ in 0..<10 where !isHeard {
             film.type("\r")

@@ -20,7 +20,7 @@ import Testing
 struct SpeakerBrowserTests {
     private let network = DiscoveryNetwork.shared
 
-    /// What an earlier test announced is gone before the next begins.
+    /// Waits until the announcements of the previous test are gone.
     init() throws {
         network.withdrawAll()
         let browser = try SpeakerBrowser()
@@ -29,7 +29,7 @@ struct SpeakerBrowserTests {
 
     private func soon(_ seconds: Int = 15) -> HostInstant { HostInstant.now.advanced(by: .seconds(seconds)) }
 
-    /// The snapshot that satisfies a condition; nil when none does in time.
+    /// Returns the snapshot that satisfies a condition; nil on timeout.
     private func reached(
         _ browser: SpeakerBrowser, within seconds: Int = 15, _ condition: (SpeakerBrowser.Snapshot) -> Bool
     ) -> SpeakerBrowser.Snapshot? {
@@ -37,7 +37,7 @@ struct SpeakerBrowserTests {
         return satisfied ? snapshot : nil
     }
 
-    /// The two services of one receiver; the id joins them.
+    /// Announces the two services of one receiver; the device ID links them.
     private func announceKitchen(flags: String = "0x4") {
         network.announce(
             "kitchen", name: "Kitchen",
@@ -128,7 +128,7 @@ struct SpeakerBrowserTests {
                 "flood\(index)", name: "Flood \(index)",
                 [("_airplay._tcp", 7000, ["deviceid=02:00:00:00:\(hex(index >> 8)):\(hex(index & 255))"])])
         }
-        // 60 names, each heard over IPv4 and IPv6, are twice as many announcements as are kept.
+        // 60 names, each received over IPv4 and IPv6, are twice the maximum number of announcements.
         let flooded = try #require(reached(browser, within: 30) { $0.refusals >= 60 })
         #expect(flooded.speakers.count <= 60)
         #expect(flooded.speakers.contains { $0.name == "Kitchen" })
@@ -147,7 +147,7 @@ struct SpeakerBrowserTests {
     private func hex(_ byte: Int) -> String { String(format: "%02X", byte) }
 }
 
-/// Collects every list that the stream of updates brings.
+/// Collects every list of the stream of updates.
 private final class ChangeRecorder: Sendable {
     private let lists = Lock<[[DiscoveredSpeaker]]>([])
     private let task: Task<Void, Never>

@@ -4,7 +4,8 @@ import MediaCore
 import TalkieTestKit
 import Testing
 
-/// What a real chronyd says: one keeps the time, the other reads it and is bent (Tools/experiments/clock_bend.c).
+/// The reports of a real chronyd: one instance serves time, the other reads it with a manipulated clock
+/// (Tools/experiments/clock_bend.c).
 @Suite(.serialized, .enabled(if: Chrony.obstacle == nil || getenv("CI") != nil, "\(Chrony.obstacle ?? "")"))
 struct ChronyTests {
     @Test func aClockThatIsAheadAndFastIsKnownByItsSignAndItsRate() throws {
@@ -17,7 +18,8 @@ struct ChronyTests {
                 return (last?.frequency).map { abs($0 - 50) < 5 } ?? false && last?.isSynchronised == true
             })
         let report = try #require(last)
-        // What must be added: this process's own clock is not bent, so that what the other's has gained is known.
+        // The expected correction. This process has an unmodified clock, so the error accumulated by the manipulated
+        // one is known.
         let gained = Double(HostInstant.now.nanoseconds - chrony.origin) * 50e-6
         let off = report.correction.inSeconds + (370_000_000 + gained) * 1e-9
         #expect(abs(off) < 1e-3, "\(report.correction), off by \(off) s")
@@ -35,7 +37,7 @@ struct ChronyTests {
     }
 }
 
-/// Two chronyds on loopback that read the clock and do not touch it (`-x`).
+/// Two chronyd instances on loopback that do not set the clock (`-x`).
 final class Chrony {
     private static let program = "/usr/sbin/chronyd"
     static var obstacle: String? {
@@ -43,9 +45,9 @@ final class Chrony {
         return access(program, X_OK) == 0 ? nil : "\(program) is not installed"
     }
 
-    /// Where the bent one is asked.
+    /// Command port of the instance with the manipulated clock.
     let port: Int
-    /// The monotonic moment from which it is fast.
+    /// Monotonic time at which the manipulated clock starts to be fast, in nanoseconds.
     let origin = HostInstant.now.nanoseconds
     private let folder: String
     private var processes: [ChildProcess] = []

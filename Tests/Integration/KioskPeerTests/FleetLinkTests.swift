@@ -4,7 +4,7 @@ import MediaCore
 import TalkieTestKit
 import Testing
 
-/// A kiosk's link to a real broker.
+/// A kiosk's link to a real MQTT broker.
 @Suite(.serialized, .enabled(if: Mosquitto.obstacle == nil || getenv("CI") != nil, "\(Mosquitto.obstacle ?? "")"))
 struct FleetLinkTests {
     private final class Kiosk: Sendable {
@@ -40,12 +40,12 @@ struct FleetLinkTests {
         let kiosk = try Kiosk(fleet(broker))
         kiosk.link.publish(state("Film A"))
         try #require(eventually { kiosk.link.isConnected })
-        // Whoever comes later finds both.
+        // Both messages are retained for later subscribers.
         #expect(try broker.watch("talkie/hall/state", count: 1).readAll().contains("\"title\":\"Film A\""))
         #expect(try broker.watch("talkie/+/online", count: 1).readAll() == "talkie/hall/online 1\n")
 
         let answers = try broker.watch("talkie/hall/answer", count: 4)
-        // The watcher is there when it answers to a message of its own making.
+        // The subscription is active when the broker has processed a later message.
         _ = try broker.watch("$SYS/broker/uptime", count: 1).readAll()
         try broker.send("talkie/hall/command", "{\"id\":\"1\",\"do\":\"next\"}")
         try broker.send("talkie/all/command", "{\"id\":\"2\",\"do\":\"volume\",\"volume\":30}")
@@ -73,7 +73,7 @@ struct FleetLinkTests {
         try #require(eventually { kiosk.link.isConnected })
         broker.end()
         #expect(eventually { !kiosk.link.isConnected })
-        // More than one attempt fails.
+        // The broker stays away for several attempts.
         #expect(eventually { !kiosk.told.withLock { $0 }.isEmpty })
         kiosk.link.publish(state("Film B"))
         HostInstant.now.advanced(by: .milliseconds(2500)).sleep()
@@ -107,7 +107,7 @@ struct FleetLinkTests {
         #expect(throws: TalkieError.self) { try Kiosk(fleet) }
     }
 
-    /// The library would make room for all of it.
+    /// The library would allocate memory for the whole payload.
     @Test func aPayloadThatIsTooLargeStaysAtTheBroker() throws {
         let broker = try Mosquitto()
         try broker.start()
@@ -123,7 +123,7 @@ struct FleetLinkTests {
         try ChildProcess(
             "/usr/bin/mosquitto_pub", ["-p", "\(broker.port)", "-t", "talkie/hall/command", "-q", "1", "-f", large]
         ).wait()
-        // A little too large is answered.
+        // A command slightly above the limit is answered with an error.
         try broker.send("talkie/hall/command", String(repeating: "x", count: 5000))
         try broker.send("talkie/hall/command", "{\"id\":\"1\",\"do\":\"next\"}")
         let said = answers.readAll()
@@ -132,16 +132,16 @@ struct FleetLinkTests {
         kiosk.link.stop()
     }
 
-    /// The memory of this process.
+    /// Memory of this process.
     private enum Memory {
-        /// Has the kernel count the peak from here on (proc(5), "clear_refs").
+        /// Resets the kernel's peak of resident memory (proc(5), "clear_refs").
         static func forgetPeak() -> Bool {
             guard let file = fopen("/proc/self/clear_refs", "w") else { return false }
             defer { fclose(file) }
             return fputs("5", file) >= 0
         }
 
-        /// Bytes that were resident at most.
+        /// Peak of resident memory in bytes.
         static var peak: Int? {
             guard let file = fopen("/proc/self/status", "r") else { return nil }
             defer { fclose(file) }
@@ -156,7 +156,8 @@ struct FleetLinkTests {
         }
     }
 
-    /// It says so, or hangs up, when it is spoken to in MQTT 5 (protocol level 5; MQTT 3.1.1, 3.1.2.2).
+    /// An MQTT 3.1.1 broker rejects protocol level 5 with a return code, or closes the connection (MQTT 3.1.1,
+    /// 3.1.2.2).
     @Test(arguments: [true, false])
     func aBrokerThatKnowsOnlyAnOlderVersionIsSpokenToInThat(says: Bool) throws {
         let (listener, port) = try Mosquitto.listener()
@@ -167,7 +168,7 @@ struct FleetLinkTests {
                 guard peer >= 0 else { return }
                 defer { close(peer) }
                 var bytes = [UInt8](repeating: 0, count: 512)
-                // Fixed header, length, "MQTT" with its own length, protocol level.
+                // Fixed header, length, "MQTT" with its length prefix, protocol level.
                 guard recv(peer, &bytes, bytes.count, 0) > 8 else { continue }
                 let isKnown = bytes[8] == 4
                 let answer: [UInt8] = [0x20, 2, 0, isKnown ? 0 : 1]

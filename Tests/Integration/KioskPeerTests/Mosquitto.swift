@@ -2,10 +2,10 @@ import Glibc
 import MediaCore
 import TalkieTestKit
 
-/// A real broker on loopback, on a port of its own.
+/// A real broker on loopback with a reserved port.
 final class Mosquitto {
     static let program = "/usr/sbin/mosquitto"
-    /// Why there is none here, or nil.
+    /// The reason why no broker can run here; nil if one can.
     static var obstacle: String? { access(program, X_OK) == 0 ? nil : "\(program) is not installed" }
 
     private let reserved: ReservedPort
@@ -71,7 +71,7 @@ final class Mosquitto {
         return with(&address) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) } == 0
     }
 
-    /// A listening socket on a free port, or the port alone.
+    /// Returns a listening socket and its port, assigned by the kernel.
     static func listener() throws -> (descriptor: Int32, port: Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = address(0)
@@ -88,9 +88,9 @@ final class Mosquitto {
         return port
     }
 
-    // MARK: Somebody else in the fleet
+    // MARK: Other clients of the fleet
 
-    /// The next messages of a topic, as `topic payload`.
+    /// Starts a subscriber that prints the next messages of a topic as `topic payload`.
     func watch(_ topic: String, count: Int, _ words: [String] = []) throws -> ChildProcess {
         try ChildProcess(
             "/usr/bin/mosquitto_sub",
@@ -104,7 +104,7 @@ final class Mosquitto {
     }
 }
 
-/// Looks now and then whether something has come true.
+/// Polls a condition every 10 ms; returns false on timeout.
 func eventually(_ limit: Duration = .seconds(15), _ condition: () -> Bool) -> Bool {
     let deadline = HostInstant.now.advanced(by: limit)
     while !condition() {

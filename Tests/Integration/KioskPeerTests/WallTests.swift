@@ -5,7 +5,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// What two screens with networks of their own need.
+/// Requirements of two screens in separate networks.
 enum WallScreens {
     static let obstacle: String? = {
         if let missing = Chrony.obstacle { return missing }
@@ -16,12 +16,12 @@ enum WallScreens {
     }()
 }
 
-/// Two kiosks, the program itself, on two computers whose clocks part, looked at from outside.
+/// Two `talkie kiosk` processes on two hosts with diverging clocks, measured externally.
 @Suite(
     .enabled(if: WallScreens.obstacle == nil || getenv("CI") != nil, "\(WallScreens.obstacle ?? "")"),
     .repeatedWhenTheMachineStalls)
 struct WallTests {
-    /// Half a minute of pictures in each run.
+    /// Each run records half a minute of frames.
     @Test func twoScreensOfAWallShowOneFrame() throws {
         let top = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let tests = CommandLine.arguments[0].split(separator: "/").dropLast().joined(separator: "/")
@@ -35,7 +35,7 @@ struct WallTests {
         }
     }
 
-    /// The program lies beside the tests.
+    /// Returns the path of the program next to the test bundle.
     private static func program(near folder: String, _ top: String) -> String {
         var folder = folder
         while folder.count > 1 {

@@ -2,10 +2,10 @@ import Foundation
 import TalkieTestKit
 import Testing
 
-/// A message bus of its own, and services on it that python3-dbusmock plays.
+/// A private message bus with services mocked by python3-dbusmock.
 final class MessageBus {
     private static let daemon = "/usr/bin/dbus-daemon"
-    // Debian's, which knows Debian's modules.
+    // Debian's interpreter, which finds Debian's modules.
     private static let python = "/usr/bin/python3"
     private static let mocks = "/usr/lib/python3/dist-packages/dbusmock"
 
@@ -84,7 +84,7 @@ final class MessageBus {
 
     private static let logind = ["org.freedesktop.login1", "/org/freedesktop/login1"]
 
-    /// What holds the computer awake, as logind lists it.
+    /// Returns the inhibitor locks as logind lists them.
     func locks() throws -> String { try call(Self.logind, "org.freedesktop.login1.Manager.ListInhibitors") }
 
     func say(sleeps: Bool) throws {
@@ -93,10 +93,10 @@ final class MessageBus {
             "'PrepareForSleep'", "'b'", "[<\(sleeps)>]")
     }
 
-    /// What was asked of a service.
+    /// Returns the calls that the mocked services received.
     func log() throws -> String { try String(contentsOfFile: folder + "/log", encoding: .utf8) }
 
-    /// Calls a method, its arguments in GVariant's text; the answer in the same.
+    /// Calls a method with arguments in GVariant text format; returns the reply in the same format.
     @discardableResult
     private func call(_ place: [String], _ method: String, _ arguments: String...) throws -> String {
         let process = Process()
@@ -119,7 +119,7 @@ final class MessageBus {
 
     private struct CallFailed: Error { var method: String }
 
-    /// Tries again for ten seconds, also what fails.
+    /// Polls a condition for up to ten seconds; an error counts as false.
     func eventually(_ isSo: () throws -> Bool) -> Bool {
         let deadline = ContinuousClock.now.advanced(by: .seconds(10))
         while (try? isSo()) != true {

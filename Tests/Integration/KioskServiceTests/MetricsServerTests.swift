@@ -8,7 +8,8 @@ import Testing
 
 @testable import Kiosk
 
-/// Whether prometheus-client can be had here. Under CI one that is missing is a failure, elsewhere a note.
+/// True if prometheus-client is available. With `CI=true` the tests run and fail without it; elsewhere the test is
+/// skipped.
 private let hasPrometheus: Bool = {
     if ProcessInfo.processInfo.environment["CI"] == "true" { return true }
     do {
@@ -43,7 +44,7 @@ private enum Prometheus {
     }
 }
 
-/// The server on this computer's own address, asked over sockets.
+/// The server on loopback, accessed by sockets.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct MetricsServerTests {
     private static let loopback = IPv4Address(rawValue: 0x7F00_0001)
 
@@ -94,7 +95,7 @@ private enum Prometheus {
         _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Everything that comes until the other side closes.
+    /// Returns all bytes until the peer closes the connection.
     private func receive(_ descriptor: Int32) -> [UInt8] {
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
         while true {
@@ -197,7 +198,7 @@ private enum Prometheus {
 
     @Test func silentConnectionsHoldNobodyUpForLong() async throws {
         try await serving { port in
-            // More than there are places, and as many again behind them.
+            // Half of the maximum number of connections; each ends by its timeout.
             let silent = try (0..<16).map { _ in try connect(port) }
             defer { silent.forEach { close($0) } }
             for descriptor in silent { send("GET /metr", on: descriptor) }
@@ -207,7 +208,7 @@ private enum Prometheus {
         }
     }
 
-    /// The supervisor asks every few seconds and takes no answer within a second for a kiosk that is not well.
+    /// The supervisor polls every few seconds; no response within one second counts as unhealthy.
     @Test func theSupervisorIsAnsweredAtOnceWhateverOtherClientsDo() async throws {
         try await serving { port in
             var others: [Int32] = []
@@ -220,7 +221,7 @@ private enum Prometheus {
                 }
                 let start = HostInstant.now
                 #expect(try ask("/healthz", port).status == 200)
-                // Before one of the others has run out of its own time.
+                // Less than the request timeout of the other clients.
                 #expect(HostInstant.now - start < .milliseconds(900))
             }
         }
@@ -255,7 +256,7 @@ private enum Prometheus {
             let answer = try ask("/screenshot.png", port)
             #expect(answer.status == 200 && answer.head.contains("Content-Type: image/png") && answer.body == picture)
             #expect(try ask("/screenshot.png", port, host: "localhost:9595").status == 200)
-            // A page of the web that had its own name lead here.
+            // DNS rebinding: a web page whose host name resolves to this address.
             #expect(try ask("/screenshot.png", port, host: "evil.example").status == 403)
             #expect(try ask("/screenshot.png", port, method: "POST").status == 405)
         }

@@ -4,7 +4,7 @@ import MediaCore
 import ServiceSupervisor
 import Testing
 
-/// The tests' own supervisor, with a program that behaves as it is told.
+/// The supervisor of the tests with a program that behaves as its arguments say.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ServiceSupervisorTests {
     private static let probe = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("service-probe.py").path

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kiosk
 
-/// Who keeps a kiosk's computer awake, on a real message bus with python3-dbusmock in logind's and the desktop's place.
+/// Sleep inhibition on a real message bus, with python3-dbusmock in place of logind and the desktop portal.
 @Suite(
     .serialized, .enabled(if: MessageBus.isWanted, "no dbus-daemon or python3-dbusmock here"), .timeLimit(.minutes(1)))
 struct SleepInhibitorTests {
@@ -39,7 +39,7 @@ struct SleepInhibitorTests {
             tell: told.take)
     }
 
-    /// One that holds logind's lock.
+    /// Returns an inhibitor that holds logind's lock.
     private func kept(by bus: MessageBus) throws -> (Told, SleepInhibitor) {
         try bus.serveLogind()
         let told = Told()
@@ -75,7 +75,7 @@ struct SleepInhibitorTests {
         try inhibitor.start()
         defer { inhibitor.stop() }
         #expect(told.has([.kept(.portal)]))
-        // Suspending and idling.
+        // Flags 4 (suspend) and 8 (idle) of the portal.
         #expect(try desktop.log().contains("Inhibit \"\" 12 {\"reason\": \"Films are shown\"}"))
     }
 

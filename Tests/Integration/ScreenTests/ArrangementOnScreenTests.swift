@@ -1,9 +1,9 @@
 import Testing
 
-/// A screen that hangs on its side, or hides its edges.
+/// A rotated screen, and a screen with overscan.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct ArrangementOnScreenTests {
-    /// A picture turned clockwise, as whoever lies on a side sees it.
+    /// Returns the pixels of a screen content, rotated clockwise.
     private func turned(_ picture: DisplayPicture, _ rotation: Int) -> [DisplayPicture.Color] {
         let side = picture.width
         return (0..<side * side).map { index in
@@ -22,7 +22,7 @@ struct ArrangementOnScreenTests {
     @Test(arguments: ["surface", "texture", "placebo"])
     func pictureAndWordsAreTurnedWithTheScreen(presentation: String) throws {
         let display = try VirtualDisplay("400x400")
-        // Its pointer lies over the picture otherwise.
+        // The pointer would cover the frame.
         try display.run("xdotool", "mousemove", "399", "399")
         let probe = try Probe(on: display.name, "size=400x400", "presentation=\(presentation)")
         try probe.tell("picture 400x200")
@@ -31,7 +31,7 @@ struct ArrangementOnScreenTests {
         try probe.tell("message Turned words")
         try eventually("the words are there") { try display.picture().lit[1] < 100 }
         let upright = try display.picture()
-        // One in dithering and scaling, where a graphics processor draws; none in window memory.
+        // A difference of one per dithering and scaling with a graphics processor; window memory is exact.
         let tolerance = presentation == "surface" ? 0 : 3
         for rotation in [90, 180, 270] {
             try probe.tell("arrange rotate=\(rotation)")
@@ -40,7 +40,7 @@ struct ArrangementOnScreenTests {
             try eventually("all is turned by \(rotation), \(differing) pixels differ") {
                 let found = try display.picture()
                 differing = zip(colors(found), wanted).filter { $0.distance(to: $1) > tolerance }.count
-                // Edges of quarters are blurred by another pixel.
+                // Edges of the quarters are blurred by one more pixel.
                 return differing <= (presentation == "surface" ? 0 : 1200)
             }
         }
@@ -58,7 +58,7 @@ struct ArrangementOnScreenTests {
         try probe.tell("picture 640x360 rotation=270")
         #expect(try display.picture().lit == [0, 0, 640, 360])
         let picture = try display.picture()
-        // Turned back and forth: red is again at the upper left.
+        // The rotations cancel each other: red is at the upper left again.
         #expect(picture.color(20, 20).distance(to: DisplayPicture.Color(red: 200, green: 30, blue: 40)) < 4)
         try probe.tell("view rotate=180")
         let turned = try display.picture()
@@ -82,7 +82,7 @@ struct ArrangementOnScreenTests {
         #expect(try probe.tell("picture 640x360")["area"] == "512x288")
         let scaled = try display.picture()
         #expect(scaled.lit == [64, 36, 576, 324])
-        // Zoomed in, it is cut off where nobody would see it.
+        // Zoomed in, the frame is clipped at the overscan border.
         try probe.tell("view zoom=1")
         #expect(try display.picture().lit == [64, 36, 576, 324])
         try probe.tell("view zoom=0")
@@ -130,7 +130,7 @@ struct ArrangementOnScreenTests {
         try probe.tell("panel first second third fourth fifth")
         try eventually("the panel is there") { try display.picture().lit[2] != 0 }
         let rect = try display.picture().lit
-        // Above the middle of the panel's rows, and not in the middle of the window.
+        // In the second row of the panel, and not in the middle of the window.
         let (x, y) = ((rect[0] + rect[2]) / 2 + 7, rect[1] + (rect[3] - rect[1]) * 2 / 5)
         try display.run("xdotool", "mousemove", "\(x)", "\(y)", "click", "1")
         try probe.waitForInput("panel(row: 1,")

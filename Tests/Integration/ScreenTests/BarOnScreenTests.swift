@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// The bar on an X server, by the pointer alone.
+/// The control bar on an X server, operated by the pointer only.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct BarOnScreenTests {
-    /// Two seconds of red, two of blue, and a line of words below.
+    /// Creates a film of two seconds of red and two of blue, with a subtitle.
     private func film() throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bar-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -27,20 +27,20 @@ struct BarOnScreenTests {
         let words = try display.picture().bright.map(\.y).max() ?? 0
         #expect(words > 360, "near the lower edge")
 
-        // The whole width along the lower edge is darker than the film. On a busy computer the bar is drawn for longer than a single
-        // movement shows it.
+        // The bar darkens the whole width of the lower edge. The pointer keeps moving, because on a busy machine the
+        // bar may disappear before it is drawn.
         var column = 320
         try eventually("the bar is there") {
             column = column == 320 ? 322 : 320
             try display.run("xdotool", "mousemove", "\(column)", "100")
             return try display.picture().color(2, 398).red < 80
         }
-        // The bar has letters of its own, none of them in the middle.
+        // The bar's own text is not in the middle.
         try eventually("the film's words have made room for it") {
             !(try display.picture().bright.contains { (290..<350).contains($0.x) && $0.y > words - 4 && $0.y < words })
         }
 
-        // Three quarters along the line, which runs a sixth of the bar below its upper edge.
+        // Three quarters along the seek line, which is a sixth of the bar's height below its upper edge.
         try display.run("xdotool", "mousemove", "480", "364", "click", "1")
         try eventually("the film is in its second half") { try display.picture().color(10, 100).blue > 120 }
         try display.run("xdotool", "mousemove", "320", "100")

@@ -2,7 +2,7 @@ import Foundation
 import MediaCore
 import Testing
 
-/// A Wayland compositor without hardware, drawn by this processor: sway, one for all tests.
+/// A headless Wayland compositor with software rendering: sway, shared by all tests.
 final class Compositor: @unchecked Sendable {
     static let isWanted =
         ["sway", "swaymsg", "grim", "setpriv"].allSatisfy { VirtualDisplay.find($0) != nil }
@@ -12,7 +12,7 @@ final class Compositor: @unchecked Sendable {
     let name = "wayland-1"
     private let process = Process()
     private let control: String
-    /// One that all tests share is let go by nobody: it ends with their process.
+    /// The shared instance is never deinitialized, so it is killed when the test process exits.
     private static let running = Lock<[pid_t]>([])
     private static let endsAll: Void = { atexit { Compositor.running.withLock { $0 }.forEach { kill($0, SIGKILL) } } }()
 
@@ -32,7 +32,7 @@ final class Compositor: @unchecked Sendable {
 
             """.utf8
         ).write(to: configuration)
-        // It refuses to be root, and its folder must be its own.
+        // sway refuses to run as root, and XDG_RUNTIME_DIR must be owned by its user.
         let isRoot = geteuid() == 0
         chmod(folder.path, 0o700)
         let owner = isRoot ? 65534 : geteuid()
@@ -76,7 +76,7 @@ final class Compositor: @unchecked Sendable {
 
     private func outputs() throws -> Data { try run("swaymsg", ["-t", "get_outputs"]) }
 
-    /// What is on an output, as grim sees it.
+    /// Returns the contents of an output, captured by grim.
     func picture(_ output: String = "HEADLESS-1") throws -> DisplayPicture {
         // PPM: "P6", width, height, 255, each followed by one white space; then red, green, blue.
         let bytes = [UInt8](try run("grim", ["-t", "ppm", "-o", output, "-"]))

@@ -1,6 +1,6 @@
 import Testing
 
-/// A display that is asked for a mode, changes by itself, and goes away.
+/// A display that changes its mode on request or on its own, or is disconnected.
 @Suite(
     .serialized, .enabled(if: SwitchingDisplay.isWanted, "no Xorg here, or not for this user"), .timeLimit(.minutes(2)))
 struct DisplayTests {
@@ -9,7 +9,7 @@ struct DisplayTests {
         let probe = try Probe(on: display.name, "fs=1", "mode=640x480@75")
         #expect(try probe.tell("picture 320x180")["area"] == "640x480")
         #expect(try display.mode == "640x480@75.00")
-        // As large as pictures, and no more.
+        // The window has the size of the frame.
         #expect(try probe.tell("fullscreen 0")["area"] == "320x180")
         #expect(try display.mode == "800x600@60.32")
         #expect(try probe.tell("fullscreen 1")["area"] == "640x480")
@@ -55,10 +55,10 @@ struct DisplayTests {
         try probe.waitForInput("remade")
         let after = try probe.tell("sync")
         #expect(after["area"] == "640x480" && after["fullscreen"] == "true")
-        // The film went on: this is the picture that stood there before, and another one.
+        // Playback continued: this is the frame that was shown before, and then another one.
         #expect(after["picture"] == "320x180")
         #expect(try probe.tell("picture 320x160")["picture"] == "320x160")
-        // Its own changes are none from outside.
+        // Mode changes by the program are not reported as external changes.
         probe.forgetInputs()
         #expect(try probe.tell("mode 640x480@85")["area"] == "640x480")
         try probe.tell("rest")
@@ -66,7 +66,7 @@ struct DisplayTests {
         #expect(try probe.quit() == 0)
     }
 
-    /// With no window manager that would do it.
+    /// Without a window manager, which would resize the window.
     @Test(arguments: [true, false])
     func aWindowFillsADisplayThatBecomesSmallerAndLargerAgain(isRemade: Bool) throws {
         let display = try VirtualDisplay("1280x720")
@@ -89,7 +89,7 @@ struct DisplayTests {
         try probe.tell("picture 320x180")
         for _ in 0..<2 {
             try display.randr("--output", "DUMMY1", "--mode", "640x480", "--right-of", "DUMMY0")
-            // This driver knows that a display is connected once somebody looks.
+            // This driver detects a connected display only when it is queried.
             try display.randr()
             try eventually("the board is there") { try display.windows["Talkie: operator"] == "640x480+800+0" }
             try display.randr("--output", "DUMMY1", "--off")
@@ -140,7 +140,7 @@ struct DisplayTests {
     }
 }
 
-/// A display that is switched off by request.
+/// A display that is switched off by command.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct DisplayPowerTests {
     @Test func theServerIsAskedToSwitchItsDisplaysOffAndOn() throws {
@@ -153,10 +153,10 @@ struct DisplayPowerTests {
         func powers() -> [String] { recorder.requests.filter { $0.hasPrefix("DPMS") } }
         #expect(powers().isEmpty, "an ordinary window leaves the server's timers alone")
         try probe.tell("power 0")
-        // Is it there, can it, is it at work; then enable, force off.
+        // After QueryExtension, DPMSCapable and DPMSInfo: DPMSEnable (4), and DPMSForceLevel off (6 3).
         #expect(powers().suffix(2) == ["DPMS 4", "DPMS 6 3"])
         #expect(try display.picture().lit[2] == 0)
-        // The film goes on, unseen.
+        // Playback continues invisibly.
         #expect(try probe.tell("picture 640x360")["shown"] == "2")
         #expect(try display.picture().lit[2] == 0)
         try probe.tell("power 1")
@@ -165,7 +165,7 @@ struct DisplayPowerTests {
         let count = powers().count
         try probe.tell("power 1")
         #expect(powers().count == count)
-        // Whoever closes the window leaves no dark display behind.
+        // Closing the window switches the display on again.
         try probe.tell("power 0")
         #expect(try probe.quit() == 0)
         #expect(powers().suffix(2) == ["DPMS 6 0", "DPMS 5"])
@@ -194,7 +194,7 @@ struct DisplayPowerTests {
         let recorder = try RecordingServer(before: display)
         let probe = try Probe(on: recorder.name, "size=640x360", "presentation=surface", "awake=1")
         try probe.tell("open 640x360")
-        // ScreenSaverSuspend of MIT-SCREEN-SAVER 1.1 holds DPMS's timers off, too.
+        // ScreenSaverSuspend of MIT-SCREEN-SAVER 1.1 suspends DPMS timers too.
         try eventually("the server was asked") { recorder.requests.contains("MIT-SCREEN-SAVER 5") }
         #expect(try probe.quit() == 0)
     }

@@ -2,14 +2,14 @@ import Foundation
 import TalkieTestKit
 import Testing
 
-/// Keys and options that change what is on the screen, over films that play with picture and sound from their start.
+/// Keys and options that change the screen, with films that have video and audio, played from their start.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(4)))
 struct KeysOnScreenTests {
     typealias Evening = MenusOnScreenTests.Evening
 
     private static let film = Result { try MenusOnScreenTests.folder { try NumberedFilm.make(in: $0) } }
 
-    /// Plays the numbered film. Returns when its picture is on the screen.
+    /// Plays the numbered film. Returns when its first frame is on the screen.
     private func play(
         _ film: String? = nil, on size: String = "640x400", isFullScreen: Bool = true, _ options: String...
     ) throws -> Evening {
@@ -19,7 +19,7 @@ struct KeysOnScreenTests {
         return evening
     }
 
-    // MARK: The place in the film
+    // MARK: Position
 
     // feature: key p, key ←, key →, key ↑, key ↓, key ., key ,, key PageUp, key PageDown
     @Test func keysPauseStepAndSeek() throws {
@@ -37,7 +37,7 @@ struct KeysOnScreenTests {
             try evening.press(key)
             try eventually("\(key) leads to frame \(frame)") { try evening.frame == frame }
         }
-        // To the next frame that the file's index names.
+        // Seeks land on the next keyframe of the file's index.
         for (key, distance) in [("Right", 50), ("Left", -50), ("Up", 600), ("Down", -600)] {
             let frame = try #require(try evening.frame) + distance
             try evening.press(key)
@@ -54,7 +54,7 @@ struct KeysOnScreenTests {
     // feature: key [, key ], key Backspace, key l
     @Test func keysChangeTheSpeedAndRepeatAPart() throws {
         let evening = try play()
-        /// Frames of film in a second of the clock, a tenth of a second each.
+        /// Returns film seconds per host second; the film has ten frames per second.
         func speed() throws -> Double {
             let (start, first) = (ContinuousClock.now, try evening.frame ?? 0)
             usleep(1_000_000)
@@ -99,11 +99,11 @@ struct KeysOnScreenTests {
         try eventually("the first film plays again") { try evening.frame != nil }
     }
 
-    // MARK: The picture in the window
+    // MARK: Video placement
 
     // feature: key A, key Alt++, key Alt+-, key Alt+arrows, key Alt+Backspace, key w, key W
     @Test func keysMoveThePictureInTheWindow() throws {
-        // Words are drawn beside the picture, too.
+        // Subtitles are drawn outside of the frame too.
         let evening = try play(on: "640x480", isFullScreen: true, "--sid", "no")
         let whole = [0, 40, 640, 440]
         func press(_ key: String, _ count: Int = 1, leadsTo lit: [Int]) throws {
@@ -127,7 +127,7 @@ struct KeysOnScreenTests {
     // feature: key d
     @Test func aKeyRemovesTheCombsOfFields() throws {
         let film = try MenusOnScreenTests.folder { folder in
-            // Bars that move by 20 pixels from one field to the next, in a film that does not say that it has fields.
+            // Bars that move by 20 pixels per field, in a film that is not marked as interlaced.
             try PlayedFilm.make([
                 "-f", "lavfi", "-i",
                 "nullsrc=s=320x180:r=50:d=2,format=gray,geq=lum='255*lt(mod(X+20*N\\,160)\\,80)',format=yuv420p,"
@@ -242,7 +242,7 @@ struct KeysOnScreenTests {
 }
 
 extension MenusOnScreenTests.Evening {
-    /// The number of the frame of the numbered film on the screen; nil where that film is not shown.
+    /// The number of the numbered film's frame on the screen; nil if that film is not shown.
     fileprivate var frame: Int? {
         get throws {
             let picture = try display.picture()
@@ -250,7 +250,7 @@ extension MenusOnScreenTests.Evening {
         }
     }
 
-    /// The width of the words in the lowest or highest quarter of the screen, in pixels; nil without any.
+    /// Returns the width of the text in the lowest or highest quarter of the screen, in pixels; nil without text.
     fileprivate func width(below: Bool) throws -> Int? {
         let picture = try display.picture()
         let edge = picture.height / 4

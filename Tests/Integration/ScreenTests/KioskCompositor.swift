@@ -2,18 +2,18 @@ import Foundation
 import MediaCore
 import Testing
 
-/// A Wayland compositor that shows one program on all of its glass: in a window of an X server, where its picture can be looked at.
+/// A Wayland compositor that shows one program full-screen, in a window of an X server whose contents can be read.
 final class KioskCompositor {
     enum Kind: String, CaseIterable {
         case cage
         case weston
-        /// On a computer without keyboard, pointer and glass.
+        /// On a computer without keyboard, pointer and display.
         case bareWeston
 
         fileprivate var program: String { self == .cage ? "cage" : "weston" }
         fileprivate var socket: String { self == .cage ? "wayland-0" : "wayland-7" }
         fileprivate var arguments: [String] {
-            // What cage is given to run shows nothing: others may come. It ends with cage.
+            // cage needs a client to run; this one shows nothing and exits with cage. Other clients may connect.
             if self == .cage { return ["--", "/usr/bin/setpriv", "--pdeathsig", "KILL", "/bin/sleep", "100"] }
             return [
                 "--backend=\(self == .bareWeston ? "headless" : "x11")-backend.so", "--shell=kiosk-shell.so",
@@ -23,7 +23,7 @@ final class KioskCompositor {
         }
     }
 
-    /// What wlroots makes its window on an X server.
+    /// Size of the window that wlroots creates on an X server.
     static let size = "1024x768"
     static let isWanted =
         ["cage", "Xwayland", "weston", "setpriv", "Xvfb"].allSatisfy { VirtualDisplay.find($0) != nil }
@@ -41,7 +41,7 @@ final class KioskCompositor {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         chmod(folder.path, 0o700)
         environment = ["WAYLAND_DISPLAY": kind.socket, "XDG_RUNTIME_DIR": folder.path]
-        // Its folder must be its own; cage is not made for root.
+        // XDG_RUNTIME_DIR must be owned by the compositor's user; cage does not run as root.
         let isRoot = geteuid() == 0
         if isRoot { chown(folder.path, 65534, 65534) }
         process.executableURL = URL(fileURLWithPath: isRoot ? "/usr/bin/setpriv" : path)

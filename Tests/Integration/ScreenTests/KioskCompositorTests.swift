@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// What compositors show that are made for one program.
+/// Playback in compositors that show one program.
 @Suite(.serialized, .enabled(if: KioskCompositor.isWanted, "no cage, weston or Xvfb here"), .timeLimit(.minutes(2)))
 struct KioskCompositorTests {
     private static let red = DisplayPicture.Color(red: 200, green: 30, blue: 40)
     private static let grey = DisplayPicture.Color(red: 128, green: 128, blue: 128)
 
-    /// Cage leaves frames to its clients, which took SDL's window off the screen for good.
+    /// cage leaves decorations to clients; a bug of SDL 2.26 then removed the window from the screen permanently.
     @Test(arguments: [KioskCompositor.Kind.cage, .weston])
     func picturesFillTheGlassUprightAndTurned(kind: KioskCompositor.Kind) throws {
         let display = try VirtualDisplay(KioskCompositor.size)
@@ -30,7 +30,7 @@ struct KioskCompositorTests {
         let compositor = try KioskCompositor(.bareWeston, on: nil)
         let probe = try Probe(in: compositor.environment, "fs=1")
         try probe.waitForInput("the compositor there has no keyboard or pointer")
-        // The film goes on.
+        // Playback continues.
         #expect(try probe.tell("picture 640x360")["shown"] == "1")
         #expect(try probe.quit() == 0)
     }

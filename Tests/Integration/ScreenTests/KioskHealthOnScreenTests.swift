@@ -6,13 +6,13 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// What `/healthz` and `/metrics` of `talkie kiosk` answer while each fault of docs/guides/operations.md is really present.
+/// `/healthz` and `/metrics` of `talkie kiosk` while each fault of docs/guides/operations.md is present.
 @Suite(
     .serialized,
     .enabled(if: VirtualDisplay.isWanted && PulseServer.isWanted, "needs Xvfb, pulseaudio and ALSA's pulse plugin"),
     .timeLimit(.minutes(4)))
 struct KioskHealthOnScreenTests {
-    /// A kiosk on a display of its own that is asked how it is.
+    /// A kiosk with a private display whose health is queried.
     private final class Kiosk {
         let display: VirtualDisplay
         let folder: String
@@ -22,8 +22,8 @@ struct KioskHealthOnScreenTests {
 
         /// - Parameters:
         ///   - lines: of the configuration.
-        ///   - playlist: without one the folder of the films.
-        ///   - films: names and arguments for ffmpeg; nil is one of a minute.
+        ///   - playlist: default is the folder of the films.
+        ///   - films: names and arguments for ffmpeg; nil is one film of a minute.
         init(
             _ lines: String, playlist: [String] = ["films"], films: [String: [String]]? = nil,
             environment: [String: String] = [:]
@@ -53,7 +53,7 @@ struct KioskHealthOnScreenTests {
             try? FileManager.default.removeItem(atPath: folder)
         }
 
-        /// A red picture and a tone.
+        /// Arguments for ffmpeg: red video and a tone.
         static func film(seconds: Int) -> [String] {
             [
                 "-f", "lavfi", "-i", "color=c=red:s=320x180:r=25:d=\(seconds)", "-f", "lavfi", "-i",
@@ -67,10 +67,10 @@ struct KioskHealthOnScreenTests {
         }
 
         struct Answer {
-            /// The HTTP status of `/healthz`; 0 where nothing answers.
+            /// The HTTP status of `/healthz`; 0 without a response.
             var status = 0
             var words = ""
-            /// What `/metrics` says.
+            /// Response of `/metrics`.
             var metrics = ""
 
             func isHealthy(_ value: Bool, _ shown: String) -> Bool {
@@ -101,7 +101,7 @@ struct KioskHealthOnScreenTests {
 
         var log: String { (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? "" }
 
-        /// Waits for an answer that begins and ends so, and for the metrics that belong to it.
+        /// Waits for a response with a prefix and suffix, and for the matching metrics.
         @discardableResult
         func says(
             _ status: Int, _ shown: String, _ beginning: String, _ end: String = "",
@@ -138,7 +138,7 @@ struct KioskHealthOnScreenTests {
     @Test func aDisplayThatIsOff() throws {
         let kiosk = try Kiosk("speakers = []\n")
         try kiosk.says(200, "playing", "ok playing '")
-        // It fails to make the screen of no size, once the output is off.
+        // xrandr fails to set an empty screen size after it switched the output off.
         try ChildProcess(
             "/usr/bin/xrandr", ["--output", "screen", "--off"], environment: ["DISPLAY": kiosk.display.name]
         ).wait()
@@ -152,7 +152,8 @@ struct KioskHealthOnScreenTests {
         try kiosk.says(503, "playing", "no sound: no output connected for ")
     }
 
-    /// Stopped and ended: the first may still play, in place of the second this computer does, which has no sound here.
+    /// First suspended, then terminated. A suspended speaker may still play; for a lost one this computer takes over,
+    /// which has no audio here.
     @Test func aSpeakerThatDoesNotAnswerAndOneThatIsLost() throws {
         let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
         let speaker = try ChildProcess(
@@ -173,7 +174,7 @@ struct KioskHealthOnScreenTests {
         try kiosk.says(503, "playing", "no sound: ", within: .seconds(8))
     }
 
-    /// The picture stops 0.8 s after the film's beginning, for an hour.
+    /// The frame 0.8 s after the start stays for an hour.
     @Test func aFrozenFilmIsAFaultAndThenAnItemThatIsSkipped() throws {
         let kiosk = try Kiosk(
             "speakers = []\n",
@@ -188,7 +189,7 @@ struct KioskHealthOnScreenTests {
         let began = ContinuousClock.now
         try kiosk.says(503, "playing", "neither picture nor sound arrives for ", within: .seconds(9))
         try eventually("the next film is seen") { try color().red > 180 }
-        // 0.8 s of film, the 15 s that a film may hold the screen, and two looks a second apart.
+        // 0.8 s of film, the limit of 15 s, and two checks one second apart.
         #expect(ContinuousClock.now - began < .seconds(19))
         let answer = try kiosk.says(
             200, "playing", "ok playing '",
@@ -223,7 +224,7 @@ struct KioskHealthOnScreenTests {
         try PlayedFilm.make([
             "-f", "lavfi", "-i", "color=c=blue:s=320x200:r=25:d=20,noise=alls=20:allf=t", "-c:v", "ffv1", path,
         ])
-        // A fiftieth of the film's own rate.
+        // A fiftieth of the film's bit rate.
         let size = try Data(contentsOf: URL(fileURLWithPath: path)).count
         let server = try SlowServer(folder, bytesPerSecond: size / 20 / 50)
         let kiosk = try Kiosk(
@@ -234,7 +235,7 @@ struct KioskHealthOnScreenTests {
             200, "waiting", "ok waiting for the network: 'http://127.0.0.1:\(server.port)/slow.mkv'",
             within: .seconds(10))
         try kiosk.says(200, "playing", "ok playing '", "slow.mkv' is played later: it arrives too slowly")
-        // The program's start, 15 s, and a look a second.
+        // The start of the program, 15 s, and one check per second.
         #expect(ContinuousClock.now - began < .seconds(20))
         #expect(kiosk.answer.metrics.contains("talkie_skipped_items 1\n"))
         // After a minute, and the rest of the film that plays then.
@@ -259,7 +260,7 @@ struct KioskHealthOnScreenTests {
                 "/usr/bin/mosquitto_pub", ["-p", "\(port.number)", "-t", "talkie/hall/command", "-q", "1", "-m", words]
             ).wait()
         }
-        // A command that comes before the kiosk has subscribed goes nowhere.
+        // A command published before the kiosk has subscribed is lost.
         var number = 0
         try eventually("it is paused", within: .seconds(20)) {
             number += 1

@@ -3,10 +3,10 @@ import MediaCore
 import ServiceSupervisor
 import Testing
 
-/// `talkie kiosk` on an X server, with a supervisor that does what systemd would.
+/// `talkie kiosk` on an X server, supervised as by systemd.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(3)))
 struct KioskOnScreenTests {
-    /// A kiosk's folder, its screen, and who supervises it, until this object goes.
+    /// A kiosk's folder, screen and supervisor; removed and stopped at `deinit`.
     private final class Wall {
         let display: VirtualDisplay
         let folder: String
@@ -38,7 +38,7 @@ struct KioskOnScreenTests {
             try? FileManager.default.removeItem(atPath: folder)
         }
 
-        /// Puts a film of one colour into the folder, whole at once.
+        /// Adds a film of one colour to the folder atomically.
         func film(_ name: String, _ colour: String, seconds: Int = 2) throws {
             let made = folder + "/" + name
             try PlayedFilm.make(["-f", "lavfi", "-i", "color=c=\(colour):s=320x180:r=25:d=\(seconds)", made])
@@ -46,13 +46,16 @@ struct KioskOnScreenTests {
         }
 
         var colour: DisplayPicture.Color { get throws { try display.picture().color(320, 180) } }
-        /// How often the kiosk was started.
+        /// The number of starts of the kiosk.
         var starts: Int { supervisor.entries.count { if case .started = $0.event { true } else { false } } }
 
-        /// The keys of the items that are open, and of those that were open when the program ended.
+        /// The keys of the open items, and of those that were open when the program ended.
         var crashRecord: (open: [String], suspects: [String]) {
-            let lines =
-                (try? String(contentsOfFile: folder + "/state/talkie/kiosk_items-wall_toml", encoding: .utf8)) ?? ""
+            let state = folder + "/state/talkie"
+            let name = (try? FileManager.default.contentsOfDirectory(atPath: state))?.first {
+                $0.hasPrefix("kiosk_items-wall_toml")
+            }
+            let lines = name.flatMap { try? String(contentsOfFile: "\(state)/\($0)", encoding: .utf8) } ?? ""
             let words = lines.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
             return (
                 words.filter { $0[0].hasPrefix("open-") && $0.count > 1 }.map { $0[1] },
@@ -111,15 +114,15 @@ struct KioskOnScreenTests {
         #expect(wall.starts == 1)
     }
 
-    /// Where an item is when the program is killed.
+    /// The state of an item when the program is killed.
     enum Stage: CaseIterable {
-        /// It is opened, and nothing plays.
+        /// It is being opened, and nothing plays.
         case openedFirst
-        /// It is opened while the film before it plays.
+        /// It is being opened while the preceding film plays.
         case openedAhead
-        /// It is open, and its turn has not come.
+        /// It is open, but has not started.
         case notBegun
-        /// It has just followed the film before it.
+        /// It has just started after the preceding film.
         case joint
     }
 
@@ -127,7 +130,7 @@ struct KioskOnScreenTests {
         let folder = NSTemporaryDirectory() + "talkie-slow-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // A megabyte that never arrives: whoever opens it waits.
+        // One MiB that never arrives, so that opening blocks.
         try Data(count: 1 << 20).write(to: URL(fileURLWithPath: folder + "/bad.mkv"))
         let server = try SlowServer(folder, bytesPerSecond: 1)
         let hangs = "http://127.0.0.1:\(server.port)/bad.mkv"
@@ -146,7 +149,7 @@ struct KioskOnScreenTests {
                 guard wall.starts == number else { return false }
                 let (open, suspects) = wall.crashRecord
                 if stage == .joint { return wall.log.components(separatedBy: "bad.mkv' (2 of 2)").count == number + 1 }
-                // After the first end each suspect is opened alone; the good one is none any more once it has ended.
+                // After the first crash each suspect is opened alone; the good film is cleared when it has ended.
                 if number == 2 { return suspects.count == 1 && open.last == suspects.first }
                 return suspects.isEmpty && open.count == (stage == .openedFirst ? 1 : 2)
             }
@@ -167,7 +170,7 @@ struct KioskOnScreenTests {
         try wall.film("1.mkv", "red", seconds: 1)
         try wall.film("2.mkv", "blue", seconds: 60)
         try eventually("the second film is seen") { isBlue(try wall.colour) }
-        // It is kept every fifteen seconds.
+        // The position is saved every fifteen seconds.
         try eventually("its place is kept", within: .seconds(30)) {
             let folder = wall.folder + "/state/talkie"
             return try FileManager.default.contentsOfDirectory(atPath: folder).contains { name in

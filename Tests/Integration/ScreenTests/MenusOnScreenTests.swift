@@ -2,10 +2,10 @@ import Foundation
 import TalkieTestKit
 import Testing
 
-/// Keys, pointer and wheel on an X server, over films that play with picture and sound from their start.
+/// Keys, pointer and wheel on an X server, with films that have video and audio, played from their start.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(4)))
 struct MenusOnScreenTests {
-    /// A red film of a minute with sound and a chapter at every second.
+    /// A red film of a minute with audio and a chapter at every second.
     private static let film = Result {
         try folder { path in
             let chapters = (0..<60).map { number in
@@ -28,7 +28,7 @@ struct MenusOnScreenTests {
         return try body(folder.path)
     }
 
-    /// A film that plays, and what the program says over it.
+    /// A playing film and the messages of the program.
     struct Evening {
         let played: PlayedFilm
         let home: String
@@ -36,7 +36,7 @@ struct MenusOnScreenTests {
         var display: VirtualDisplay { played.display }
 
         /// - Parameters:
-        ///   - sound: where it goes.
+        ///   - sound: options that select the output.
         ///   - environment: further variables.
         init(
             _ film: String? = nil, on display: VirtualDisplay? = nil, isFullScreen: Bool = true,
@@ -52,7 +52,7 @@ struct MenusOnScreenTests {
                 environment: environment)
         }
 
-        /// Waits until the film is seen.
+        /// Waits until the film is shown.
         func begin() throws {
             try eventually("the film plays") { try said("playing") && isRed(5, 200) }
         }
@@ -73,8 +73,8 @@ struct MenusOnScreenTests {
 
         func click(_ button: Int = 1) throws { try display.run("xdotool", "click", "\(button)") }
 
-        /// Brings the bar, and leaves the pointer on it, where it keeps the bar for ten seconds. On a busy computer the bar is drawn for longer
-        /// than a single movement shows it.
+        /// Shows the bar and leaves the pointer on it, which keeps the bar for ten seconds. The pointer keeps moving,
+        /// because on a busy machine the bar may disappear before it is drawn.
         func showBar() throws {
             var column = 200
             try eventually("the bar is there") {
@@ -85,7 +85,8 @@ struct MenusOnScreenTests {
         }
     }
 
-    /// In the 640x400 window: letters are as large as in the smallest windows, 1.3 pixels a unit; the bar is 36 units high.
+    /// Positions in the 640x400 window: text has the size of the smallest windows, 1.3 pixels per unit; the bar is 36
+    /// units high.
     private enum Place {
         static let barTop = 353
         static let play = (x: 17, y: 385)
@@ -147,7 +148,7 @@ struct MenusOnScreenTests {
         let evening = try Evening()
         try evening.begin()
         try evening.showBar()
-        // The row begins with play and time; the chapters are what follows the widest gap.
+        // The row starts with play button and time; the chapters button follows the widest gap.
         let bright = try evening.display.picture().bright.filter { $0.y > 376 && $0.y < 396 }.map(\.x).sorted()
         let gap = try #require(zip(bright, bright.dropFirst()).max { $0.1 - $0.0 < $1.1 - $1.0 })
         try evening.point(gap.1 + 6, 385)
@@ -158,7 +159,7 @@ struct MenusOnScreenTests {
         let list = try evening.display.picture()
         let top = (0..<Place.barTop).first { list.color(gap.1 + 6, $0).red < 100 } ?? 0
         #expect(top < 60, "as high as there is room")
-        // Beside the list, over the bar: the wheel moves in the list.
+        // Over the bar, next to the list: the wheel scrolls the list.
         try evening.point(Place.play.x, Place.play.y)
         for _ in 0..<30 { try evening.click(5) }
         #expect(try !evening.said("over the film: 00:"), "the film was not sought")
@@ -187,7 +188,7 @@ struct MenusOnScreenTests {
         try evening.begin()
         try evening.press("i")
         try eventually("the page is there") { try !evening.isRed(10, 10) }
-        /// What is written there: the film is of one colour.
+        /// Returns pixels of the page's text; the film has one colour.
         func page() throws -> [Int] {
             let picture = try evening.display.picture()
             return (10..<200).flatMap { y in (10..<300).map { picture.color($0, y).green } }

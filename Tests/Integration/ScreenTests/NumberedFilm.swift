@@ -2,10 +2,10 @@ import Foundation
 import TalkieTestKit
 import Testing
 
-/// A film with picture and sound whose colour says which of its frames is shown: 320x200, ten frames a second.
+/// A film with video and audio whose colour encodes the frame number: 320x200, ten frames per second.
 ///
-/// It has a chapter every 30 s. Its subtitle tracks are a long English line and a short German one, both for all of the film, and a
-/// French line from 31 s on.
+/// It has a chapter every 30 s. Its subtitle tracks are a long English line and a short German one for the whole film,
+/// and a French line from 31 s on.
 enum NumberedFilm {
     /// Seconds.
     static let length = 130
@@ -33,7 +33,7 @@ enum NumberedFilm {
         return folder + "/numbered.mkv"
     }
 
-    /// Returns a file of one line of so many letters that begins at a second and lasts to the film's end.
+    /// Returns a subtitle file with one line of a number of letters, from a second to the end of the film.
     static func line(_ count: Int, from start: Int = 0) -> String {
         SubtitleFiles.srt([.init(start * 1000, length * 1000, String(repeating: "M", count: count))])
     }

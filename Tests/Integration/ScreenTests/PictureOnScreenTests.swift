@@ -1,16 +1,16 @@
 import Testing
 
-/// What really is in an X server's memory after a picture was shown.
+/// The contents of an X server's framebuffer after a frame was presented.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct PictureOnScreenTests {
     private typealias Color = DisplayPicture.Color
-    /// The probe's pictures: red and green above, blue and grey below.
+    /// The probe's frames: red and green above, blue and grey below.
     private static let quarters = [
         Color(red: 200, green: 30, blue: 40), Color(red: 40, green: 180, blue: 60),
         Color(red: 50, green: 60, blue: 190), Color(red: 128, green: 128, blue: 128),
     ]
 
-    /// The colours at the middles of the four quarters of a rectangle.
+    /// Returns the colours at the centres of the four quarters of a rectangle.
     private func colors(_ picture: DisplayPicture, _ rect: [Int]) -> [Color] {
         let (left, top, right, bottom) = (rect[0], rect[1], rect[2], rect[3])
         let (w, h) = ((right - left) / 4, (bottom - top) / 4)
@@ -46,7 +46,7 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
-    /// A change of the view replaces a frame that waits for its instant.
+    /// A change of the view replaces a frame that waits for its presentation.
     @Test(arguments: ["surface", "texture", "placebo"])
     func barsAreBlackAfterAPreparedPictureWasReplaced(presentation: String) throws {
         let display = try VirtualDisplay("640x640")
@@ -74,7 +74,7 @@ struct PictureOnScreenTests {
         try probe.tell("gravity resize")
         try eventually("it is stretched") { try display.picture().lit == [0, 0, 640, 640] }
         expect(colors(try display.picture(), [0, 0, 640, 640]), are: [0, 1, 2, 3], within: 4)
-        // The middle of the picture, as high as the window.
+        // The middle of the frame fills the height of the window.
         try probe.tell("gravity resizeAspectFill")
         try eventually("the edges are cut off") {
             let picture = try display.picture()
@@ -103,7 +103,7 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
-    /// Without a window, and while it stands still.
+    /// Before a window exists, and while a still frame is shown.
     @Test func theMainQueueAndTheMainActorAreServedByTheScreensLoop() throws {
         let display = try VirtualDisplay("320x180")
         let probe = try Probe(on: display.name, "size=320x180")
@@ -113,7 +113,7 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
-    /// Where the pixels of a row, or of a column, become more like the second colour than the first.
+    /// Returns the index at which the pixels of a row or column become more like the second colour than the first.
     private func border(_ colors: [Color], _ first: Int, _ second: Int) -> Int? {
         colors.firstIndex { $0.distance(to: Self.quarters[second]) < $0.distance(to: Self.quarters[first]) }
     }
@@ -123,15 +123,15 @@ struct PictureOnScreenTests {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360", "presentation=\(presentation)")
         try probe.tell("picture 640x360")
-        // Half as large, and what lay around it is black again.
+        // Half the size; the area around it is black again.
         try probe.tell("view zoom=-1")
         try eventually("it is small") { try display.picture().lit == [160, 90, 480, 270] }
         try probe.tell("view zoom=-1 panx=0.25 pany=-0.5")
         try eventually("it is moved") { try display.picture().lit == [240, 0, 560, 180] }
-        // Larger than the window: the middle of the picture lies where the sum says, within two pixels.
+        // Larger than the window: the centre of the frame is at the computed position, within two pixels.
         for (zoom, panX, panY, x, y) in [(1, 0.1, -0.15, 448, 72), (2, -0.05, 0.06, 192, 266)] {
             let answer = try probe.tell("view zoom=\(zoom) panx=\(panX) pany=\(panY)")
-            // Screenshots are of the film's own picture.
+            // Snapshots have the film's own size.
             #expect(answer["picture"] == "640x360")
             try eventually("its middle lies at \(x), \(y)") {
                 let picture = try display.picture()
@@ -165,7 +165,7 @@ struct PictureOnScreenTests {
     func aPictureKeepsItsShapeBetweenBlackBars(presentation: String) throws {
         let display = try VirtualDisplay("800x600")
         let probe = try Probe(on: display.name, "size=800x600", "presentation=\(presentation)")
-        // Wide, tall, wide again: the bars of one must not keep the picture of the other.
+        // Wide, tall, wide again: the bars of one frame must not show the previous one.
         try probe.tell("picture 320x180")
         #expect(try display.picture().lit == [0, 75, 800, 525])
         try probe.tell("picture 180x320")
@@ -187,7 +187,7 @@ struct PictureOnScreenTests {
             #expect(lit == (rotation % 180 == 0 ? [0, 75, 800, 525] : [231, 0, 569, 600]), "turned \(rotation)")
             expect(colors(picture, lit), are: order, within: 4, "turned \(rotation)")
         }
-        // A snapshot is turned and square as well.
+        // A snapshot is rotated and has square pixels as well.
         #expect(try probe.tell("picture 320x180 rotation=90 aspect=2:1")["picture"] == "180x640")
     }
 
@@ -200,13 +200,13 @@ struct PictureOnScreenTests {
         #expect(probe.inputs.filter { $0.contains("cannot be drawn") }.count == 1)
     }
 
-    /// Letters and their box have the same pixels, whoever lays them over the film.
+    /// Text and its box have the same pixels in each presentation.
     @Test func aMessageLiesAlikeOnEveryWayToTheScreen() throws {
         let displays = [try VirtualDisplay("320x180"), try VirtualDisplay("320x180")]
         let probes = try zip(displays, ["surface", "placebo"]).map {
             try Probe(on: $0.0.name, "size=320x180", "presentation=\($0.1)")
         }
-        // Away from the borders of the film's quarters, where one interpolates and the other does not.
+        // Away from the borders of the film's quarters, where only one presentation interpolates.
         func corner(_ display: VirtualDisplay) throws -> [Color] {
             let picture = try display.picture()
             return (0..<60).flatMap { y in (0..<120).map { picture.color($0, y) } }

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The program with `--vo=gpu-next`, drawn by Mesa's software renderer, against what mpv shows of the same films (Charts/make).
+/// `--vo=gpu-next` with Mesa's software renderer, compared with the output of mpv for the same films (Charts/make).
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(3)))
 struct PlaceboOnScreenTests {
     private static let charts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
         "Charts")
 
-    /// Eight rows of eight patches of the display, each red, green and blue on average.
+    /// Returns the mean red, green and blue of eight rows of eight patches of the display.
     private func patches(_ picture: DisplayPicture) -> [Double] {
         var sums = [Double](repeating: 0, count: 8 * 8 * 3)
         for y in 0..<360 {
@@ -23,7 +23,7 @@ struct PlaceboOnScreenTests {
 
     private func show(_ film: String, _ options: [String], until isSo: (DisplayPicture) -> Bool) throws {
         let display = try VirtualDisplay("640x360")
-        // Its pointer lies over the picture otherwise.
+        // The pointer would cover the frame.
         try display.run("xdotool", "mousemove", "639", "359")
         let shown = try PlayedFilm(
             Self.charts.appendingPathComponent(film).path, ["--no-config", "--no-audio", "--pause"] + options,
@@ -31,7 +31,7 @@ struct PlaceboOnScreenTests {
         try eventually("\(film) looks as it should") { isSo(try shown.display.picture()) }
     }
 
-    /// SDR by BT.709 and BT.601, full range, long pixels, a turned film, PQ and HLG of 10 bits with BT.2020.
+    /// SDR with BT.709 and BT.601, full range, non-square pixels, a rotated film, PQ and HLG of 10 bits with BT.2020.
     @Test(arguments: ["bt709.mp4", "bt601.mkv", "full.mkv", "wide.mkv", "turned.mp4", "pq.mkv", "hlg.mkv"])
     func everyPatchOfAFilmHasTheColourThatMpvGivesIt(_ film: String) throws {
         let table = try JSONDecoder().decode(
@@ -48,8 +48,9 @@ struct PlaceboOnScreenTests {
         }
     }
 
-    /// A grey of 167 cd/m² in the film's ramp: a screen of 203 shows it as it is where the rest is clipped, a brighter screen by less of
-    /// its white, and BT.2390 draws it down to make room. The curve of BT.2446 is libplacebo's alone.
+    /// A grey of 167 cd/m² in the film's ramp. A screen of 203 shows it unchanged with clipping; a brighter screen
+    /// shows it at a smaller share of its white. BT.2390 darkens it to leave headroom. Only libplacebo has the curve of
+    /// BT.2446.
     @Test(
         arguments: [
             ("x11", "--tone-mapping=auto", 220), ("x11", "--tone-mapping=clip", 235),
@@ -62,7 +63,7 @@ struct PlaceboOnScreenTests {
     }
 
     @Test func theWindowIsShownByThisProcessorWhereThereIsNoOther() throws {
-        // Window memory shows the ramp as well.
+        // Presentation from window memory shows the ramp as well.
         try show("bt709.mp4", ["--vo=auto"]) { abs($0.color(320, 60).red - 127) <= 4 }
     }
 }

@@ -2,22 +2,22 @@ import Foundation
 import TalkieTestKit
 import Testing
 
-/// The program, which shows a film on an X server of its own until this object goes.
+/// The program showing a film on a private X server; it is killed at `deinit`.
 final class PlayedFilm {
     let display: VirtualDisplay
     private let player = Process()
 
     /// - Parameters:
-    ///   - film: in a folder that is made for it: the program takes that for the home of its user.
-    ///   - options: beside `--fs`.
+    ///   - film: in a folder created for it, which is also used as HOME.
+    ///   - options: in addition to `--fs`.
     convenience init(_ film: String, _ options: [String], on size: String = "640x400") throws {
         let home = URL(fileURLWithPath: film).deletingLastPathComponent().path
         try self.init(film, options, on: VirtualDisplay(size), home: home)
     }
 
     /// - Parameters:
-    ///   - home: the program's; one that there is not keeps nothing. The program is started in it where it exists.
-    ///   - isFullScreen: otherwise in a window of the film's size.
+    ///   - home: HOME of the program, and its working directory if it exists. If it does not, no state is stored.
+    ///   - isFullScreen: false uses a window of the film's size.
     ///   - environment: further variables.
     init(
         _ film: String, _ options: [String], on display: VirtualDisplay, home: String, isFullScreen: Bool = true,
@@ -39,10 +39,10 @@ final class PlayedFilm {
         player.waitUntilExit()
     }
 
-    /// Waits until the program has ended, as by a key.
+    /// Waits until the program has exited, as by a key.
     func waitForEnd() { player.waitUntilExit() }
 
-    /// Makes a film with ffmpeg, or copies the one that was made with the same arguments before (`TestClips`).
+    /// Creates a film with ffmpeg, or copies the one created with the same arguments before (`TestClips`).
     ///
     /// - Parameter arguments: the last one is the path.
     static func make(_ arguments: [String]) throws {
@@ -51,7 +51,7 @@ final class PlayedFilm {
 }
 
 extension DisplayPicture {
-    /// Pixels as bright as letters are.
+    /// Coordinates of pixels as bright as text.
     var bright: [(x: Int, y: Int)] {
         var found: [(Int, Int)] = []
         for y in 0..<height {

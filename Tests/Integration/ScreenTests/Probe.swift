@@ -1,21 +1,21 @@
 import Foundation
 import Testing
 
-/// The program that owns the screen under test: SDL wants the main thread of a process.
+/// A separate program that owns the screen under test, because SDL needs the main thread of a process.
 final class Probe {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
     private var pending: [String] = []
     private var rest = ""
-    /// What people did to the window so far.
+    /// The input events of the window so far.
     private(set) var inputs: [String] = []
 
     convenience init(on display: String?, _ arguments: String...) throws {
         try self.init(display.map { ["DISPLAY": $0] } ?? [:], arguments)
     }
 
-    /// - Parameter environment: names the window system.
+    /// - Parameter environment: selects the window system.
     convenience init(in environment: [String: String], _ arguments: String...) throws {
         try self.init(environment, arguments)
     }
@@ -39,7 +39,7 @@ final class Probe {
         process.waitUntilExit()
     }
 
-    /// Where this package's programs lie: beside the tests.
+    /// The folder of this package's programs, next to the test bundle.
     private static var folder: URL {
         #if os(macOS)
             Bundle(for: Probe.self).bundleURL.deletingLastPathComponent()
@@ -48,7 +48,7 @@ final class Probe {
         #endif
     }
 
-    /// Gives a command and returns its answer, which comes once it is on screen.
+    /// Sends a command and returns the response, which arrives once the result is on screen.
     @discardableResult
     func tell(_ command: String) throws -> Answer {
         send(command)
@@ -57,14 +57,14 @@ final class Probe {
 
     func send(_ command: String) { input.fileHandleForWriting.write(Data((command + "\n").utf8)) }
 
-    /// Ends the program; its exit status.
+    /// Ends the program and returns its exit status.
     func quit() throws -> Int32 {
         send("quit")
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    /// The same where it may hang, which is nil.
+    /// Ends the program and returns its exit status; nil if it hangs.
     func quit(atMost limit: Duration) throws -> Int32? {
         send("quit")
         let deadline = ContinuousClock.now.advanced(by: limit)
@@ -76,13 +76,13 @@ final class Probe {
 
     func forgetInputs() { inputs.removeAll() }
 
-    /// Waits for something that people do to the window.
+    /// Waits for an input event of the window.
     func waitForInput(_ text: String) throws {
         if inputs.contains(where: { $0.contains(text) }) { return }
         _ = try line { $0.hasPrefix("input") && $0.contains(text) }
     }
 
-    /// The next line that fits; inputs that come before it are kept.
+    /// Returns the next matching line; input events before it are stored.
     private func line(where fits: (String) -> Bool) throws -> String {
         while true {
             while !pending.isEmpty {
@@ -101,7 +101,7 @@ final class Probe {
     }
 }
 
-/// What the probe said about its screen.
+/// A response of the probe about its screen.
 struct Answer {
     var line: String
 
@@ -110,7 +110,7 @@ struct Answer {
     }
 }
 
-/// Looks again until something is so, for what happens outside of both processes.
+/// Polls a condition until it holds, for effects outside of both processes.
 func eventually(_ what: String, within limit: Duration = .seconds(30), _ isSo: () throws -> Bool) throws {
     let deadline = ContinuousClock.now.advanced(by: limit)
     while try !isSo() {

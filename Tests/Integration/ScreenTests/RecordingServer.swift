@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Stands between a program and an X server as one that can switch its displays off (DPMS), and notes what is asked of extensions.
+/// A proxy between a program and an X server that simulates DPMS and records requests to extensions.
 ///
-/// Xvfb and Xorg's dummy driver have no DPMS. Requests of it are answered here; so that sequence numbers agree, the server is asked something
-/// else of the same kind in their place. Numbers are those of X11's protocol, chapters "Connection Setup" and "Requests", and of the DPMS
-/// extension's, version 1.2.
+/// Xvfb and Xorg's dummy driver have no DPMS. The proxy answers DPMS requests, and sends the server a substitute of the
+/// same kind so that sequence numbers agree. Numbers are those of the X11 protocol, chapters "Connection Setup" and
+/// "Requests", and of the DPMS extension, version 1.2.
 final class RecordingServer: @unchecked Sendable {
     let name: String
     private let listener: Int32
@@ -15,22 +15,22 @@ final class RecordingServer: @unchecked Sendable {
     private let lock = NSLock()
     private var noted: [String] = []
 
-    /// Any number that no extension of the server has.
+    /// A major opcode that no extension of the server uses.
     private static let dpms: UInt8 = 200
 
-    /// - Parameter endingAt: the number of a core request that ends the connection, as if the server had ended.
+    /// - Parameter endingAt: opcode of a core request that closes the connection, as if the server had exited.
     init(before display: VirtualDisplay, endingAt: UInt8? = nil) throws {
         lastRequest = endingAt
         server = "/tmp/.X11-unix/X" + display.name.dropFirst()
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        // The kernel refuses a name that another socket has: the first free one is taken.
+        // Binding fails for a name in use; the first free one is used.
         let socket = listener
         let free = (400..<65_000).first { Self.with("/tmp/.X11-unix/X\($0)") { bind(socket, $0, $1) } == 0 }
         let number = try #require(free)
         name = ":\(number)"
         path = "/tmp/.X11-unix/X\(number)"
         try #require(listen(listener, 8) == 0, "no socket at \(path)")
-        // Weak: the thread must not keep the server, whose end is what ends the thread.
+        // Weak: the thread must not retain the server, whose deinitialization ends the thread.
         Thread.detachNewThread { [listener, weak self] in
             while case let client = accept(listener, nil, nil), client >= 0 { self?.serve(client) }
             close(listener)
@@ -39,13 +39,13 @@ final class RecordingServer: @unchecked Sendable {
 
     deinit { stop() }
 
-    /// Ends the listener; its thread closes the descriptor.
+    /// Shuts the listener down; its thread closes the descriptor.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         unlink(path)
     }
 
-    /// What was asked of extensions, as `DPMS 6 3`: the extension, its request, the first number of it where that is DPMS's.
+    /// The requests to extensions, such as `DPMS 6 3`: extension, minor opcode, and for DPMS the first argument.
     var requests: [String] { lock.withLock { noted } }
 
     private static func with(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
@@ -61,12 +61,12 @@ final class RecordingServer: @unchecked Sendable {
 
     // MARK: One connection
 
-    /// What both directions know of it.
+    /// State shared by the threads of both directions.
     private final class Connection: @unchecked Sendable {
         let client, server: Int32
         let lock = NSLock()
         var sequence: UInt16 = 0
-        /// Replies that are changed on their way, by the number of their request.
+        /// Functions that modify replies, by sequence number of the request.
         var replies: [UInt16: ([UInt8]) -> [UInt8]] = [:]
         var extensions: [UInt8: String] = [RecordingServer.dpms: "DPMS"]
         var isEnabled = false
@@ -123,7 +123,7 @@ final class RecordingServer: @unchecked Sendable {
     private static func word(_ bytes: [UInt8], _ at: Int) -> Int { Int(bytes[at]) | Int(bytes[at + 1]) << 8 }
 
     private func forwardRequests(_ connection: Connection) {
-        // Byte order, version, and the names of an authorisation; little-endian is what this machine speaks.
+        // Byte order, version, and authorization; little-endian on this machine.
         guard let hello = connection.read(connection.client, 12) else { return }
         let rest = (Self.word(hello, 6) + 3) / 4 * 4 + (Self.word(hello, 8) + 3) / 4 * 4
         guard let words = connection.read(connection.client, rest) else { return }
@@ -131,7 +131,7 @@ final class RecordingServer: @unchecked Sendable {
         while var request = connection.read(connection.client, 4) {
             var length = Self.word(request, 2) * 4
             if length == 0 {
-                // BIG-REQUESTS: the length stands in the next word.
+                // BIG-REQUESTS: the length is in the next word.
                 guard let long = connection.read(connection.client, 4) else { return }
                 request += long
                 length = (Self.word(long, 0) | Self.word(long, 2) << 16) * 4
@@ -145,7 +145,7 @@ final class RecordingServer: @unchecked Sendable {
         }
     }
 
-    /// What the server is sent for a request.
+    /// Returns the request that is sent to the server instead.
     private func taken(_ request: [UInt8], _ connection: Connection) -> [UInt8] {
         connection.lock.withLock {
             connection.sequence &+= 1
@@ -164,7 +164,7 @@ final class RecordingServer: @unchecked Sendable {
             let argument = name == "DPMS" && request.count > 4 ? " \(Self.word(request, 4))" : ""
             lock.withLock { noted.append("\(name) \(request[1])\(argument)") }
             guard name == "DPMS" else { return request }
-            // NoOperation has no answer, GetInputFocus has one of 32 bytes, as all of DPMS's.
+            // NoOperation has no reply; GetInputFocus has one of 32 bytes, as all DPMS replies.
             let (nothing, something): ([UInt8], [UInt8]) = ([127, 0, 1, 0], [43, 0, 1, 0])
             func answer(_ words: [UInt16]) -> [UInt8] {
                 connection.replies[number] = { reply in
@@ -197,7 +197,7 @@ final class RecordingServer: @unchecked Sendable {
         else { return }
         connection.write(connection.client, hello + rest)
         while var message = connection.read(connection.server, 32) {
-            // A reply, or a generic event: more than 32 bytes.
+            // A reply or a generic event can be longer than 32 bytes.
             if message[0] == 1 || message[0] & 127 == 35 {
                 let more = (word(message, 4) | word(message, 6) << 16) * 4
                 guard let rest = connection.read(connection.server, more) else { return }

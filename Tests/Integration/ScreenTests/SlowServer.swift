@@ -2,7 +2,7 @@ import Foundation
 import TalkieTestKit
 import Testing
 
-/// A web server on this machine that sends slowly (`Tools/lab/slow-server`), until this object goes.
+/// A local web server with a limited rate (`Tools/lab/slow-server`); it ends at `deinit`.
 final class SlowServer {
     let port: Int
     private let process: ChildProcess
@@ -15,7 +15,7 @@ final class SlowServer {
             "/usr/bin/python3",
             [root.appendingPathComponent("Tools/lab/slow-server").path, folder, String(max(1, bytesPerSecond))],
             keepsOutput: true)
-        // Its first line is the port.
+        // The first line of output is the port.
         var (line, byte) = ("", UInt8(0))
         while read(process.output, &byte, 1) == 1, byte != 10 { line.append(Character(Unicode.Scalar(byte))) }
         port = try #require(Int(line), "no server")

@@ -3,9 +3,9 @@ import MediaCore
 import TalkieTestKit
 import Testing
 
-/// Films whose grey says which moment of the film a picture belongs to, with a beep of a tenth of a second at each whole second.
+/// Films whose grey encodes the film time of a frame, with a beep of 0.1 s at each whole second.
 ///
-/// Lines of two seconds begin at the fifth second and every four seconds from there.
+/// Subtitles of two seconds start at second 5 and every four seconds from there.
 enum SparseFilm {
     static let size = "480x270"
     /// Seconds.
@@ -14,14 +14,14 @@ enum SparseFilm {
     static let beep = 1000
     static let starts = [5.0, 9.0, 13.0, 17.0]
     static let lineLength = 2.0
-    /// Grey of the first picture, and how much brighter each second of film is.
+    /// Grey of the first frame, and the increase per second of film.
     private static let (firstGrey, greyPerSecond) = (24.0, 8.0)
 
     static var lines: [SubtitleFiles.Line] {
         starts.map { SubtitleFiles.Line(Int($0 * 1000), Int(($0 + lineLength) * 1000), "MMMMMMM") }
     }
 
-    /// Makes a film without subtitles, `film.mkv`, in a folder of its own, and beside it `lines.txt` (SRT), `lines.sup`, and
+    /// Creates `film.mkv` without subtitles in a new folder, and next to it `lines.txt` (SRT), `lines.sup`, and
     /// `lines.low.sup` with bitmaps near the lower edge of their plane.
     ///
     /// - Returns: the folder.
@@ -44,9 +44,10 @@ enum SparseFilm {
         return folder
     }
 
-    /// Makes `name` of `film.mkv` and what `arguments` add to it; a file of lines in the same folder is named without its folder.
+    /// Creates `name` from `film.mkv` and additional arguments; subtitle files of the same folder are passed without
+    /// their folder.
     static func add(_ arguments: [String], as name: String, in folder: String) throws -> String {
-        // A folder of its own: what lies beside another film is not this film's.
+        // A separate folder: files next to another film must not be found as subtitles of this one.
         let place = "\(folder)/\(name)-home"
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         let path = "\(place)/\(name)"
@@ -56,7 +57,7 @@ enum SparseFilm {
         return path
     }
 
-    /// The moment of film, in seconds, of a picture that fills the screen's middle; nil where none of these films is.
+    /// Returns the film time of a screen content, in seconds; nil if none of these films is shown.
     static func moment(_ picture: DisplayPicture) -> Double? {
         let color = picture.color(picture.width / 8, picture.height / 3)
         guard max(color.red, color.green, color.blue) - min(color.red, color.green, color.blue) <= 6,
@@ -65,7 +66,7 @@ enum SparseFilm {
         return (Double(color.green) - firstGrey) / greyPerSecond
     }
 
-    /// True where a line is due; nil within a third of a second of a beginning or an end.
+    /// Returns true if a subtitle is due; nil within 0.35 s of a start or end.
     static func hasLine(at moment: Double, later delay: Double = 0) -> Bool? {
         let edge = 0.35
         for start in starts.map({ $0 + delay }) {
@@ -78,7 +79,7 @@ enum SparseFilm {
     }
 }
 
-/// What a screen showed of a `SparseFilm`, from one look to the next.
+/// Samples of a screen that shows a `SparseFilm`.
 struct FilmWatch {
     struct Look {
         /// Seconds of the host clock.
@@ -88,7 +89,7 @@ struct FilmWatch {
         /// Bright pixels in the lower and in the upper part of the screen.
         var below: Bool
         var above: Bool
-        /// The bar with the controls is over the film.
+        /// True if the control bar covers the film.
         var hasBar: Bool
     }
 
@@ -117,12 +118,12 @@ struct FilmWatch {
                 hasBar: picture.color(2, height - 3).green < film - 4))
     }
 
-    /// The instants of the host clock at which a whole second of film was first on the screen.
+    /// The host times at which a whole second of film was first on the screen, in seconds.
     var seconds: [Double] {
         zip(looks, looks.dropFirst()).filter { Int($0.moment) != Int($1.moment) }.map(\.1.at)
     }
 
-    /// The looks at one film of a list, from 0.
+    /// Returns the samples of one film of a playlist; the first one is 0.
     func film(_ number: Int) -> FilmWatch {
         var part = FilmWatch()
         var (last, index) = (0.0, 0)
@@ -134,7 +135,7 @@ struct FilmWatch {
         return part
     }
 
-    /// Compares every look with the lines that are due, and requires one of each line in `lines`.
+    /// Compares every sample with the subtitles that are due, and requires one of each start time in `lines`.
     func expect(
         _ lines: [Double] = SparseFilm.starts, later delay: Double = 0, above: Bool = false, of name: String,
         at location: SourceLocation = #_sourceLocation
@@ -144,7 +145,7 @@ struct FilmWatch {
         var last = -1.0
         var begun = 0.0
         for look in looks {
-            // A picture that the film was sought to is shown before its line is drawn, and lines make way for the bar.
+            // After a seek the frame is shown before its subtitle is drawn, and subtitles move while the bar is shown.
             if abs(look.moment - last) > 1 || look.hasBar { begun = look.moment }
             last = look.moment
             guard abs(look.moment - begun) > 0.5, let wanted = SparseFilm.hasLine(at: look.moment, later: delay) else {

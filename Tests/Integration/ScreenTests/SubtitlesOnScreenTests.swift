@@ -11,7 +11,7 @@ struct SubtitlesOnScreenTests {
 
         """
 
-    /// A grey film in a folder of its own, with what `arguments` add to it.
+    /// Creates a grey film with additional arguments for ffmpeg in a new folder.
     private func film(_ name: String, _ arguments: [String], beside files: [String: String] = [:]) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("subtitles-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -27,7 +27,7 @@ struct SubtitlesOnScreenTests {
         return path
     }
 
-    /// Shows a film paused at a moment and waits until what is bright on the screen satisfies a condition.
+    /// Shows a film paused at a position and waits until the bright pixels of the screen satisfy a condition.
     private func show(
         _ film: String, at moment: String, _ options: String..., until isSo: ([(x: Int, y: Int)]) -> Bool
     ) throws {

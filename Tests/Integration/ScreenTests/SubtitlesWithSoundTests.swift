@@ -7,8 +7,9 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// Films with picture and sound from their start, on an X server: on a sound card (a null sink of PulseAudio for each) and on a
-/// speaker in software, both recorded. Programs run side by side, because each needs the length of its film.
+/// Films with video and audio played from their start on an X server, with a sound card (a PulseAudio null sink each)
+/// and with a software speaker, both recorded. The programs run in parallel, because each takes the duration of its
+/// film.
 @Suite(
     .serialized, .enabled(if: VirtualDisplay.isWanted && PulseServer.isWanted, "needs Xvfb and pulseaudio"),
     .timeLimit(.minutes(3)), .repeatedWhenTheMachineStalls)
@@ -29,14 +30,14 @@ final class SubtitlesWithSoundTests {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// One program, its screen, and what that showed.
+    /// One program, its screen, and samples of the screen.
     private final class Run {
         let name: String
         let played: PlayedFilm
-        /// Ends the recording of what was heard.
+        /// Ends the recording and returns it.
         let recording: () throws -> Recording
         var watch = FilmWatch()
-        /// What is to be done at a moment of film, in order.
+        /// Actions and the conditions that trigger them, in order.
         var steps: [(isDue: (FilmWatch) -> Bool, act: (VirtualDisplay) throws -> Void)] = []
         var isOver: (FilmWatch) -> Bool
 
@@ -48,7 +49,7 @@ final class SubtitlesWithSoundTests {
 
     private enum Output { case card, speaker }
 
-    /// Starts the program as a user does; the output is the one option that a computer without a sound card needs.
+    /// Starts the program as a user does; only the output option is added, which a computer without a sound card needs.
     private func play(
         _ name: String, _ films: [String], _ options: [String] = [], on output: Output = .card, until end: Double = 11.5
     ) throws -> Run {
@@ -81,7 +82,7 @@ final class SubtitlesWithSoundTests {
         return Run(name, played, until: end, recording)
     }
 
-    /// Looks at all screens in turn until each program has come to its end.
+    /// Samples all screens in turn until each program has ended.
     private func watch(_ runs: [Run], atMost limit: Duration = .seconds(60)) throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         var left = runs
@@ -98,11 +99,11 @@ final class SubtitlesWithSoundTests {
             try #require(ContinuousClock.now < deadline, "not at the end in time: \(rest)")
             usleep(20_000)
         }
-        // The case that was missed for months: subtitles over a film that is heard.
+        // The combination that had no test for months: subtitles of a film that also has audible sound.
         for run in runs { try expectBeeps(of: run) }
     }
 
-    /// Expects a beep at each whole second of film, when the screen showed that second begin.
+    /// Expects a beep at each whole second of film, at the time at which the screen showed the start of that second.
     private func expectBeeps(of run: Run) throws {
         let (heard, seen) = (try run.recording(), run.watch.seconds)
         let beeps = heard.stretches(of: [SparseFilm.beep], above: 0.005).filter { $0.end - $0.start > 0.03 }
@@ -111,7 +112,7 @@ final class SubtitlesWithSoundTests {
         let median = errors.isEmpty ? .nan : errors[errors.count / 2]
         print("\(run.name): \(beeps.count) beeps, \(seen.count) s of film, sound minus picture \(median) s")
         #expect(beeps.count >= seen.count - 2, "\(run.name): \(beeps)")
-        // Six programs on two cores show a picture late, and looks at their screens in turn are up to a tenth of a second apart.
+        // Six programs on two cores present frames late, and samples of their screens are up to 0.1 s apart.
         #expect((-0.25...0.1).contains(median), "\(run.name): \(errors)")
     }
 
@@ -178,7 +179,7 @@ final class SubtitlesWithSoundTests {
             ]
             run.isOver = { ($0.moment ?? 0) > 7.5 }
             runs.append(run)
-            // Broadcasts have bitmaps, and no track that is the default.
+            // Broadcast streams have bitmap subtitles, and no default track.
             let (fast, options) = output == .card ? (broadcast, ["--sid", "1"]) : (film, [])
             runs.append(try play("\(output), twice as fast", [fast], ["--speed", "2"] + options, on: output))
         }

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// An X server whose display has modes: Xorg with the driver of no hardware. Its picture cannot be read; sizes and modes can.
+/// An X server whose display has modes: Xorg with the dummy driver. Sizes and modes can be read, the framebuffer
+/// cannot.
 final class SwitchingDisplay {
-    /// It wants to be root.
+    /// Xorg needs root.
     static let isWanted =
         FileManager.default.isExecutableFile(atPath: program) && VirtualDisplay.find("xrandr") != nil && geteuid() == 0
         || ProcessInfo.processInfo.environment["CI"] == "true"
@@ -20,7 +21,7 @@ final class SwitchingDisplay {
         try Data(Self.configuration.utf8).write(to: configuration)
         let numbers = Pipe()
         server.executableURL = URL(fileURLWithPath: Self.program)
-        // A seat of its own has no console, which a build machine lacks.
+        // A separate seat needs no console, which a build machine lacks.
         server.arguments = [
             "-displayfd", "1", "-seat", "talkie", "-config", configuration.path, "-logfile",
             folder.appendingPathComponent("log").path, "-noreset", "-nolisten", "tcp", "-novtswitch",
@@ -43,7 +44,7 @@ final class SwitchingDisplay {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// As `800x600@60.32`; empty while the display is off.
+    /// The current mode, such as `800x600@60.32`; empty while the display is off.
     var mode: String {
         get throws {
             let rows = try randr().split(separator: "\n").filter { $0.hasPrefix("   ") }
@@ -56,7 +57,7 @@ final class SwitchingDisplay {
 
     @discardableResult func randr(_ arguments: String...) throws -> String { try run("xrandr", arguments) }
 
-    /// Where windows lie, by their titles: `640x480+800+0`.
+    /// The geometry of windows by title, such as `640x480+800+0`.
     var windows: [String: String] {
         get throws {
             let rows = try run("xwininfo", ["-root", "-tree"]).split(separator: "\n")
@@ -83,7 +84,7 @@ final class SwitchingDisplay {
         return text
     }
 
-    /// 800x600 is preferred; 640x480 has several rates by itself.
+    /// 800x600 is the preferred mode; 640x480 has several refresh rates.
     private static let configuration = """
         Section "ServerFlags"
           Option "AutoAddDevices" "false"

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// An X server of our own that keeps its picture in a file, which is read without asking the server.
+/// A private X server that maps its framebuffer to a file, which is read without X requests.
 final class VirtualDisplay {
     static let isInstalled = find("Xvfb") != nil
-    /// On the build machines a missing server is a failure, elsewhere the tests are left out.
+    /// True if the tests run. With `CI=true` they run and fail without Xvfb; elsewhere they are skipped.
     static let isWanted = isInstalled || ProcessInfo.processInfo.environment["CI"] == "true"
 
     let name: String
@@ -12,8 +12,8 @@ final class VirtualDisplay {
     private let folder: URL
 
     /// - Parameters:
-    ///   - isLocked: only programs with its cookie are let in.
-    ///   - hasOpenGL: a server without GLX has windows, and no OpenGL for them.
+    ///   - isLocked: only programs with its cookie may connect.
+    ///   - hasOpenGL: false starts a server without GLX, which has windows but no OpenGL.
     init(_ size: String, isLocked: Bool = false, hasOpenGL: Bool = true) throws {
         let path = try #require(Self.find("Xvfb"), "Xvfb is not installed; see Tools/packages.txt")
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("screen-\(UUID().uuidString)")
@@ -51,14 +51,14 @@ final class VirtualDisplay {
 
     func stop() {
         guard server.isRunning else { return }
-        // Foundation starts processes with SIGTERM blocked, so asking would be in vain. The next server on this number
-        // finds the lock of a dead process and takes it over.
+        // Foundation starts processes with SIGTERM blocked, so SIGTERM would have no effect. The next server with this
+        // number takes over the stale lock.
         kill(server.processIdentifier, SIGKILL)
         server.waitUntilExit()
     }
 
-    /// What is on the display now. The file is a window dump as X11/XWDFile.h describes it: 25 big-endian words, a
-    /// colour table, rows.
+    /// Returns the contents of the display. The file is a window dump as X11/XWDFile.h describes it: 25 big-endian
+    /// words, a colour table, rows.
     func picture() throws -> DisplayPicture {
         let bytes = [UInt8](try Data(contentsOf: folder.appendingPathComponent("Xvfb_screen0")))
         func word(_ index: Int) -> Int {
@@ -70,7 +70,7 @@ final class VirtualDisplay {
             bytes: Array(bytes[(headerSize + colors * 12)...].prefix(rowBytes * height)))
     }
 
-    /// Runs a command of X11's tools on this display. Returns what it prints.
+    /// Runs an X11 command on this display and returns its output.
     @discardableResult
     func run(_ command: String, _ arguments: String...) throws -> String {
         let path = try #require(Self.find(command), "\(command) is not installed; see Tools/packages.txt")
@@ -99,7 +99,7 @@ struct DisplayPicture {
         var red, green, blue: Int
         static let black = Color(red: 0, green: 0, blue: 0)
         var description: String { "(\(red) \(green) \(blue))" }
-        /// The largest difference of a channel.
+        /// Returns the largest difference of a channel.
         func distance(to other: Color) -> Int {
             max(abs(red - other.red), abs(green - other.green), abs(blue - other.blue))
         }
@@ -113,7 +113,7 @@ struct DisplayPicture {
         return Color(red: Int(bytes[at + 2]), green: Int(bytes[at + 1]), blue: Int(bytes[at]))
     }
 
-    /// The smallest rectangle around everything that is not black: left, top, right, bottom, the ends excluded.
+    /// The bounding rectangle of everything that is not black: left, top, right, bottom, the ends excluded.
     var lit: [Int] {
         var (left, top, right, bottom) = (width, height, 0, 0)
         for y in 0..<height {

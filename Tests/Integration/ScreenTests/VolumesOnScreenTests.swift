@@ -6,12 +6,12 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// Volumes of a sound card (a null sink of PulseAudio) and a speaker in software, by the keys of a window.
+/// Volumes of a sound card (a PulseAudio null sink) and a software speaker, changed by keys of a window.
 @Suite(
     .serialized, .enabled(if: VirtualDisplay.isWanted && PulseServer.isWanted, "needs Xvfb and pulseaudio"),
     .timeLimit(.minutes(2)))
 struct VolumesOnScreenTests {
-    /// This computer at full level, and a speaker whose owner set 30 %.
+    /// This computer at full volume, and a speaker set to 30 %.
     // feature: volume, key 9, key 0
     @Test func keysMoveBothOutputsAndBarListAndOutputsHaveTheSameLevels() throws {
         let server = try PulseServer()
@@ -64,10 +64,10 @@ struct VolumesOnScreenTests {
         #expect((0.92...0.945).contains(lowered / restored), "0.6 dB, not \(lowered / restored)")
     }
 
-    /// The lengths of the bright bars in the list, in pixels, from the top down.
+    /// Returns the lengths of the bright volume bars in the list, in pixels, from top to bottom.
     private static func bars(on picture: DisplayPicture) -> [Int] {
         var found: [(x: Int, y: Int, length: Int, rows: Int)] = []
-        // Above the bar at the lower edge. Letters are narrower.
+        // Above the control bar. Letters are narrower than 10 pixels.
         for y in 60..<350 {
             var x = 0
             while x < picture.width {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a Wayland compositor shows.
+/// The program and the screen on a Wayland compositor.
 @Suite(.serialized, .enabled(if: Compositor.isWanted, "no sway or grim here"), .timeLimit(.minutes(2)))
 struct WaylandTests {
     private static let shared = Result { try Compositor() }
@@ -29,10 +29,10 @@ struct WaylandTests {
         try probe.tell("arrange rotate=180")
         try expect(compositor, red: (634, 374), grey: (5, 25), black: (320, 390), "it is turned")
         try probe.tell("arrange rotate=90 overscan=frame:10")
-        // 400x225 on a canvas of 400x640, so 225x400 in the middle of the glass, as without overscan.
+        // 400x225 on a canvas of 400x640, so 225x400 in the middle of the output, as without overscan.
         try expect(compositor, red: (425, 5), grey: (215, 395), black: (100, 30), "it is turned and whole")
         try probe.tell("arrange rotate=90 overscan=bounds:10")
-        // 320x180 on a canvas of 320x512, so 180x320 in the middle of the glass.
+        // 320x180 on a canvas of 320x512, so 180x320 in the middle of the output.
         try expect(compositor, red: (405, 45), grey: (235, 355), black: (320, 30), "it is turned and smaller")
         #expect(try probe.quit() == 0)
     }
@@ -69,7 +69,7 @@ struct WaylandTests {
         try expect(compositor, red: (5, 5), grey: (634, 394), "the picture is there")
         for _ in 0..<2 {
             try compositor.tell("output HEADLESS-1 disable")
-            // The film goes on.
+            // Playback continues.
             #expect(try probe.tell("picture 320x200")["picture"] == "320x200")
             try compositor.tell("output HEADLESS-1 enable")
             try expect(compositor, red: (5, 5), grey: (634, 394), "the picture is back")
@@ -112,7 +112,7 @@ struct WaylandTests {
         try probe.tell("picture 640x400")
         first.stop()
         try probe.waitForInput("away(")
-        // The film goes on.
+        // Playback continues.
         #expect(try probe.tell("picture 320x200")["shown"] == "2")
         #expect(try probe.quit() == 0)
     }

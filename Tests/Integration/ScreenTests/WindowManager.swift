@@ -5,12 +5,12 @@ import Testing
 final class WindowManager {
     static let isInstalled = VirtualDisplay.find("openbox") != nil
 
-    /// Where a window is, in pixels of the display, and how far its frame reaches beyond it.
+    /// The position of a window in pixels of the display, and the extents of its frame.
     struct Place {
         var x, y, width, height: Int
         var frame: (left: Int, right: Int, top: Int, bottom: Int)
 
-        /// Whether the window and its frame are on a display of a size.
+        /// Returns true if the window and its frame are within a display of a given size.
         func isWithin(_ wide: Int, _ high: Int) -> Bool {
             x >= frame.left && y >= frame.top && x + width + frame.right <= wide && y + height + frame.bottom <= high
         }
@@ -37,16 +37,16 @@ final class WindowManager {
         process.waitUntilExit()
     }
 
-    /// The number of the only window; nil before there is one.
+    /// The ID of the only window; nil before it exists.
     var window: String? {
         get throws {
-            // xdotool fails where there is none yet.
+            // Uses xprop, because xdotool fails if there is no window yet.
             let ids = try display.run("xprop", "-root", "_NET_CLIENT_LIST").split(separator: "#").last ?? ""
             return ids.contains("0x") ? ids.trimmingCharacters(in: .whitespacesAndNewlines) : nil
         }
     }
 
-    /// Where the only window is; nil before it has a frame.
+    /// The position of the only window; nil before it has a frame.
     var place: Place? {
         get throws {
             guard let window = try window else { return nil }

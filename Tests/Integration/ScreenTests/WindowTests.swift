@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the window does when people and window systems do things to it.
+/// Reactions of the window to input and to the window system.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct WindowTests {
     @Test func aWindowIsAsLargeAsItsPicturesAndNoLargerThanTheDisplay() throws {
@@ -11,7 +11,7 @@ struct WindowTests {
         #expect(try small.quit() == 0)
         let large = try Probe(on: display.name)
         #expect(try large.tell("picture 1920x1080")["area"] == "800x450")
-        // The next film's pictures have another shape.
+        // The frames of the next film have another aspect ratio.
         #expect(try large.tell("open 640x480")["area"] == "640x480")
     }
 
@@ -68,11 +68,11 @@ struct WindowTests {
         try probe.tell("picture 640x360")
         let before = try display.picture()
         try probe.tell("message Volume 80 %")
-        // They reach into the bar above the picture, which must be black again afterwards.
+        // The message extends into the bar above the frame, which must be black again afterwards.
         try eventually("the words are there") { try display.picture().lit[1] < before.lit[1] }
         try probe.tell("brief Volume 85 %")
         try eventually("the words are gone") { try display.picture().bytes == before.bytes }
-        // A mark stays, below a message for as long as that does.
+        // A mark is permanent, below a message while that is shown.
         try probe.tell("mark No sound: Kitchen")
         var marked = before
         try eventually("the mark is there") {
@@ -104,7 +104,7 @@ struct WindowTests {
 
     @Test func titlesOfEveryScriptReachTheWindowManager() throws {
         let display = try VirtualDisplay("640x360")
-        // With a locale that holds nothing but ASCII, as services are started.
+        // With an ASCII locale, as services have.
         let probe = try Probe(on: display.name, "size=640x360")
         for title in ["千と千尋–film.mkv", "Amélie"] {
             try probe.tell("title \(title)")
@@ -148,10 +148,10 @@ struct WindowTests {
         #expect(try probe.quit() == 0)
     }
 
-    /// As when a session ends, and everything in it is told to end at once.
+    /// As at the end of a session, when all its programs are terminated at once.
     @Test func aDisplayThatGoesAwayWhileTheWindowClosesKeepsNobodyFromEnding() throws {
         let display = try VirtualDisplay("640x360")
-        // UnmapWindow.
+        // Opcode of UnmapWindow.
         let server = try RecordingServer(before: display, endingAt: 10)
         defer { server.stop() }
         let probe = try Probe(on: server.name, "size=640x360")

@@ -1,14 +1,13 @@
+import CardOutput
 import Glibc
-import LocalOutput
 import MediaCore
 import SyncRendering
 
 @testable import RouteTestSupport
 
-/// Plays a film of pulses (`PulsedTone`) through a sound card, from a thread that does
-/// what the renderer's feeder does.
+/// Plays pulses (`PulsedTone`) through a sound card, from a thread that works like the renderer's feeder.
 final class CardPlayer: @unchecked Sendable {
-    // `@unchecked Sendable`: what both threads touch is atomic, locked, or constant after `start`.
+    // `@unchecked Sendable`: everything that both threads use is atomic, locked, or constant after `start`.
 
     let synchronizer: RenderSynchronizer
     let events = EventLog(clock: MonotonicClock(), minimumCapacity: 1 << 14)
@@ -25,11 +24,11 @@ final class CardPlayer: @unchecked Sendable {
     }
 
     init(
-        device: String, sampleRate: Int = 48000, depths: SoundCardPump.Depths = SoundCardPump.Depths(),
+        device: String, sampleRate: Int = 48000,
         substitutes: @escaping @Sendable () -> [String] = { [] }
     ) throws {
         synchronizer = RenderSynchronizer(events: events)
-        card = SoundCard(device: device, depths: depths, substitutes: substitutes)
+        card = SoundCard(device: device, substitutes: substitutes)
         let film = AudioFormat(
             parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: sampleRate, layout: .stereo)
         let delivery = card.delivery(for: film, mustDecode: false)
@@ -44,7 +43,7 @@ final class CardPlayer: @unchecked Sendable {
         thread = try! WorkerThread.start(name: "feeder", priority: .elevated) { self.feed() }
     }
 
-    /// Returns once the card knows where it is; false when that takes longer than half a second.
+    /// Waits until the card has measured its position; returns false after 0.5 s.
     func waitUntilSettled() -> Bool {
         let limit = HostInstant.now.advanced(by: .milliseconds(500))
         while !card.isReadyToStart {
@@ -66,7 +65,7 @@ final class CardPlayer: @unchecked Sendable {
         card.timebaseDidChange(snapshot)
     }
 
-    /// Drops what is queued and goes on from a film frame.
+    /// Discards queued audio and continues at a film frame.
     func seek(to frame: Int64) {
         control.withLock { $0.seek = frame }
         room.raise()

@@ -3,7 +3,7 @@ import Testing
 @testable import RouteTestSupport
 
 extension SoundCardTests {
-    /// The renderers' contract on ALSA into a recorded null sink; the bodies are those of virtual time and of speakers.
+    /// The renderers' contract on ALSA with a recorded null sink; the bodies also run in virtual time and on speakers.
     @Suite(
         .serialized, .timeLimit(.minutes(2)),
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))

@@ -1,5 +1,5 @@
+import CardOutput
 import Foundation
-import LocalOutput
 import MediaCore
 import SyncRendering
 import Testing
@@ -7,12 +7,12 @@ import Testing
 @testable import RouteTestSupport
 
 extension SoundCardTests {
-    /// What happens to the card behind the player's back: the sound goes on where the system has it now, in step.
+    /// Changes of the card by the system: playback continues in step on the device that the system selected.
     @Suite(
         .serialized, .timeLimit(.minutes(2)),
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct LostCardTests {
-        /// Plays on a card from film time 0 on; the line of it.
+        /// Plays on a card from film time 0; returns the timebase segment.
         private func start(_ player: CardPlayer) -> TimebaseSegment {
             player.start()
             #expect(player.waitUntilSettled())
@@ -23,7 +23,8 @@ extension SoundCardTests {
 
         private func rest(_ duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
 
-        /// Pulses heard of a recording between two instants: how many, and how late in the middle, in milliseconds.
+        /// Returns the number of pulses in an interval of a recording, the median of their lateness in milliseconds,
+        /// and the first one.
         private func heard(
             _ recording: Recording, _ line: TimebaseSegment, from: HostInstant, for length: Duration
         ) -> (count: Int, median: Double, first: Double?) {
@@ -45,7 +46,8 @@ extension SoundCardTests {
             }
         }
 
-        /// A figure that changes by some milliseconds is followed after four seconds, by tens of milliseconds sooner.
+        /// A reported delay that changes by some milliseconds takes effect after four seconds; one of tens of
+        /// milliseconds sooner.
         private static let settling = Duration.milliseconds(4500)
 
         @Test func whenTheServersDefaultMovesTheSoundIsThereAndInStep() throws {
@@ -100,7 +102,7 @@ extension SoundCardTests {
             #expect(Bounds.isNear(settled.median, claim: 2))
         }
 
-        /// The card that was asked for is gone with its server, another plays on, and it plays again when it is back.
+        /// The requested card is lost with its server. A substitute plays until it returns.
         @Test func aCardWhoseServerEndsGivesWayToAnotherUntilItIsBack() throws {
             let (first, second) = (try PulseServer(), try PulseServer())
             defer { second.stop() }
@@ -160,7 +162,7 @@ extension SoundCardTests {
     }
 }
 
-/// Names of ALSA devices in a configuration of the test's own, each a PulseAudio server by its address.
+/// ALSA device names in a private configuration, each a PulseAudio server by its address.
 private final class Devices {
     private let file: URL
     private let before = ProcessInfo.processInfo.environment["ALSA_CONFIG_PATH"]

@@ -1,13 +1,12 @@
 import AirPlay
-import LocalOutput
+import CardOutput
 import MediaCore
 import Testing
 
 @testable import RouteTestSupport
 
 extension SoundCardTests {
-    /// A film whose sound goes from a real sound card to speakers in software and back, each of which tells when it was
-    /// heard.
+    /// Audio that moves from a real sound card to software speakers and back; each output is recorded.
     @Suite(
         .serialized, .timeLimit(.minutes(2)),
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))

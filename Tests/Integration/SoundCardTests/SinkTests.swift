@@ -1,5 +1,5 @@
+import CardOutput
 import Glibc
-import LocalOutput
 import MediaCore
 import SyncRendering
 import Testing
@@ -7,12 +7,12 @@ import Testing
 @testable import RouteTestSupport
 
 extension SoundCardTests {
-    /// A stream that a real sound server moves from one sink to another, behind ALSA's back.
+    /// A stream that a real sound server moves from one sink to another without notifying ALSA.
     @Suite(
         .serialized, .timeLimit(.minutes(1)),
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct SinkTests {
-        /// Waits until a card is heard at a sink; how long that took, nil when it takes longer than two seconds.
+        /// Waits until a card's stream is on a sink; returns the duration, or nil after two seconds.
         private func wait(for name: String, _ card: SoundCard, _ news: Signal) -> Duration? {
             let start = HostInstant.now
             while HostInstant.now < start.advanced(by: .seconds(2)) {
@@ -27,9 +27,9 @@ extension SoundCardTests {
             let server = try PulseServer()
             defer { server.stop() }
             _ = try server.addSink("other")
-            // As on every desktop: a stream that is made anew goes where the one before was moved to.
+            // As on every desktop: a recreated stream uses the sink that the previous one was moved to.
             try server.control("load-module", "module-stream-restore")
-            // The server's default, and a sink that ALSA does not name.
+            // The server's default sink, which ALSA does not report.
             #expect(try SoundCardProbe.sink(of: "pulse").sink?.name == "out")
             let player = try CardPlayer(device: "pulse")
             let news = Signal()
@@ -44,7 +44,7 @@ extension SoundCardTests {
             let took = try #require(wait(for: "other", player.card, news))
             print("a move is known after \(took)")
             #expect(took < .milliseconds(500))
-            // A jump makes a new stream for a moment; that is no move.
+            // A seek recreates the stream, which is not a move.
             player.seek(to: 96_000)
             player.setRate(
                 1, time: MediaTime(value: 96_000, timescale: 48_000), at: .now.advanced(by: .milliseconds(100)))
@@ -55,7 +55,7 @@ extension SoundCardTests {
         }
 
         @Test func withoutAServerNobodyKnows() throws {
-            // ALSA's own device without a loudspeaker.
+            // ALSA's null device.
             let knowledge = try SoundCardProbe.sink(of: "null")
             #expect(knowledge.sink == nil)
         }

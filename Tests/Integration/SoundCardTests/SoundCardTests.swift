@@ -1,12 +1,12 @@
+import CardOutput
 import Foundation
-import LocalOutput
 import MediaCore
 import SyncRendering
 import Testing
 
 @testable import RouteTestSupport
 
-/// Sound through ALSA's PulseAudio plugin into a null sink, recorded with the instants at which it was heard.
+/// Audio through ALSA's PulseAudio plugin into a null sink, recorded with the instants at which it was audible.
 @Suite(
     .serialized, .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"),
     .repeatedWhenTheMachineStalls)
@@ -49,16 +49,18 @@ struct SoundCardTests {
         ("rate=48000 channels=2 norewinds=1", 44100),
     ])
     func soundIsHeardWhenTheTimebaseSays(sink: String, rate: Int) async throws {
-        // The server's own resampler is up to 1.2 ms away from what the server says of it, another way each time.
+        // The server's resampler is up to 1.2 ms away from its reported delay, by a different amount each time.
         let bound = sink.contains("rate=\(rate) ") ? 1.0 : 2
         var runs = [try play(sink, rate)]
         func isGood(_ run: (first: Double, median: Double)) -> Bool { abs(run.first) < 5 && abs(run.median) < bound }
-        // A machine that stands still while the card is asked for its position moves the start or a whole run: two of three count.
+        // A stall of the machine while the card's position is read displaces the start or a whole run: two of three
+        // count.
         if !isGood(runs[0]) { for _ in 0..<2 { runs.append(try play(sink, rate)) } }
         #expect(runs.count(where: isGood) * 2 > runs.count, "first pulse and median, ms: \(runs)")
     }
 
-    /// Plays into a null sink and records it. Returns how late the first pulse was, and the median of those after two seconds; ms.
+    /// Plays into a null sink and records it. Returns the lateness of the first pulse, and the median of those after
+    /// two seconds, in milliseconds.
     private func play(_ sink: String, _ rate: Int) throws -> (first: Double, median: Double) {
         let server = try PulseServer(sink: sink)
         let recorder = try server.record()
@@ -66,7 +68,7 @@ struct SoundCardTests {
         let player = try CardPlayer(device: "pulse", sampleRate: rate)
         let prepared = HostInstant.now
         player.start()
-        // As soon as a player may: the card must know where it is, the start needs a lead.
+        // Starts as early as a player may: the card must have measured its position, and the start needs a lead.
         #expect(player.waitUntilSettled())
         let start = HostInstant.now.advanced(by: player.card.latency.startLead)
         let line = TimebaseSegment(mediaAnchor: .zero, hostAnchor: start, rate: 1)
@@ -83,13 +85,13 @@ struct SoundCardTests {
         for event in events { if case .underrun(let missing, _) = event { print("  underrun \(missing)") } }
         Self.report("\(sink), film \(rate) Hz", all, recording)
         #expect(all.count >= Int(Self.seconds * 10) - 2)
-        // Medians and shares, because a machine that is busy for a moment makes a reading or two late.
+        // Medians and shares, because a busy machine makes single readings late.
         let first = all.filter { $0.seconds < 2 }.map { abs($0.late) }.sorted()
         let steady = all.filter { $0.seconds >= 2 }.map(\.late).sorted()
         #expect(first[first.count / 2] < 3)
         #expect(try #require(all.first).seconds < 0.15)
         #expect(Double(steady.filter { abs($0) < 3 }.count) >= 0.9 * Double(steady.count))
-        // The first pulse that is loud from its beginning: a start that is misplaced shows here.
+        // The first complete pulse: it reveals a misplaced start.
         return (try #require(all.first).late, steady[steady.count / 2])
     }
 }

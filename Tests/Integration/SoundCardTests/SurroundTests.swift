@@ -1,5 +1,5 @@
+import CardOutput
 import Foundation
-import LocalOutput
 import MediaCore
 import SyncRendering
 import TalkieTestKit
@@ -8,12 +8,12 @@ import Testing
 @testable import RouteTestSupport
 
 extension SoundCardTests {
-    /// Six channels into a null sink that has them in another order, each with a tone of its own.
+    /// Six channels into a null sink with another channel order, each with a different tone.
     @Suite(
         .serialized, .timeLimit(.minutes(1)),
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct SurroundTests {
-        /// As WAVE and SMPTE have them, which is the order of our channels.
+        /// The order of WAVE and SMPTE, which is that of our channels.
         private static let places = "front-left,front-right,front-center,lfe,rear-left,rear-right"
 
         private func tone(_ channel: Int) -> Double { 400 * Double(channel + 1) }
@@ -22,7 +22,7 @@ extension SoundCardTests {
             AudioFormat(parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: 48_000, layout: layout)
         }
 
-        /// Plays two seconds of a 5.1 film, and records what each loudspeaker of the sink gave.
+        /// Plays two seconds of a 5.1 film; returns the recording of each channel of the sink.
         private func heard(_ card: SoundCard, _ server: PulseServer) throws -> (format: PCMFormat, channels: [[Float]])
         {
             let file = server.folder.appendingPathComponent("surround.raw").path
@@ -83,7 +83,7 @@ extension SoundCardTests {
             return (format, channels.map { Array($0.suffix(72_000).prefix(48_000)) })
         }
 
-        /// How much of a tone there is.
+        /// Returns the level of a tone.
         private func level(_ frequency: Double, in samples: [Float]) -> Double {
             var (real, imaginary) = (0.0, 0.0)
             for (index, sample) in samples.enumerated() {
@@ -116,10 +116,10 @@ extension SoundCardTests {
             #expect(
                 card.delivery(for: film(.surround51), mustDecode: false)
                     == .pcm(PCMFormat(sampleRate: 48_000, layout: .stereo)))
-            // Whoever knows better says so.
+            // A user-provided channel count overrides the detection.
             let forced = SoundCard(device: "pulse", channels: .layout(.surround51))
             defer { forced.close() }
-            // ALSA's six channels have their surrounds at the back.
+            // ALSA's six channels have rear surrounds.
             #expect(
                 forced.delivery(for: film(.stereo), mustDecode: false)
                     == .pcm(PCMFormat(sampleRate: 48_000, layout: ChannelLayout(mask: 0x3F, count: 6))))

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A folder in memory that is empty for each input. One process, one folder.
+/// A folder in tmpfs that is emptied for each input. A process uses one folder per name.
 package struct FuzzFolder: Sendable {
     package let path: String
 
@@ -10,10 +10,12 @@ package struct FuzzFolder: Sendable {
         empty()
     }
 
-    /// Removes what is in it, folders too.
+    /// Removes the contents of the folder, including subfolders.
     package func empty() { Self.empty(path) }
 
-    /// - Parameter name: at most one folder deep.
+    /// Writes a file, replacing an existing one. Traps if tmpfs has no space left.
+    ///
+    /// - Parameter name: relative path, with at most one subfolder.
     package func write(_ name: String, _ bytes: [UInt8]) {
         let full = "\(path)/\(name)"
         mkdir(String(full[..<full.lastIndex(of: "/")!]), 0o700)
@@ -22,7 +24,7 @@ package struct FuzzFolder: Sendable {
         close(file)
     }
 
-    /// Nil when there is no such file.
+    /// Returns the first MiB of a file; nil if the file does not exist.
     package func read(_ name: String) -> [UInt8]? {
         let file = open("\(path)/\(name)", O_RDONLY)
         guard file >= 0 else { return nil }

@@ -1,4 +1,5 @@
-/// A fuzzer's bytes as choices, first to last. At the end every number is 0 and every piece is empty.
+/// Reads choices from a fuzzer's bytes in order. At the end of the input every number is 0 and every byte string is
+/// empty.
 package struct FuzzInput: Sendable {
     package private(set) var rest: ArraySlice<UInt8>
 
@@ -10,7 +11,7 @@ package struct FuzzInput: Sendable {
 
     package mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-    /// Two bytes, the high one first.
+    /// Returns a big-endian 16-bit number.
     package mutating func short() -> UInt16 { UInt16(byte()) << 8 | UInt16(byte()) }
 
     package mutating func bytes(_ count: Int) -> [UInt8] {
@@ -18,10 +19,10 @@ package struct FuzzInput: Sendable {
         return Array(rest.prefix(count))
     }
 
-    /// As many bytes as the next one says.
+    /// Returns a byte string with an 8-bit length prefix.
     package mutating func piece() -> [UInt8] { bytes(Int(byte())) }
 
-    /// The same of up to 65,535.
+    /// Returns a byte string with a 16-bit length prefix (up to 65,535 bytes).
     package mutating func longPiece() -> [UInt8] { bytes(Int(short())) }
 
     package mutating func remainder() -> [UInt8] {

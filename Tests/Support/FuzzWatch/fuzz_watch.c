@@ -16,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Only the thread that began is watched: the server for its files is none of the library. */
+/* Only the calling thread is watched: the thread of the files' server does not run the library. */
 static _Thread_local int watching;
 static fuzz_watch_seen seen;
 static char folder[512];
 static uint16_t server;
 static void (*tired)(void);
-/* Microseconds that the library believes to have waited. */
+/* Simulated waiting time of the library, in microseconds. */
 static atomic_llong waited;
 
 enum { MOST_WAITS = 100, MOST_FILES = 3000 };
@@ -110,7 +110,7 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
   return real(host, service, hints, found);
 }
 
-/* Time as libavformat knows it (libavutil/time.h): waiting costs none of ours. */
+/* Replaces libavutil's time (libavutil/time.h): waiting only advances the simulated clock. */
 int av_usleep(unsigned microseconds) {
   atomic_fetch_add(&waited, microseconds);
   if (watching && ++seen.waits == MOST_WAITS && tired) tired();

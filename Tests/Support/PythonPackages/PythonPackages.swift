@@ -1,15 +1,16 @@
 package import Foundation
 
-/// Packages of PyPI in an environment of their own, made once and kept outside the checkout. For tests.
+/// PyPI packages for tests, in virtual environments that are created once and cached outside the checkout.
 package enum PythonPackages {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
         package init(description: String) { self.description = description }
     }
 
-    /// The interpreter that has what a list names, each file by its hash; installed now when it is not there.
+    /// Returns the path of an interpreter with the packages of a hash-pinned requirements file. Installs them on the
+    /// first call.
     ///
-    /// - Parameter name: of the environment's folder; another list is another environment.
+    /// - Parameter name: prefix of the environment's folder; each requirements file has a separate environment.
     package static func python(_ name: String, requirements: URL) throws -> String {
         let folder = try folder(name, requirements)
         let interpreter = folder.appendingPathComponent("bin/python").path
@@ -29,14 +30,14 @@ package enum PythonPackages {
         let cache =
             ProcessInfo.processInfo.environment["XDG_CACHE_HOME"].map { URL(fileURLWithPath: $0) }
             ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".cache")
-        // FNV-1a: a name, no safeguard.
+        // FNV-1a: names the folder; it does not protect against tampering.
         let list = try Data(contentsOf: requirements).reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
         return cache.appendingPathComponent("talkie/\(name)-\(String(list, radix: 16))")
     }
 
-    /// What a program writes; `timeout` ends one that hangs.
+    /// Returns the standard output of a program. `timeout` ends the program after 240 s.
     package static func run(_ program: String, _ arguments: [String]) throws -> Data {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")

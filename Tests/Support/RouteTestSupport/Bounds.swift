@@ -1,8 +1,8 @@
 import Foundation
 
-/// How far a measured value of a real route may be from what is claimed for a quiet machine (docs/performance.md).
+/// Allowed deviation of a value measured on a real route from the claim for a quiet machine (docs/performance.md).
 ///
-/// A machine that stands still is recognised and the test repeated (`StallPolicy`); these bounds do not allow for it.
+/// The bounds make no allowance for a stalled machine: `StallPolicy` detects stalls and repeats the test.
 enum Bounds {
     static let isTight = ProcessInfo.processInfo.environment["TALKIE_TIGHT_BOUNDS"] == "1"
 

@@ -4,10 +4,11 @@ import MediaCore
 import PTP
 import TalkieTestKit
 
-/// Real speakers on this machine, each in its own network namespace: the program `$TALKIE_LAB`, else Tools/lab/lab.
+/// AirPlay 2 receivers on this machine, each in a separate network namespace. The program is `$TALKIE_LAB`, else
+/// Tools/lab/lab.
 ///
-/// The lab is this process's own, with its own network and mDNS, so that another one on the machine is not in the way;
-/// it is taken down with the process.
+/// Each test process has its own lab, network and mDNS, so that parallel test processes do not collide. The lab is
+/// taken down when the process exits.
 struct Lab {
     static let program: URL = {
         if let path = ProcessInfo.processInfo.environment["TALKIE_LAB"] { return URL(fileURLWithPath: path) }
@@ -19,7 +20,7 @@ struct Lab {
         ProcessInfo.processInfo.environment["TALKIE_LAB_ROOTFS"] ?? "/var/cache/talkie-lab/forky"
     }
 
-    /// Why the lab cannot run here; nil when it can.
+    /// The reason why the lab cannot run here; nil if it can.
     static let obstacle: String? = {
         if !FileManager.default.isExecutableFile(atPath: program.path) {
             return "there is no \(program.path); set TALKIE_LAB"
@@ -31,7 +32,7 @@ struct Lab {
         return nil
     }()
 
-    /// True where a missing lab must be noticed: there the tests run and fail with the obstacle.
+    /// True if lab tests run. With `CI=true` they run even without a lab, and fail with `obstacle`.
     static var isWanted: Bool { obstacle == nil || ProcessInfo.processInfo.environment["CI"] == "true" }
 
     struct Unavailable: Error, CustomStringConvertible {
@@ -40,7 +41,7 @@ struct Lab {
 
     private static let state = "/run/talkie-lab-test-"
 
-    /// Recordings and what is played: gone with this process.
+    /// Folder for recordings and stimuli; removed when the process exits.
     private static let scratch: URL = {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-lab-test-\(getpid())")
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -48,12 +49,12 @@ struct Lab {
         return folder
     }()
 
-    /// With these, the lab's program and whatever starts it speak of this process's lab.
+    /// Environment variables that select this process's lab.
     static var environment: [String: String] { settings(of: getpid()) }
 
-    /// What makes the lab of one test process differ from every other.
+    /// Returns the environment variables that select the lab of a test process.
     private static func settings(of process: Int32) -> [String: String] {
-        // The third number of an address; the lab that a person starts has 10.78.0.
+        // Third octet of the lab's addresses; 0 is the lab that is started by hand (10.78.0).
         let number = Int(process) % 250 + 1
         return [
             "TALKIE_LAB_STATE": state + String(process), "TALKIE_LAB_BRIDGE": "tklabt\(number)",
@@ -61,7 +62,7 @@ struct Lab {
         ]
     }
 
-    /// Takes down what test processes left that were killed, and arranges that this one leaves nothing.
+    /// Takes down labs of killed test processes, and registers the removal of this process's lab at exit.
     private static let tidiness: Void = {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/run")) ?? []
         for entry in entries where entry.hasPrefix("talkie-lab-test-") {
@@ -73,23 +74,23 @@ struct Lab {
         atexit { _ = try? Lab.run(Lab.program.path, ["down"], Lab.environment) }
     }()
 
-    /// How far a receiver lets its sound drift before it adds or drops frames (Tools/lab).
+    /// The drift at which a receiver adds or drops frames (Tools/lab).
     enum DriftTolerance: String {
-        /// shairport-sync's own 2 ms.
+        /// shairport-sync's default of 2 ms.
         case asShipped = "default"
-        /// A second: what is heard is the stream as it was sent, frame by frame, wherever the receiver's idea of the time goes.
-        /// For tests that count frames; those that look at instants want a receiver as it is.
+        /// One second: the receiver plays the stream frame by frame, regardless of its clock estimate. For tests that
+        /// count frames; tests that measure instants need `asShipped`.
         case frameByFrame = "1"
     }
 
-    /// A speaker with a receiver process of its own: one that has played before may lose a first beep.
+    /// Starts a speaker with a new receiver process: a receiver that has played before may lose the first beep.
     static func freshSpeaker(_ tolerance: DriftTolerance = .asShipped) throws -> (lab: Lab, host: String, port: UInt16)
     {
         let (lab, addresses) = try freshSpeakers(1, tolerance)
         return (lab, addresses[0].host, addresses[0].port)
     }
 
-    /// Several speakers, each with a receiver process of its own and an undisturbed network.
+    /// Starts several speakers, each with a new receiver process and an unimpaired network.
     static func freshSpeakers(
         _ count: Int, _ tolerance: DriftTolerance = .asShipped
     ) throws -> (lab: Lab, addresses: [SpeakerAddress]) {
@@ -101,7 +102,7 @@ struct Lab {
             _ = try lab.run("impair", [String(number), "clear"])
             _ = try lab.run("restart", [String(number), "--tolerance", tolerance.rawValue])
         }
-        // 1  "Talkie Lab 1"  10.78.9.11  port 7000  airplay2
+        // Format of a line: `1  "Talkie Lab 1"  10.78.9.11  port 7000  airplay2`
         let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
         let addresses = words.indices.dropFirst().dropLast().compactMap { index -> SpeakerAddress? in
             guard words[index] == "port", let port = UInt16(words[index + 1]) else { return nil }
@@ -113,7 +114,7 @@ struct Lab {
         return (lab, Array(addresses.prefix(count)))
     }
 
-    /// Our sender's outputs that play to these addresses, all by one clock.
+    /// Returns sender outputs for these addresses; they share one PTP clock.
     static func outputs(_ addresses: [SpeakerAddress], _ route: Route = .buffered) -> [AirPlaySpeaker] {
         let identity = SenderIdentity.random(name: "Talkie test")
         let clocks = PTPDirectory(identity: identity.clock)
@@ -135,7 +136,7 @@ struct Lab {
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(settings) { $1 }
-        // A file, because what a command leaves running would keep a pipe open.
+        // A file instead of a pipe: background processes of the command would keep a pipe open.
         let log = FileManager.default.temporaryDirectory.appendingPathComponent("lab-\(UUID().uuidString).log")
         _ = FileManager.default.createFile(atPath: log.path, contents: nil)
         defer { try? FileManager.default.removeItem(at: log) }
@@ -152,12 +153,14 @@ struct Lab {
         return output
     }
 
-    /// A recording that runs while the test plays.
+    /// A recording at a receiver's DAC that runs while the test plays.
     final class Recording {
         private let process = Process()
         let file: URL
 
-        /// - Parameter lateness: of an amplifier between the speaker and the ear.
+        /// Starts recording; returns when samples flow.
+        ///
+        /// - Parameter lateness: simulated delay of an amplifier after the speaker.
         init(_ lab: Lab, seconds: Int, speaker: Int = 1, lateness: Duration = .zero) throws {
             file = Lab.scratch.appendingPathComponent("\(UUID().uuidString).wav")
             process.executableURL = Lab.program
@@ -169,33 +172,33 @@ struct Lab {
             process.standardError = errors
             process.standardInput = FileHandle.nullDevice
             try process.run()
-            // "recording" comes when samples flow.
+            // The program prints "recording" when samples flow.
             let words = errors.fileHandleForReading.availableData
             guard String(decoding: words, as: UTF8.self).contains("recording") else {
                 throw Unavailable(description: "the lab does not record: \(String(decoding: words, as: UTF8.self))")
             }
         }
 
-        /// Waits until it has lasted as long as it was asked to.
+        /// Waits until the requested duration has been recorded.
         func wait() throws {
             process.waitUntilExit()
             guard process.terminationStatus == 0 else { throw Unavailable(description: "the recording failed") }
         }
 
-        /// Ends it: nothing plays any more, and what was heard last has passed the recorder.
+        /// Ends the recording after `tail`. The caller has stopped playback.
         func stop() throws {
             HostInstant.now.advanced(by: Self.tail).sleep()
             if process.isRunning { kill(process.processIdentifier, SIGTERM) }
             try wait()
         }
 
-        /// What the recorder and a receiver's sound server hold.
+        /// Upper limit of the audio buffered by the recorder and the receiver's sound server.
         private static let tail = Duration.milliseconds(500)
     }
 
-    /// How many bytes a speaker's cable has carried to it, as the kernel counts.
+    /// Returns the number of bytes sent to a speaker's network interface, from the kernel's statistics.
     func bytesCarried(to speaker: Int) throws -> Int {
-        // Named as Tools/lab/speakers.py names it.
+        // Interface name as in Tools/lab/speakers.py.
         let cable = "\(Self.environment["TALKIE_LAB_BRIDGE", default: ""].prefix(11))-s\(speaker)"
         let text = try String(contentsOfFile: "/sys/class/net/\(cable)/statistics/tx_bytes", encoding: .utf8)
         guard let count = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
@@ -204,14 +207,15 @@ struct Lab {
         return count
     }
 
-    /// When each beep of a recording was heard, on CLOCK_MONOTONIC.
+    /// Returns the instants at which the beeps of a recording were audible, on CLOCK_MONOTONIC, in nanoseconds.
     func beeps(in file: URL) throws -> [Int64] {
         let text = try run("beeps", [file.path, "--json"])
         let rows = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]] ?? []
         return rows.compactMap { ($0["monotonic_ns"] as? NSNumber)?.int64Value }
     }
 
-    /// How far each beep was from the whole second after an instant that it belongs to, in milliseconds; positive is late.
+    /// Returns the offset of each beep from the nearest whole second after an origin, in milliseconds; positive is
+    /// late.
     static func errors(_ beeps: [Int64], from origin: HostInstant) -> [Double] {
         beeps.map { instant in
             let milliseconds = Double(instant - origin.nanoseconds) / 1e6
@@ -219,15 +223,15 @@ struct Lab {
         }
     }
 
-    /// A file that holds one tone at 0.4 of full scale.
+    /// Creates a file with one tone at 0.4 of full scale.
     ///
-    /// - Parameter codec: arguments for ffmpeg; the name's ending chooses the container.
+    /// - Parameter codec: arguments for ffmpeg; the file extension selects the container.
     static func tone(_ hertz: Int, seconds: Int, rate: Int, _ codec: [String], named name: String) throws -> URL {
         let sound = "aevalsrc='0.4*sin(2*PI*\(hertz)*t)':s=\(rate):d=\(seconds),aformat=channel_layouts=stereo"
         return URL(fileURLWithPath: try TestClips.make(name, ["-f", "lavfi", "-i", sound] + codec))
     }
 
-    /// A track of beeps, one each second, the first one at frame 0, as AAC-LC access units of 1024 frames.
+    /// Returns a track of beeps, one per second starting at frame 0, as AAC-LC access units of 1024 frames.
     func aacBeeps(seconds: Int, rate: Int) throws -> [[UInt8]] {
         let folder = Lab.scratch.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -239,7 +243,7 @@ struct Lab {
     }
 }
 
-/// Access units of an ADTS file (ISO/IEC 14496-3, section 1.A.2.2).
+/// Splits an ADTS file into access units (ISO/IEC 14496-3, section 1.A.2.2).
 enum ADTS {
     static func accessUnits(in bytes: [UInt8]) -> [[UInt8]] {
         var units: [[UInt8]] = []

@@ -4,18 +4,20 @@ import MediaCore
 import PTP
 import VirtualSpeaker
 
-/// Who plays: one body of a test for a receiver that others wrote and for ours, so that ours stays honest.
+/// The receiver that a test runs against: one body for shairport-sync and for the software speaker, so that both behave
+/// alike.
 enum Receiver: CaseIterable {
-    /// shairport-sync in the lab, heard by a recorder at its DAC.
+    /// shairport-sync in the lab, recorded at its DAC.
     case foreign
-    /// The speaker in software on an address of its own, which writes its recording itself.
+    /// The software speaker with a separate address; it writes its own recording.
     case software
 
-    /// For tests whose body runs against the software speaker elsewhere too: both where time is no object.
+    /// For tests whose body also runs against the software speaker elsewhere: all receivers only with tight bounds,
+    /// because both take twice the time.
     static var mostForeign: [Receiver] { Bounds.isTight ? allCases : [.foreign] }
 }
 
-/// A receiver that is ready to be played to, and what is heard of it.
+/// A running receiver and the recording of what it plays.
 final class Peer {
     let lab: Lab
     let host: String
@@ -43,13 +45,13 @@ final class Peer {
         }
     }
 
-    /// The speaker in software begins another file with each stream.
+    /// Recording files: the software speaker starts a new file for each stream.
     private var parts: [URL] {
         let later = (2...9).map { URL(fileURLWithPath: "\(file.deletingPathExtension().path)-\($0).wav") }
         return [file] + later.filter { FileManager.default.fileExists(atPath: $0.path) }
     }
 
-    /// Our sender's output that plays to it.
+    /// Returns a sender output that plays to this receiver.
     func output(_ route: Route = .buffered) -> AirPlaySpeaker {
         let identity = SenderIdentity.random(name: "Talkie test")
         return AirPlaySpeaker(
@@ -57,12 +59,12 @@ final class Peer {
             clocks: PTPDirectory(identity: identity.clock), route: route)
     }
 
-    /// Begins to record; returns when sound would be heard.
+    /// Starts recording; returns when audio would be recorded.
     func record(seconds: Int) throws {
         if speaker == nil { recording = try Lab.Recording(lab, seconds: seconds) }
     }
 
-    /// The recording, which ends with this; nothing may play any more.
+    /// Ends the recording and returns its file. The caller has stopped playback.
     func recorded() throws -> URL {
         if let recording {
             try recording.stop()
@@ -72,13 +74,13 @@ final class Peer {
         return file
     }
 
-    /// Everything that was heard, in however many sessions; as `recorded`.
+    /// Ends the recording and returns the audio of all sessions, joined with the silence between them.
     func heardSound() throws -> Recording {
         let first = try Recording(file: recorded())
         guard speaker != nil else { return first }
         return try parts.dropFirst().reduce(first) { $0.followed(by: try Recording(file: $1)) }
     }
 
-    /// When each beep was heard, on CLOCK_MONOTONIC; the recording ends with this, and nothing may play any more.
+    /// Ends the recording and returns the instants at which the beeps were audible, on CLOCK_MONOTONIC, in nanoseconds.
     func heard() throws -> [Int64] { try lab.beeps(in: try recorded()) }
 }

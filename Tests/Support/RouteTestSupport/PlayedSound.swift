@@ -4,7 +4,7 @@ import MediaCore
 import SyncRendering
 import Testing
 
-/// A film of beeps, one at each whole second, as AAC packets.
+/// A source of beeps, one at each whole second, as AAC packets.
 final class BeepSource {
     static let format = AudioFormat(
         parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90], framesPerPacket: 1024),
@@ -14,12 +14,12 @@ final class BeepSource {
 
     init(_ lab: Lab, seconds: Int) throws { units = try lab.aacBeeps(seconds: seconds, rate: 48000) }
 
-    /// The next quarter of a second or so; nil at the end.
+    /// Returns the next 12 access units (256 ms); nil at the end.
     func read() -> SampleBuffer? {
         guard next < units.count else { return nil }
         let batch = PacketBatch()
         let unit = MediaTime(value: 1024, timescale: 48000)
-        // FFmpeg's encoder delays by one unit.
+        // FFmpeg's encoder has a delay of one access unit.
         let start = unit * Int64(next - 1)
         for bytes in units[next..<min(next + 12, units.count)] {
             bytes.withUnsafeBytes {
@@ -33,7 +33,7 @@ final class BeepSource {
     }
 }
 
-/// One output behind the real renderer and synchronizer, as a player has them.
+/// One output with a real renderer and synchronizer, connected as in the player.
 final class PlayedSound {
     let synchronizer = RenderSynchronizer()
     let events = EventLog(clock: MonotonicClock())
@@ -48,14 +48,14 @@ final class PlayedSound {
 
     func end() { renderer.invalidate() }
 
-    /// Hands the film over and starts it as soon as the output has enough.
+    /// Enqueues the source and starts it as soon as the output has enough data.
     func play(_ source: BeepSource) throws {
         while let buffer = source.read() { renderer.enqueue(buffer) }
         renderer.finish()
         try startWhenReady()
     }
 
-    /// Starts what was enqueued as soon as the output has enough.
+    /// Starts what was enqueued as soon as the output has enough data. Fails after 20 s.
     func startWhenReady() throws {
         let limit = HostInstant.now.advanced(by: .seconds(20))
         synchronizer.setRate(1, time: .zero)
@@ -66,22 +66,22 @@ final class PlayedSound {
         start = try #require(synchronizer.timebase.snapshot.upcoming.hostInstant(of: .zero))
     }
 
-    /// Stops time now; when that was.
+    /// Pauses the timebase and returns the instant of the pause.
     func pause() -> HostInstant {
         let now = HostInstant.now
         synchronizer.setRate(0, atHostTime: now)
         return now
     }
 
-    /// Goes on from where it stopped; when.
+    /// Resumes playback after the output's start lead and returns the instant of the resume.
     func resume() -> HostInstant {
         let line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
-        // Film time 0 would have been heard then.
+        // Instant at which film time 0 would have been audible on the new timeline.
         start = line.hostInstant(of: .zero) ?? line.hostAnchor
         return line.hostAnchor
     }
 
-    /// How far each beep was from the whole second it belongs to, in milliseconds; positive is late.
+    /// Returns the offset of each beep from its whole second, in milliseconds; positive is late.
     func errors(_ beeps: [Int64], from origin: HostInstant? = nil) -> [Double] {
         Lab.errors(beeps, from: origin ?? start)
     }

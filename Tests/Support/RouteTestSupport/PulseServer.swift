@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import TalkieTestKit
 
-/// A PulseAudio server of our own with one null sink, and recordings of what that sink plays.
+/// A private PulseAudio server with one null sink, and recordings of that sink.
 final class PulseServer {
     let folder: URL
     private let process: ChildProcess
     private var isStopped = false
     var address: String { "unix:\(folder.path)/socket" }
 
-    /// True where everything that these tests need is installed.
+    /// True if PulseAudio, its tools and ALSA's pulse plugin are installed.
     static var isAvailable: Bool {
         let found = ["pulseaudio", "python3", "pactl"].allSatisfy { tool in
             ["/usr/bin/", "/usr/local/bin/"].contains { FileManager.default.isExecutableFile(atPath: $0 + tool) }
@@ -19,12 +19,14 @@ final class PulseServer {
                 atPath: "/usr/lib/x86_64-linux-gnu/alsa-lib/libasound_module_pcm_pulse.so")
     }
 
-    /// On the build machines a missing server is a failure, elsewhere the tests are left out.
+    /// True if the tests run. With `CI=true` they run and fail without a server; elsewhere they are skipped.
     static var isWanted: Bool { isAvailable || ProcessInfo.processInfo.environment["CI"] == "true" }
 
+    /// Starts the server and sets `PULSE_SERVER`.
+    ///
     /// - Parameters:
-    ///   - sink: arguments of module-null-sink; nil is a server without any.
-    ///   - place: where an earlier one has been, so that it is found by the same address.
+    ///   - sink: arguments of module-null-sink; nil starts a server without a sink.
+    ///   - place: folder of an earlier server, so that the new one has the same address.
     init(sink: String? = "rate=48000 channels=2 norewinds=1", at place: URL? = nil) throws {
         folder =
             place
@@ -48,9 +50,9 @@ final class PulseServer {
 
     deinit { stop() }
 
-    /// Ends the server, as when a machine's sound service is stopped.
+    /// Terminates the server, as when a system's sound service is stopped.
     func stop() {
-        // Once: another one may be where this one was.
+        // Only once: a later server may use the same folder and variable.
         guard !isStopped else { return }
         isStopped = true
         process.end()
@@ -62,12 +64,12 @@ final class PulseServer {
         (try? ChildProcess("/usr/bin/pactl", ["-s", address, "info"]))?.wait() ?? false
     }
 
-    /// Records what a sink plays from now until `finish`.
+    /// Records the sink until `finish`.
     func record(sink: String = "out") throws -> Recorder {
         try Recorder(server: address, sink: sink, file: folder.appendingPathComponent("heard-\(sink).wav"))
     }
 
-    /// One word of command to the server, as a person's desktop gives it; what it answers.
+    /// Sends a pactl command to the server, as a desktop does, and returns its output.
     @discardableResult
     func control(_ words: String...) throws -> String {
         let command = try ChildProcess("/usr/bin/pactl", ["-s", address] + words, keepsOutput: true)
@@ -76,7 +78,7 @@ final class PulseServer {
         return answer.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Another null sink; the number of its module, by which it is unloaded.
+    /// Adds a null sink and returns its module index, which unloads it.
     func addSink(_ name: String) throws -> String {
         try control("load-module", "module-null-sink", "sink_name=\(name)", "rate=48000", "channels=2", "norewinds=1")
     }
@@ -92,12 +94,12 @@ final class PulseServer {
             probe.appendPathComponent("Tools/meter/sound_probe.py")
             process = try ChildProcess(
                 "/usr/bin/python3", [probe.path, server, sink, file.path], keepsOutput: true)
-            // It says "ready" once it records.
+            // The probe prints "ready" once it records.
             guard process.waitForOutput() else { throw CocoaError(.fileReadUnknown) }
         }
 
         func finish() throws -> Recording {
-            // It ended by itself where its sink was taken away.
+            // The process has already exited if its sink was removed.
             process.end()
             return try Recording(file: file)
         }

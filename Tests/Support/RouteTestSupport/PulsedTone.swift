@@ -2,10 +2,10 @@ import Foundation
 import MediaCore
 import SyncRendering
 
-/// A film of pulses, one every 100 ms of film over a quiet tone: the pulses tell when the film was heard, the tone where
-/// there was silence.
+/// A signal of pulses every 100 ms over a quiet tone. The pulses show when the film was audible, gaps in the tone show
+/// silence.
 enum PulsedTone {
-    /// Film seconds between pulses, and half of how long one is.
+    /// `spacing`: film seconds between pulses. `pulse`: half the duration of a pulse in seconds.
     static let spacing = 0.1
     static let pulse = 0.0004
     static let tone: Float = 0.04
@@ -16,7 +16,7 @@ enum PulsedTone {
         return abs(since) < pulse ? value + Float(0.7 * (0.5 + 0.5 * cos(.pi * since / pulse))) : value
     }
 
-    /// One second of it as plain samples, cut into packets of a tenth.
+    /// Returns one second of the signal as PCM in packets of 100 ms.
     static func buffer(second: Int64) -> SampleBuffer {
         let format = AudioFormat(
             parameters: CodecParameters(codec: "pcm_s16le", bitsPerRawSample: 16), sampleRate: 48000, layout: .stereo)
@@ -37,7 +37,8 @@ enum PulsedTone {
             duration: MediaTime(value: 1, timescale: 1), flags: .sync)
     }
 
-    /// How late each pulse of a recording was against a line, in milliseconds, with the time since the line's start.
+    /// Returns how late each pulse of a recording was relative to a timebase segment, in milliseconds, and the seconds
+    /// since the segment's start.
     static func lateness(_ recording: Recording, _ line: TimebaseSegment) -> [(seconds: Double, late: Double)] {
         recording.pulses(above: 0.2).map { pulse in
             let instant = HostInstant(nanoseconds: Int64(pulse.at))

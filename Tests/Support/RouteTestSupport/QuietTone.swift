@@ -1,8 +1,8 @@
 import MediaCore
 
-/// A quiet tone of 441 Hz at 44.1 kHz, for tests that look at whether all of it is heard.
+/// A quiet tone of 441 Hz at 44.1 kHz, for tests that check that all of it is audible.
 enum QuietTone {
-    /// A second of it, as a film's own packets.
+    /// Returns one second of the tone as PCM packets.
     ///
     /// - Parameter start: in frames.
     static func second(from start: Int64) -> SampleBuffer {

@@ -1,16 +1,16 @@
 import AirPlay
+import CardOutput
 import Dispatch
-import LocalOutput
 import MediaCodecs
 import MediaCore
 import SyncRendering
 
-/// Where a body of `RouteContract` is heard.
+/// The routes on which a body of `RouteContract` runs.
 enum RouteUnderTest: CaseIterable, CustomStringConvertible {
     case virtualCard, soundCard
     case softwareBuffered, softwareRealtime, foreignBuffered, foreignRealtime
 
-    /// With the receiver that is not ours; with both where time is no object.
+    /// shairport-sync; with tight bounds the software speaker too, which takes twice the time.
     static var buffered: [RouteUnderTest] {
         Bounds.isTight ? [.softwareBuffered, .foreignBuffered] : [.foreignBuffered]
     }
@@ -18,9 +18,11 @@ enum RouteUnderTest: CaseIterable, CustomStringConvertible {
         Bounds.isTight ? [.softwareRealtime, .foreignRealtime] : [.foreignRealtime]
     }
 
+    /// Opens the route.
+    ///
     /// - Parameters:
-    ///   - seconds: of film that the test plays; a recorder that must be told stops soon after.
-    ///   - tolerance: of a receiver that has one.
+    ///   - seconds: of film that the test plays; limits the recording.
+    ///   - tolerance: of a lab receiver.
     func open(seconds: Double, _ tolerance: Lab.DriftTolerance = .asShipped) throws -> any RecordedRoute {
         switch self {
         case .virtualCard: try VirtualRoute()
@@ -44,7 +46,7 @@ enum RouteUnderTest: CaseIterable, CustomStringConvertible {
     }
 }
 
-/// ALSA's PulseAudio plugin into a null sink of our own, recorded with the instants at which it was heard.
+/// ALSA's PulseAudio plugin into a private null sink, recorded with the instants at which samples were audible.
 final class CardRoute: RecordedRoute {
     let name = RouteUnderTest.soundCard.description
     let synchronizer = RenderSynchronizer()
@@ -72,7 +74,7 @@ final class CardRoute: RecordedRoute {
     }
 }
 
-/// An AirPlay speaker, recorded where it is heard.
+/// An AirPlay speaker, recorded at its output.
 final class SpeakerRoute: RecordedRoute {
     let name: String
     let synchronizer = RenderSynchronizer()
@@ -81,7 +83,7 @@ final class SpeakerRoute: RecordedRoute {
     let promises: RoutePromises
     private let peer: Peer
 
-    /// What a recorder needs before and after the film: a session, the speaker's clock, the end.
+    /// Seconds that the recording needs beyond the film: session setup, synchronization of the speaker's clock, end.
     private static let margin = 5.0
 
     init(_ receiver: Receiver, _ route: Route, seconds: Double, _ tolerance: Lab.DriftTolerance) throws {

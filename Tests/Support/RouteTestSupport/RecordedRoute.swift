@@ -1,35 +1,35 @@
 import MediaCore
 import SyncRendering
 
-/// One route as a test of the renderers' contract sees it: a renderer at a synchronizer, an output behind it, time that
-/// passes, and a recording of what was heard. The same bodies (`RouteContract`) run on a card of numbers in virtual time,
-/// on a real sound card and on speakers.
+/// One route under a test of the renderers' contract: renderer, synchronizer, output, passing time and a recording of
+/// what was audible. The same bodies (`RouteContract`) run on a virtual card in virtual time, on a real sound card and
+/// on speakers.
 protocol RecordedRoute: AnyObject {
     var name: String { get }
     var synchronizer: RenderSynchronizer { get }
     var renderer: AudioRenderer { get }
-    /// For closures that renderers are given.
+    /// Queue for the closures that are passed to renderers.
     var queue: any MediaRequestQueue { get }
     var promises: RoutePromises { get }
-    /// Lets time pass until then.
+    /// Runs until an instant of the route's clock.
     func run(until instant: HostInstant)
-    /// Puts the renderer back behind the synchronizer that it was removed from.
+    /// Adds the removed renderer to its synchronizer again.
     func addAgain()
-    /// Ends the route; everything that was heard. Once.
+    /// Ends the route and returns everything that was audible. Call once.
     func finish() throws -> Recording
 }
 
-/// What a kind of route owes a film.
+/// Figures that a kind of route guarantees.
 struct RoutePromises {
-    /// A flush from a film time on succeeds when asked for so long ahead.
+    /// A partial flush requested with this lead succeeds.
     var flushLead: Duration
-    /// … and is never refused for a lead above this.
+    /// A partial flush with a longer lead is never refused.
     var mostFlushLead: Duration
-    /// How far ahead of the playhead the renderer asks for sound, in seconds of film, as far as there is any.
+    /// How far ahead of the playhead the renderer requests audio, in seconds of film.
     var depth: ClosedRange<Double>
-    /// By what bounds that are exact in virtual time are multiplied.
+    /// Factor for bounds that are exact in virtual time.
     var factor: Double
-    /// What the start of the sound may be away from its instant, in milliseconds, on a quiet machine.
+    /// Maximum deviation of the audible start from its instant, in milliseconds, on a quiet machine.
     var startError: Double
 }
 
@@ -40,7 +40,7 @@ extension RecordedRoute {
 
     func run(for duration: Duration) { run(until: now.advanced(by: duration)) }
 
-    /// Lets time pass until something is so; false when the patience was over before.
+    /// Runs until a condition holds; returns false on timeout.
     func wait(atMost patience: Duration, until isSo: () -> Bool) -> Bool {
         let limit = now.advanced(by: patience)
         while !isSo() {
@@ -50,7 +50,7 @@ extension RecordedRoute {
         return true
     }
 
-    /// Lets time pass until a film moment is heard.
+    /// Runs until a film time is audible.
     func run(untilHeard moment: MediaTime) {
         guard let instant = synchronizer.timebase.snapshot.upcoming.hostInstant(of: moment) else { return }
         run(until: instant)

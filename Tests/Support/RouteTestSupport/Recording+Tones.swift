@@ -1,9 +1,10 @@
 import Foundation
 import MediaCore
 
-/// What is heard in a recording, by tones.
+/// Analysis of a recording by tones.
 extension Recording {
-    /// How strong a frequency is in a stretch, 1 for a tone of full scale, and its phase in turns at sample 0.
+    /// Returns the level of a frequency in a range of samples (1 for a full-scale tone), and its phase in turns at
+    /// sample 0.
     func look(_ hertz: Int, _ range: Range<Int>) -> (level: Double, turns: Double) {
         var (sine, cosine) = (0.0, 0.0)
         for index in range where samples.indices.contains(index) {
@@ -15,7 +16,7 @@ extension Recording {
         return (2 * (sine * sine + cosine * cosine).squareRoot() / count, atan2(cosine, sine) / (2 * .pi))
     }
 
-    /// A stretch in which one frequency is by far the strongest, in seconds of the recording.
+    /// An interval in which one frequency dominates, in seconds of the recording.
     struct Stretch: CustomStringConvertible {
         var hertz: Int
         var start: Double
@@ -23,7 +24,7 @@ extension Recording {
         var description: String { "\(hertz) Hz \(String(format: "%.2f…%.2f", start, end))" }
     }
 
-    /// The recording as stretches, looked at in windows of 20 ms; silence is left out.
+    /// Returns the intervals of the recording, analysed in windows of 20 ms; silence is omitted.
     func stretches(of hertz: [Int], above threshold: Double = 0.03) -> [Stretch] {
         let window = Int(rate * 0.02)
         var all: [Stretch] = []
@@ -40,12 +41,12 @@ extension Recording {
         return all
     }
 
-    /// By how many samples of 48 kHz one tone lies later against another than it should, modulo its own period: what a
-    /// joint between them has lost or doubled. Both have phase zero at the same moment, and the first one's period is a
-    /// multiple of the second one's. Not a number where a stretch is too short.
+    /// Returns the phase error between two tones, in samples of 48 kHz modulo the second tone's period: samples that a
+    /// gapless boundary lost or repeated. Both tones have phase zero at the boundary, and the first one's period is a
+    /// multiple of the second one's. Returns NaN if an interval is too short.
     func jointError(_ first: Stretch, _ second: Stretch) -> Double {
         func shift(_ stretch: Stretch, _ from: Double, _ to: Double) -> Double {
-            // A hole leaves stretches that are too short to look at.
+            // An interval next to a hole may be too short for the analysis.
             guard to > from else { return .nan }
             let (level, turns) = look(stretch.hertz, Int(from * rate)..<Int(to * rate))
             return level > 0 ? -turns / Double(stretch.hertz) * 48000 : .nan
@@ -57,11 +58,11 @@ extension Recording {
         return (away - away.rounded()) * period
     }
 
-    /// The first sample that is louder than a level.
+    /// Returns the index of the first sample above a level; nil if there is none.
     func onset(above level: Float) -> Int? { samples.firstIndex { abs($0) > level } }
 
-    /// By how many samples of 48 kHz a tone lies later behind a moment of the recording than before it, modulo its own
-    /// period: what a joint there has lost or doubled.
+    /// Returns the phase shift of a tone across a moment of the recording, in samples of 48 kHz modulo its period:
+    /// samples that a gapless boundary lost or repeated.
     func shift(of hertz: Int, at seconds: Double) -> Double {
         func lateness(_ from: Double) -> Double {
             let range = Int((from * rate).rounded())..<Int(((from + 0.1) * rate).rounded())
@@ -72,7 +73,7 @@ extension Recording {
         return (away - away.rounded()) * period
     }
 
-    /// The longest run of quiet samples within a twentieth of a second of a moment of the recording.
+    /// Returns the longest run of quiet samples within 50 ms of a moment of the recording.
     func longestSilence(around seconds: Double, below level: Float) -> Duration {
         let range = Int((seconds - 0.05) * rate)..<Int((seconds + 0.05) * rate)
         var (longest, run) = (0, 0)

@@ -1,17 +1,17 @@
 import Foundation
 import MediaCore
 
-/// What an output played, and at which host instants.
+/// Samples that an output played, with the host instants at which they were audible.
 struct Recording {
-    /// The first channel, full scale ±1.
+    /// First channel, full scale ±1.
     let samples: [Float]
     let rate: Double
     private let times: Times
 
-    /// How far the recorder's anchors lie from a line, in milliseconds.
+    /// Median deviation of the recorder's anchors from a straight line, in milliseconds.
     var residual: Double { times.residual }
 
-    /// Host nanoseconds of frame 0 relative to `base`, and per frame.
+    /// Host time of frame 0 relative to `base`, and per frame, in nanoseconds.
     private struct Times {
         var base: Double
         var origin = 0.0
@@ -32,7 +32,9 @@ struct Recording {
         var anchors: [Anchor]
     }
 
-    /// - Parameter file: 16-bit samples; what a recorder says about the times lies beside it, else they count from 0.
+    /// Reads a recording. Without a sidecar with time anchors, time starts at 0.
+    ///
+    /// - Parameter file: 16-bit samples; its sidecar has the extension `.json`.
     init(file: URL) throws {
         (samples, rate) = Self.sound(in: [UInt8](try Data(contentsOf: file)))
         let sidecar = file.appendingPathExtension("json")
@@ -43,14 +45,16 @@ struct Recording {
         times = Self.line(through: anchors, nominal: 1e9 / rate)
     }
 
-    /// - Parameter start: when the first sample was heard.
+    /// Creates a recording from samples.
+    ///
+    /// - Parameter start: instant at which the first sample was audible.
     init(samples: [Float], rate: Double, start: HostInstant) {
         self.samples = samples
         self.rate = rate
         times = Times(base: Double(start.nanoseconds), perFrame: 1e9 / rate)
     }
 
-    /// This recording and a later one of the same rate on one line, with the silence between them.
+    /// Returns this recording and a later one of the same rate, joined with the silence between them.
     func followed(by later: Recording) -> Recording {
         let gap = (later.instant(of: 0) - instant(of: Double(samples.count))) / times.perFrame
         let start = HostInstant(nanoseconds: Int64(instant(of: 0)))
@@ -96,10 +100,10 @@ struct Recording {
         return times
     }
 
-    /// When a frame was heard, as nanoseconds of the host clock.
+    /// Returns the host time at which a frame was audible, in nanoseconds.
     func instant(of frame: Double) -> Double { times.base + times.origin + times.perFrame * frame }
 
-    /// Centres of the pulses in it, as host nanoseconds, with their peaks.
+    /// Returns the centres of the pulses in host nanoseconds, with their peaks.
     func pulses(above level: Float) -> [(at: Double, peak: Float)] {
         var found: [(Double, Float)] = []
         var index = 0
@@ -108,7 +112,7 @@ struct Recording {
                 index += 1
                 continue
             }
-            // The centre of gravity of what stands out around here.
+            // Centre of gravity of the samples above a quarter of the level.
             var (weight, moment, peak) = (0.0, 0.0, Float(0))
             let end = min(samples.count, index + 200)
             for at in max(0, index - 100)..<end where samples[at] > level / 4 {
@@ -122,7 +126,7 @@ struct Recording {
         return found
     }
 
-    /// The longest run of frames in a stretch that are all below a level.
+    /// Returns the longest run of frames below a level between two host times.
     func longestSilence(from: Double, to: Double, below level: Float) -> Int {
         var (longest, run) = (0, 0)
         for (index, sample) in samples.enumerated() {

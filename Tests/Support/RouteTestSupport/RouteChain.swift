@@ -6,19 +6,19 @@ import SyncRendering
 import Testing
 import VirtualSpeaker
 
-/// A film of pulses whose sound goes from output to output while it plays, through the group that a player has.
+/// Plays pulses while the audio changes from output to output, through the output group that a player uses.
 struct RouteChain {
-    /// What a change came to.
+    /// One change of the output.
     struct Change {
-        /// Which outputs, by their place in the chain.
+        /// Indices of the outputs in the chain.
         var from: Int
         var to: Int
-        /// When it was wished, and the instant of the film moment at which the sound changed over.
+        /// Instant of the request, and instant of the film time at which the audio changed over.
         var asked: HostInstant
         var at: HostInstant
     }
 
-    /// What was heard of one output: instants at which it was not silent, in order, in host nanoseconds.
+    /// Host times at which one output was not silent, in ascending order, in nanoseconds.
     struct Heard {
         var instants: [Double]
 
@@ -35,9 +35,9 @@ struct RouteChain {
     var changes: [Change] = []
     var line = TimebaseSegment(mediaAnchor: .zero, hostAnchor: HostInstant(nanoseconds: 0), rate: 1)
 
-    /// Plays on the first output, then on each of the others for so long.
+    /// Plays on the first output, then on each of the others for a given duration.
     ///
-    /// - Parameter whenReady: called when the first output is ready and before anything is heard.
+    /// - Parameter whenReady: called when the first output is ready and before anything is audible.
     static func play(
         _ outputs: [any AudioOutput], each stay: Duration, whenReady: () throws -> Void
     ) async throws -> RouteChain {
@@ -47,7 +47,7 @@ struct RouteChain {
         renderer.setOutput(group)
         synchronizer.addRenderer(renderer)
         defer { renderer.invalidate() }
-        // What each second costs to draw is not to be paid while one waits.
+        // Generated in advance, so that the cost of generation does not delay the feeding.
         for second in 0..<Int64(40) { renderer.enqueue(PulsedTone.buffer(second: second)) }
         let limit = HostInstant.now.advanced(by: .seconds(10))
         while let wait = renderer.startWait {
@@ -74,17 +74,17 @@ struct RouteChain {
         return chain
     }
 
-    /// The old output falls silent where the new one is heard: silence between both, and when the new one begins.
+    /// Checks that the old output falls silent when the new one becomes audible, and that the new one starts on time.
     ///
     /// - Parameters:
     ///   - names: of the outputs, in the chain's order.
-    ///   - heard: of each of them.
-    ///   - slack: how late the new one may begin, in milliseconds.
+    ///   - heard: of each output.
+    ///   - slack: maximum gap, and maximum deviation of the new output's start, in milliseconds.
     func check(_ names: [String], _ heard: [Heard], slack: Double = 30) throws {
         for change in changes {
             let at = Double(change.at.nanoseconds)
             let title = "\(names[change.from]) → \(names[change.to])"
-            // An output that comes twice in the chain has other sounds before and after.
+            // Limits the search: an output that occurs twice in the chain is also audible at other times.
             let end = try #require(
                 heard[change.from].instants.last { $0 < at + 0.8e9 }, "\(title): the old one was never heard")
             let begin = try #require(
@@ -94,13 +94,14 @@ struct RouteChain {
                 "\(title): silence between them \(RouteContract.rounded(gap)) ms (negative: both were heard), the new one "
                     + "begins \(RouteContract.rounded(late)) ms after its instant, "
                     + "\((change.at - change.asked).inMilliseconds) ms after the wish")
-            // A busy machine may be late with a request for silence; holes are what must not be.
+            // A busy machine may apply the mute late, so outputs may overlap by up to 300 ms; gaps are errors.
             #expect(gap < slack && gap > -300, "\(title)")
             #expect(abs(late) < slack, "\(title)")
         }
     }
 
-    /// How late the film was heard in a recording: the median of its pulses around the middle of a stay, in milliseconds.
+    /// Returns how late the film was audible in a recording: the median of its pulses between two instants, in
+    /// milliseconds. Nil without pulses.
     func offset(_ recording: Recording, from: HostInstant, to: HostInstant) -> Double? {
         let range = (from - line.hostAnchor).inSeconds...(to - line.hostAnchor).inSeconds
         let late = PulsedTone.lateness(recording, line).filter { range.contains($0.seconds) }.map(\.late).sorted()

@@ -4,16 +4,16 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-/// Pieces that a renderer asks for, one after the other, as a queue would give them.
+/// Buffers that a renderer requests one by one.
 final class RequestedPieces: Sendable {
     private let state = Lock((calls: 0, next: 0, isOver: false))
 
-    /// How often the renderer has asked.
+    /// Number of requests by the renderer.
     var calls: Int { state.withLock { $0.calls } }
-    /// Everything was given.
+    /// True if all buffers were delivered.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Begins to be asked, by a renderer, on a queue.
+    /// Starts the requests of a renderer on a queue.
     init(_ pieces: [SinePieces.Piece], for renderer: AudioRenderer, on queue: any MediaRequestQueue) throws {
         var sources: [(source: any SampleSource, offset: MediaTime)] = []
         var offset = MediaTime.zero
@@ -43,12 +43,12 @@ final class RequestedPieces: Sendable {
 }
 
 extension RouteContract {
-    /// A renderer asks for as much as its route wants, asks again while it plays, and not after it was told to stop;
-    /// what it has been given by then is heard to its end.
+    /// A renderer requests as much as its route needs, continues while it plays, and stops after
+    /// `stopRequestingMediaData`. What it received by then is audible to the end.
     static func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(_ kind: RouteUnderTest) throws {
         let route = try kind.open(seconds: 6)
         let (renderer, synchronizer) = (route.renderer, route.synchronizer)
-        // More than a shallow route asks for at once, and as much as a deep one must ask for.
+        // More than a shallow route requests before the start, and enough for a deep one.
         let isDeep = route.promises.depth.lowerBound > 10
         let requests = try RequestedPieces(
             [.aac(48000, (isDeep ? 60 : 20) * 48000)], for: renderer, on: route.queue)
@@ -75,7 +75,7 @@ extension RouteContract {
             route.run(until: start.advanced(by: .milliseconds(Int64(end * 1000) + 400)))
             #expect(renderer.isReadyForMoreMediaData, "\(route.name): at the end of the material it has no room")
         }
-        // A call that was under way when it was told may have been counted after.
+        // A call in progress at the stop may be counted afterwards.
         #expect(requests.calls <= last + 1, "\(route.name): it was asked after the stop")
         let recording = try route.finish()
         try checkStart(recording, due: start, on: route)

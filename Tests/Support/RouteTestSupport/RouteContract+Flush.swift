@@ -3,7 +3,8 @@ import SyncRendering
 import Testing
 
 extension RouteContract {
-    /// Waits until so much is left to a film time, and asks to drop what lies behind it; the answer and how long it took.
+    /// Waits until the lead before a film time remains, then flushes from that time. Returns the result and how long it
+    /// took.
     private static func flush(
         _ route: any RecordedRoute, from second: Double, lead: Duration
     ) throws -> (result: PartialFlushResult, took: Duration) {
@@ -17,9 +18,9 @@ extension RouteContract {
         return (try #require(answer.withLock { $0 }), route.now - asked)
     }
 
-    /// What is taken back from a route that plays is not heard, and what takes its place joins.
+    /// Flushed audio of a playing route is not audible, and its replacement joins without a gap.
     ///
-    /// - Parameter lead: nil is the least that the route promises.
+    /// - Parameter lead: nil is the minimum that the route guarantees.
     static func whatIsTakenBackIsNotHeardAndWhatFollowsJoins(_ kind: RouteUnderTest, lead: Duration? = nil) throws {
         let route = try kind.open(seconds: 6, .frameByFrame)
         let lead = lead ?? route.promises.flushLead
@@ -37,9 +38,12 @@ extension RouteContract {
         try checkJoint(recording, kept: end, following: 2, factor: route.promises.factor, route.name)
     }
 
+    /// Checks the boundary between kept and replacement audio.
+    ///
     /// - Parameters:
-    ///   - kept: seconds of the tone before the joint, and `following` of the one after it.
-    ///   - factor: of the bounds, 1 where they are exact.
+    ///   - kept: seconds of the tone before the boundary.
+    ///   - following: seconds of the tone after the boundary.
+    ///   - factor: for the bounds, 1 where they are exact.
     static func checkJoint(
         _ recording: Recording, kept: Double, following: Double, factor: Double, _ name: String
     ) throws {
@@ -56,7 +60,7 @@ extension RouteContract {
         #expect(abs(error) < 1.5 * factor)
     }
 
-    /// Asked too late, nothing changes, and the answer names the lead that would have been enough.
+    /// A flush that is too late changes nothing, and the result reports the required lead.
     static func tooCloseNothingChangesAndTheLeadIsNamed(_ kind: RouteUnderTest) throws {
         let route = try kind.open(seconds: 4)
         let end = 2.0

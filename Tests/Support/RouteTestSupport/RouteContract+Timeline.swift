@@ -3,12 +3,13 @@ import SyncRendering
 import Testing
 
 extension RouteContract {
-    /// A start at an instant, another speed with the pitch kept, a renderer that is removed when the film gets somewhere,
-    /// and that comes back while film runs: all heard where the timebase says.
+    /// These are audible where the timebase says: a scheduled start, another rate with preserved pitch, a renderer that
+    /// is removed at a film time, and the same renderer added again during playback.
     static func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(_ kind: RouteUnderTest) throws {
         let route = try kind.open(seconds: 7)
         let (renderer, synchronizer) = (route.renderer, route.synchronizer)
-        // By the second so that the recording tells which film moment it is; at the wrong pitch it would be none of them.
+        // A different tone per part of the film identifies the film time in the recording; at a wrong pitch none would
+        // match.
         let film: [(hertz: Int, seconds: Range<Double>)] = [(500, 0..<1), (1000, 1..<3), (2000, 3..<5)]
         for part in film {
             renderer.enqueue(
@@ -25,7 +26,7 @@ extension RouteContract {
         let asked = route.now
         let second = synchronizer.setRate(1.5).upcoming
         #expect(second.hostAnchor - asked <= .milliseconds(600), "\(route.name): a change of speed takes too long")
-        // What was enqueued beyond the removal is not heard.
+        // Audio enqueued beyond the removal must not be audible.
         let left = Lock<HostInstant?>(nil)
         let clock = synchronizer.clock
         synchronizer.removeRenderer(renderer, at: moment(4)) { isRemoved in
@@ -34,7 +35,7 @@ extension RouteContract {
         let due = try #require(second.hostInstant(of: moment(4)))
         #expect(route.wait(atMost: .seconds(8)) { left.withLock { $0 } != nil }, "\(route.name) was not removed")
         #expect(synchronizer.renderers.isEmpty)
-        // Film runs on; who comes back joins it there.
+        // Film time continues; the re-added renderer joins at the current position.
         renderer.enqueue(Tone.buffer(hertz: 1200, frames: (4 * 48000)..<(9 * 48000)))
         route.addAgain()
         let end = try #require(second.hostInstant(of: moment(9)))
@@ -45,7 +46,7 @@ extension RouteContract {
         let all = recording.stretches(of: [500, 750, 1000, 1200, 1500, 1800, 2000, 3000])
         var stretches: [Recording.Stretch] = []
         for stretch in all where stretch.end - stretch.start > 0.05 {
-            // A change of speed leaves a hole in a tone.
+            // A change of rate leaves a hole in a tone.
             if stretch.hertz == stretches.last?.hertz {
                 stretches[stretches.count - 1].end = stretch.end
             } else {
@@ -54,7 +55,7 @@ extension RouteContract {
         }
         print("\(route.name): \(stretches)")
         #expect(stretches.map(\.hertz) == [500, 1000, 2000, 1200], "\(route.name)")
-        /// How far from where it belongs the recording's moment is, in milliseconds.
+        /// Returns the deviation of a moment of the recording from its due instant, in milliseconds.
         func error(_ seconds: Double, _ due: HostInstant) -> Double {
             (recording.instant(of: seconds * recording.rate) - Double(due.nanoseconds)) / 1e6
         }
@@ -65,7 +66,7 @@ extension RouteContract {
             print(
                 "\(route.name): at speed 1.5 \(rounded(begins)) ms late, silent \(rounded(ends)) ms after the removal")
             #expect(abs(begins) < bound)
-            // A removal happens when the film has got there; what an output holds beyond is cut off then.
+            // The removal takes effect when film time reaches it; the output then discards what it still buffers.
             #expect(ends > -bound && ends < 250, "\(route.name)")
         } else {
             Issue.record("\(route.name): nothing was heard between change and removal: \(stretches)")
@@ -75,7 +76,7 @@ extension RouteContract {
         let took = error(back.start, due)
         print("\(route.name): back \(rounded(took)) ms after the removal, ends \(rounded(late)) ms from its instant")
         #expect(abs(late) < bound)
-        // The first stretch ran at speed 1.
+        // Rates of the two timeline segments.
         #expect(first.rate == 1 && second.rate == 1.5)
     }
 }

@@ -2,12 +2,13 @@ import MediaCore
 import SyncRendering
 import Testing
 
-/// What the renderers promise, as bodies of tests that run on every route: each opens the route, plays something whose
-/// every moment is known, and listens to what came out.
+/// The contract of the renderers as test bodies that run on every route: each opens the route, plays a signal in which
+/// every moment is identifiable, and analyses the recording.
 ///
-/// Bounds are exact in virtual time and with `TALKIE_TIGHT_BOUNDS=1`; elsewhere they are three times as wide (`Bounds.factor`).
+/// Bounds are exact in virtual time and with `TALKIE_TIGHT_BOUNDS=1`; elsewhere they are three times as wide
+/// (`Bounds.factor`).
 enum RouteContract {
-    /// Starts at film time 0 as soon as the route has enough; the instant at which that is heard.
+    /// Starts at film time 0 as soon as the route has enough data; returns the instant at which that is audible.
     static func start(_ route: any RecordedRoute) throws -> HostInstant {
         let synchronizer = route.synchronizer
         synchronizer.setRate(1, time: .zero)
@@ -17,7 +18,7 @@ enum RouteContract {
         return synchronizer.timebase.snapshot.upcoming.hostAnchor
     }
 
-    /// Seconds of a tone, enqueued one by one.
+    /// Enqueues a tone in buffers of one second.
     static func enqueue(_ tone: Tone, _ seconds: Range<Double>, on route: any RecordedRoute) {
         let (first, last) = (Int64(seconds.lowerBound * 48000), Int64(seconds.upperBound * 48000))
         for start in stride(from: first, to: last, by: 48000) {
@@ -25,7 +26,7 @@ enum RouteContract {
         }
     }
 
-    /// How late the first sound came, in milliseconds.
+    /// Checks how late the first sound is.
     static func checkStart(_ recording: Recording, due: HostInstant, on route: any RecordedRoute) throws {
         let first = try #require(recording.onset(above: 0.02), "nothing was heard of \(route.name)")
         let late = (recording.instant(of: Double(first)) - Double(due.nanoseconds)) / 1e6
@@ -35,7 +36,7 @@ enum RouteContract {
 
     static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
-    /// A film moment in seconds.
+    /// Returns a film time; `seconds` is rounded to milliseconds.
     static func moment(_ seconds: Double) -> MediaTime {
         MediaTime(value: Int64((seconds * 1000).rounded()), timescale: 1000)
     }

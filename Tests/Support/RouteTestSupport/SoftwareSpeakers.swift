@@ -5,8 +5,8 @@ internal import Sockets
 import SyncRendering
 import VirtualSpeaker
 
-/// Ports for a clock of a test's own, so that no privilege and no other process is in the way: below those that the system
-/// gives away (ip_local_port_range), apart for each process, and within it for each number.
+/// Unprivileged PTP ports for a test: below the kernel's ephemeral range (ip_local_port_range), distinct per process
+/// and per number within it.
 enum ClockPorts {
     static func pair(_ number: UInt16) -> (event: UInt16, general: UInt16) {
         let base = UInt16(20_000 + getpid() % 750 * 16) + number * 2
@@ -14,19 +14,21 @@ enum ClockPorts {
     }
 }
 
-/// Speakers in software on this computer, each on an address of its own, and our sender's outputs that play to them by one
+/// Software speakers on this computer, each with a separate address, and sender outputs that play to them with one PTP
 /// clock.
 final class SoftwareSpeakers {
     let receivers: [SoftwareSpeaker]
     let outputs: [any AudioOutput]
 
-    /// What was heard of each.
+    /// The audible instants of each speaker.
     var heard: [RouteChain.Heard] { receivers.map { RouteChain.Heard($0.record) } }
 
+    /// Starts the speakers.
+    ///
     /// - Parameters:
     ///   - routes: one for each speaker.
-    ///   - ports: of the clock, at both ends.
-    ///   - volume: what the speakers' owners left, in dB.
+    ///   - ports: of PTP, at both ends.
+    ///   - volume: initial volume of the speakers in dB.
     init(
         _ routes: [Route], ports: (event: UInt16, general: UInt16), quirks: SpeakerQuirks = SpeakerQuirks(),
         volume: Double = 0

@@ -1,10 +1,10 @@
 import MediaCore
 import Testing
 
-/// What a test against real time does when the machine stalls. The bounds stay: a run that fails is done again when the
-/// machine stalled meanwhile (`StallWatch`), at most twice; otherwise, and the third time, it has failed.
+/// Repeats a real-time test that failed while the machine stalled (`StallWatch`), at most twice. The bounds stay
+/// unchanged. A failure without a stall, and the third failure, count.
 ///
-/// A run that passes has passed, stalled or not. What is excused stays visible as a known issue.
+/// A run that passes has passed, stalled or not. Each excused failure is reported as a known issue.
 struct StallPolicy: SuiteTrait, TestTrait, TestScoping {
     static let attempts = 3
 
@@ -19,7 +19,9 @@ struct StallPolicy: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    /// - Parameter watch: begins to watch the machine, and gives what says how it has been since.
+    /// Runs a test body up to three times.
+    ///
+    /// - Parameter watch: starts watching the machine and returns a function that reports the stalls since then.
     static func run(
         _ name: String, _ body: () async throws -> Void, watchedBy watch: () -> @Sendable () -> Stalls
     ) async throws {
@@ -47,6 +49,6 @@ struct StallPolicy: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == StallPolicy {
-    /// A failure while the machine stalled is no answer: such a run is repeated, at most twice.
+    /// A failure during a stall is inconclusive: the run is repeated, at most twice.
     static var repeatedWhenTheMachineStalls: Self { StallPolicy() }
 }

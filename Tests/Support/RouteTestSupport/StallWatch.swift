@@ -1,6 +1,6 @@
 import MediaCore
 
-/// How late what was due was run, over a stretch of time.
+/// Scheduling delays over an interval.
 struct Stalls: Equatable {
     var worst = Duration.zero
     var altogether = Duration.zero
@@ -10,18 +10,18 @@ struct Stalls: Equatable {
         if lateness > Self.noticed { altogether += lateness }
     }
 
-    /// A run in which the machine stood still for so long says nothing about a millisecond. Tools/meter calls its own runs
-    /// disturbed by the same figures.
+    /// True if the delays make measurements of milliseconds meaningless. Tools/meter marks its runs as disturbed by the
+    /// same limits.
     var isStalled: Bool { worst > .milliseconds(60) || altogether > .milliseconds(150) }
 
-    /// Below this it is a neighbour's time slice.
+    /// Shorter delays are ordinary time slices of other processes.
     private static let noticed = Duration.milliseconds(25)
 }
 
-/// Notices that the machine stalls: a thread of ordinary priority that wakes every few milliseconds and measures how late
-/// it is. A machine that does not run this thread does not run the test and its player either.
+/// Detects stalls of the machine: a thread of ordinary priority wakes every 5 ms and measures its delay. A machine that
+/// does not run this thread does not run the test and its player either.
 ///
-/// Thread-safe; runs from `init` until it is let go.
+/// Thread-safe; runs from `init` to `deinit`.
 final class StallWatch: Sendable {
     private let record: Lock<Stalls>
     private let isOver: Lock<Bool>
@@ -43,6 +43,6 @@ final class StallWatch: Sendable {
 
     deinit { isOver.withLock { $0 = true } }
 
-    /// Since the beginning.
+    /// The delays since `init`.
     var stalls: Stalls { record.withLock { $0 } }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MediaCore
 
-/// Tones that tell stretches of sound apart, and the sample at which one follows another.
+/// Tones that identify parts of a recording, and whose phase shows the sample at which one follows another.
 enum Tone: Int, CaseIterable {
     case kept = 500
     case removed = 1200
@@ -11,10 +11,10 @@ enum Tone: Int, CaseIterable {
     static let format = AudioFormat(
         parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: 48000, layout: .stereo)
 
-    /// A stretch of the timeline as plain samples; the tone's phase is zero at frame 0 of the timeline.
+    /// Returns an interval of the timeline as PCM; the tone's phase is zero at frame 0 of the timeline.
     func buffer(frames range: Range<Int64>) -> SampleBuffer { Self.buffer(hertz: rawValue, frames: range) }
 
-    /// The same for any tone.
+    /// Returns an interval of the timeline as PCM for any frequency.
     static func buffer(hertz: Int, frames range: Range<Int64>) -> SampleBuffer {
         let samples = range.flatMap { frame -> [Float] in
             let value = level * Float(sin(2 * Double.pi * Double(hertz) * Double(frame) / 48000))

@@ -1,15 +1,15 @@
 import Testing
 
-/// A measurement from outside that is repeated. Other processes can disturb one run; two runs out of three must be good.
+/// Repeats an external measurement. Other processes can disturb one run; two runs of three must be good.
 enum TwoOfThree {
     struct Run {
         /// The measured values, printed for each run.
         var figure: String
-        /// Whether the run meets the bound, which is the same on every machine.
+        /// True if the run meets the bound, which is the same on every machine.
         var isGood: Bool
     }
 
-    /// Measures until two runs agree, and prints the figure of the third one where it does not.
+    /// Measures until two runs agree, and prints the figure of each run.
     static func measure(_ name: String, _ run: () throws -> Run) throws {
         var runs: [Run] = []
         while runs.count(where: \.isGood) < 2, runs.count(where: { !$0.isGood }) < 2 {

@@ -4,7 +4,7 @@ import TalkieTestKit
 
 @testable import SyncRendering
 
-/// A card of numbers on a clock that the test turns: what is heard is exact, and takes no time.
+/// A virtual card on a manually advanced clock: the recording is exact, and the test needs no real time.
 final class VirtualRoute: RecordedRoute {
     let name = "virtual card"
     let synchronizer: RenderSynchronizer
@@ -18,7 +18,7 @@ final class VirtualRoute: RecordedRoute {
     private var feeder: AudioFeeder
     private let ears = Ears()
 
-    /// What left the card, in order.
+    /// The samples that left the card, in order.
     private final class Ears {
         var samples: [Float] = []
         var start: HostInstant?
@@ -38,7 +38,7 @@ final class VirtualRoute: RecordedRoute {
         device.listener = { frame, at in
             let start = ears.start ?? at
             ears.start = start
-            // A queue that was thrown away leaves a hole.
+            // A discarded queue leaves a gap, which is filled with silence.
             let place = Int(((at - start).inSeconds * Double(Self.rate)).rounded())
             while ears.samples.count < place { ears.samples.append(0) }
             ears.samples.append(frame[0])
@@ -67,7 +67,7 @@ final class VirtualRoute: RecordedRoute {
 
     func addAgain() {
         synchronizer.addRenderer(renderer)
-        // The feeder of the use before has ended, and in virtual time nobody starts another.
+        // The earlier feeder has ended, and without threads the test starts the next one.
         feeder = renderer.startWithoutThread { _ in }
     }
 

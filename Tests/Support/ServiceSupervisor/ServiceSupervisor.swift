@@ -2,16 +2,16 @@ package import Glibc
 package import MediaCore
 internal import Sockets
 
-/// Starts a program and watches over it as systemd would a service of `Type=notify` (systemd.service(5)), and keeps what happened with its time.
-/// For tests; any thread.
+/// Starts and supervises a program as systemd does for a service of `Type=notify` (systemd.service(5)), and logs events
+/// with their time. For tests; any thread.
 ///
-/// What it does not do: sandboxes, `NotifyAccess=` (whoever knows the socket is heard), limits on starts in a time.
+/// Not implemented: sandboxing, `NotifyAccess=` (any process that knows the socket can send), start rate limits.
 package final class ServiceSupervisor: Sendable {
-    /// What a unit file says.
+    /// Settings of a unit file.
     package struct Unit: Sendable {
         package var program: String
         package var arguments: [String] = []
-        /// Beside this process' own.
+        /// Added to the environment of this process.
         package var environment: [String: String] = [:]
         /// `WatchdogSec=`.
         package var watchdog: Duration?
@@ -19,11 +19,11 @@ package final class ServiceSupervisor: Sendable {
         package var restarts = true
         /// `RestartSec=`.
         package var restartDelay = Duration.milliseconds(100)
-        /// Starts in all; then it stays ended.
+        /// Maximum number of starts; afterwards the service stays stopped.
         package var mostStarts = 5
         /// `TimeoutStopSec=`: from SIGTERM, or SIGABRT, to SIGKILL.
         package var stopPatience = Duration.seconds(10)
-        /// Where its standard output and error are added; nil throws them away.
+        /// File to which standard output and error are appended; nil discards them.
         package var log: String?
 
         package init(_ program: String, _ arguments: [String] = []) {
@@ -35,11 +35,11 @@ package final class ServiceSupervisor: Sendable {
         case started(process: pid_t)
         /// The lines of one datagram.
         case told([String])
-        /// No sign of life in time: SIGABRT was sent.
+        /// No keep-alive before the timeout: SIGABRT was sent.
         case watchdogMissed
         case exited(status: Int32)
         case killed(signal: Int32)
-        /// It did not end in time: SIGKILL was sent.
+        /// The process did not exit before the timeout: SIGKILL was sent.
         case forced
     }
 
@@ -54,7 +54,7 @@ package final class ServiceSupervisor: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// 0 while there is none.
+        /// 0 if no process runs.
         var process: pid_t = 0
         var isStopping = false
         var hasEnded = false
@@ -78,14 +78,14 @@ package final class ServiceSupervisor: Sendable {
 
     deinit { stop() }
 
-    /// Starts the program, and it again whenever it fails, until `stop`.
+    /// Starts the program, and restarts it after each failure until `stop`.
     package func start() throws {
         try thread.withLock { (thread) throws(ExhaustionError) in
             thread = try WorkerThread.start(name: "supervisor") { [unowned self] in run() }
         }
     }
 
-    /// Asks it to end (SIGTERM), and waits until it has; it is not started again.
+    /// Sends SIGTERM and waits until the process has exited; it is not restarted.
     package func stop() {
         state.withLock { $0.isStopping = true }
         wake.raise()
@@ -95,7 +95,7 @@ package final class ServiceSupervisor: Sendable {
         }
     }
 
-    /// Asks for another reading of its configuration (SIGHUP).
+    /// Sends SIGHUP, which requests a reload of the configuration.
     package func reload() { send(SIGHUP) }
 
     package func send(_ signal: Int32) {
@@ -103,13 +103,13 @@ package final class ServiceSupervisor: Sendable {
         if process > 0 { kill(process, signal) }
     }
 
-    /// The process that is the service now; 0 while there is none.
+    /// The process ID of the service; 0 if no process runs.
     package var process: pid_t { state.withLock { $0.process } }
     package var entries: [Entry] { state.withLock { $0.entries } }
-    /// It has ended for good.
+    /// True if the service has stopped and is not restarted.
     package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-    /// Lines told by any of the processes so far, in their order.
+    /// All notification lines of all processes so far, in order.
     package var told: [String] {
         entries.flatMap { entry -> [String] in
             guard case .told(let lines) = entry.event else { return [] }
@@ -117,7 +117,7 @@ package final class ServiceSupervisor: Sendable {
         }
     }
 
-    /// Waits until what happened so far satisfies somebody; false when the time is over first.
+    /// Waits until the events so far satisfy a condition; returns false on timeout.
     package func wait(within patience: Duration, until isEnough: ([Entry]) -> Bool) -> Bool {
         let deadline = HostInstant.now.advanced(by: patience)
         while !isEnough(entries) {
@@ -129,7 +129,7 @@ package final class ServiceSupervisor: Sendable {
 
     // MARK: The thread
 
-    /// How often it looks whether the process has ended.
+    /// Interval at which the process is checked for its exit.
     private static let glance = Duration.milliseconds(10)
 
     private func run() {
@@ -143,7 +143,7 @@ package final class ServiceSupervisor: Sendable {
         }
     }
 
-    /// Until it is time to start again; true when it is time to stop.
+    /// Waits for the restart delay; returns true if `stop` was requested.
     private func rest() -> Bool {
         let until = HostInstant.now.advanced(by: unit.restartDelay)
         while HostInstant.now < until {
@@ -153,9 +153,9 @@ package final class ServiceSupervisor: Sendable {
         return state.withLock { $0.isStopping }
     }
 
-    /// Until the process has ended; whether it failed.
+    /// Waits until the process has exited; returns true if it failed.
     private func watch(_ process: pid_t) -> Bool {
-        // The watchdog is armed by READY=1.
+        // READY=1 arms the watchdog.
         var end: HostInstant?
         var deadline: HostInstant?
         var hasMissed = false
@@ -176,7 +176,7 @@ package final class ServiceSupervisor: Sendable {
                 note(signal == 0 ? .exited(status: status >> 8 & 0xFF) : .killed(signal: signal))
                 state.withLock { $0.process = 0 }
                 if state.withLock({ $0.isStopping }) { return false }
-                // Of systemd.service(5): clean signals.
+                // The clean exit signals of systemd.service(5).
                 return hasMissed || signal == 0
                     ? hasMissed || status >> 8 != 0 : ![SIGHUP, SIGINT, SIGTERM, SIGPIPE].contains(signal)
             }
@@ -197,7 +197,7 @@ package final class ServiceSupervisor: Sendable {
         }
     }
 
-    /// Whether the present process was sent SIGKILL already.
+    /// Returns true if the current process was already sent SIGKILL.
     private func hasForced(_ process: pid_t) -> Bool {
         let entries = entries
         guard let start = entries.lastIndex(where: { $0.event == .started(process: process) }) else { return false }

@@ -5,7 +5,7 @@ internal import Sockets
 
 @testable package import VirtualSpeaker
 
-/// A speaker's insides that only write down what a session asks of them.
+/// A session backend that only records the requests of a session.
 package final class NotedBackend: SessionBackend {
     package enum Asked: Hashable {
         case begin(SessionTiming)
@@ -28,9 +28,9 @@ package final class NotedBackend: SessionBackend {
     package private(set) var asked: [Asked] = []
     package private(set) var events: [SpeakerEvent] = []
     package private(set) var stream: (kind: StreamKind, sampleRate: Int)?
-    /// When everything happens.
+    /// The time of all events.
     package var now = HostInstant(nanoseconds: 0)
-    /// Whether anchors are near enough.
+    /// False rejects every anchor as too far away.
     package var takesAnchors = true
     private var attempts = PairingAttempts()
     private let address = IPv4Address(rawValue: 0x7F00_0001)

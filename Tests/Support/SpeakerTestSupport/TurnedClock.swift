@@ -2,7 +2,7 @@ package import MediaCore
 
 @testable internal import VirtualSpeaker
 
-/// A sender's clock that a test tells about: the speaker's own filter and oscillator, without the sockets.
+/// A sender clock with test-provided observations: the speaker's real filter and oscillator, without sockets.
 package final class TurnedClock: SenderClock {
     private struct State {
         var filter = OffsetFilter()
@@ -15,7 +15,7 @@ package final class TurnedClock: SenderClock {
 
     package let namesClocks: Bool
 
-    /// - Parameter partsPerMillion: by which the speaker's clock gains.
+    /// - Parameter partsPerMillion: frequency error of the speaker's clock; positive is fast.
     package init(_ host: any HostClock, partsPerMillion: Double = 0, namesClocks: Bool = true) {
         self.host = host
         self.namesClocks = namesClocks
@@ -29,7 +29,7 @@ package final class TurnedClock: SenderClock {
         }
     }
 
-    /// A Follow_Up has come.
+    /// Adds the observation of a Follow_Up message.
     package func observe(origin: PTPInstant) {
         let arrival = oscillator.speakerInstant(at: host.now)
         state.withLock { $0.filter.observe(origin: origin, arrival: arrival) }

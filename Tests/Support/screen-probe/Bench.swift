@@ -1,10 +1,10 @@
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
-/// Measures what a picture costs: `bench WxH [window=WxH] [frames=N] [presentation=…]`.
+/// Measures the cost of a video frame: `bench WxH [window=WxH] [frames=N] [presentation=…]`.
 func bench(_ arguments: [String]) {
     var pictureSize = PixelSize(width: 1280, height: 720)
     var frames = 240

@@ -1,13 +1,13 @@
 import Dispatch
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
-/// Plays synthetic pictures through the whole loop and reports presented against target:
-/// `loop WxH [rate=24000/1001] [seconds=10] [presentation=…] [pause=1]
-/// [main=1]`, which has a millisecond of work for the main queue fifty times a second of film.
+/// Plays synthetic frames through the whole screen loop and reports presented against target instants:
+/// `loop WxH [rate=24000/1001] [seconds=10] [presentation=…] [pause=1] [main=1]`
+/// `main=1` adds 1 ms of work on the main queue fifty times per second of film.
 func loopBench(_ arguments: [String]) {
     var pictureSize = PixelSize(width: 1280, height: 720)
     var frame = MediaTime(value: 1001, timescale: 24000)

@@ -1,12 +1,13 @@
 import Dispatch
 import Glibc
-import LocalOutput
 import MediaCodecs
 import MediaCore
+import ScreenOutput
 import SyncRendering
 
-/// Shows synthetic pictures on a real screen as lines on standard input tell, answers each with one line, and prints
-/// what people do to the window. `screen-probe bench …` and `screen-probe loop …` measure instead; `screen-probe replace …` is `replace`.
+/// Shows synthetic frames on a real screen, controlled by lines on standard input. Answers each line with one line, and
+/// prints the window's input events. `screen-probe bench …` and `screen-probe loop …` measure instead; `screen-probe
+/// replace …` runs `replace`.
 func runProbe() {
     let arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "bench" { return bench(Array(arguments.dropFirst())) }
@@ -41,7 +42,7 @@ func runProbe() {
     reader.join()
 }
 
-/// Shows a square picture, prepares a wide one twice, presents it once, and stays until standard input has a line.
+/// Shows a square frame, prepares a wide one twice, presents it once, and exits after a line on standard input.
 private func replace(_ options: ScreenOptions) {
     let screen: Screen
     let square = options.size ?? PixelSize(width: 640, height: 640)
@@ -56,7 +57,7 @@ private func replace(_ options: ScreenOptions) {
     _ = readLine()
 }
 
-/// What the lines on standard input say.
+/// Runs the commands of standard input.
 final class Script: Sendable {
     let control: ScreenControl
     private let synchronizer = RenderSynchronizer()
@@ -110,7 +111,7 @@ final class Script: Sendable {
                 answer("done main=\(isServed ? 1 : 0)")
                 continue
             case "rest":
-                // What a second of standing still costs.
+                // Reports the processor time used during one idle second.
                 let before = processorTime()
                 HostInstant.now.advanced(by: .seconds(1)).sleep()
                 answer("rested \((processorTime() - before).inMilliseconds)")
@@ -120,8 +121,8 @@ final class Script: Sendable {
                 return
             default: fail("no such command: \(line)")
             }
-            // Commands are carried out in order and the picture that was enqueued before them is shown in the same
-            // round, so that the second answer comes after it.
+            // Commands run in order, and the frame enqueued before them is presented in the same iteration of the loop.
+            // The second snapshot therefore comes after that frame.
             _ = snapshot()
             let picture = snapshot()
             let status = control.status
@@ -134,7 +135,7 @@ final class Script: Sendable {
         control.stop()
     }
 
-    /// `zoom=1 panx=0.1 pany=0 panscan=0 aspect=1.5 rotate=90`, each of them or none.
+    /// Parses `zoom=1 panx=0.1 pany=0 panscan=0 aspect=1.5 rotate=90`; each part is optional.
     private func view(_ words: ArraySlice<String>) -> PictureView {
         var view = PictureView()
         for word in words {
@@ -166,7 +167,7 @@ final class Script: Sendable {
     }
 }
 
-/// `WxH [format=nv12] [matrix=N] [full=1] [rotation=90] [aspect=4:3] [transfer=16]`
+/// Parses `WxH [format=nv12] [matrix=N] [full=1] [rotation=90] [aspect=4:3] [transfer=16]`.
 func synthetic(_ words: some Sequence<String>) -> SyntheticPicture {
     var pictureSize = PixelSize(width: 320, height: 180)
     var format = PixelFormat.yuv420p
@@ -195,7 +196,7 @@ func synthetic(_ words: some Sequence<String>) -> SyntheticPicture {
         size: pictureSize, format: format, pixelAspect: aspect, rotation: rotation, color: color)
 }
 
-/// `current`, `preferred`, `film`, `640x480`, `640x480@75`.
+/// Parses `current`, `preferred`, `film`, `640x480` or `640x480@75`.
 func mode(_ text: String) -> DisplayMode {
     switch text {
     case "current": return .current
@@ -208,7 +209,7 @@ func mode(_ text: String) -> DisplayMode {
     }
 }
 
-/// `rotate=90`, `overscan=scale:5`, `overscan=bounds:5`, `overscan=frame:5`, `safe=5`.
+/// Parses `rotate=90`, `overscan=scale:5`, `overscan=bounds:5`, `overscan=frame:5` or `safe=5`.
 func arrange(_ arrangement: inout ScreenArrangement, _ parts: [String]) {
     let (name, value) = (parts.first ?? "", (parts.last ?? "").split(separator: ":").map(String.init))
     let share = Double(value.last ?? "") ?? 0
@@ -228,7 +229,7 @@ func size(_ text: String) -> PixelSize {
     return PixelSize(width: numbers[0], height: numbers[1])
 }
 
-/// Writes a line at once, past the buffers of the C library, whose locks a waiting reader holds.
+/// Writes a line with `write`, because a reader blocked in stdio holds its locks.
 func answer(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = write(1, bytes, bytes.count)

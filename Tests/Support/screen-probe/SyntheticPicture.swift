@@ -1,6 +1,6 @@
 import MediaCore
 
-/// A picture made of four quarters of known colour: red and green above, blue and grey below.
+/// A frame of four quarters of known colour: red and green above, blue and grey below.
 final class SyntheticPicture: Picture {
     let size: PixelSize
     let pixelFormat: PixelFormat
@@ -49,7 +49,8 @@ final class SyntheticPicture: Picture {
         }
     }
 
-    /// ITU-R BT.601-7 section 2.5, BT.709-6 section 3, BT.2020-2 table 4 (non-constant luminance), 8 bit.
+    /// Encodes RGB as YCbCr, 8 bit: ITU-R BT.601-7 section 2.5, BT.709-6 section 3, BT.2020-2 table 4 (non-constant
+    /// luminance).
     private static func encode(
         _ rgb: (Double, Double, Double), _ matrix: YCbCrMatrix, isFullRange: Bool
     ) -> (UInt8, UInt8, UInt8) {

@@ -1,8 +1,8 @@
 import AirPlay
 import AirPlayWire
 
-/// What kinds of speaker announce. shairport-sync's is a capture; the others are composed of what is published about
-/// the devices (feature words, flags, model names, versions), with ids and keys of our own.
+/// TXT records of kinds of speakers. shairport-sync's is a capture; the others are composed of published data about the
+/// devices (feature words, flags, model names, versions), with generated IDs and keys.
 enum KnownSpeakers {
     static let homePodMini = [
         "features=0x4A7FCA00,0x3C356BD0", "flags=0x18404", "model=AudioAccessory5,1", "deviceid=02:00:00:00:01:01",
@@ -33,7 +33,7 @@ enum KnownSpeakers {
         "features=0x445F8A00,0x1C340", "flags=0x4", "model=AirPort10,115", "deviceid=02:00:00:00:01:06",
         "srcvers=366.0", "fv=p20.78100.3",
     ]
-    /// A receiver that announces AirPlay without the bits that AirPlay 2 needs.
+    /// A receiver that announces AirPlay without the feature bits that AirPlay 2 needs.
     static let marantzNR1607 = [
         "features=0x445F8A00", "flags=0x4", "model=NR1607", "manufacturer=Marantz", "deviceid=02:00:00:00:01:07",
         "srcvers=190.9.p6",

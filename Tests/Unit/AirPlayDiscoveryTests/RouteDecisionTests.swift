@@ -6,7 +6,7 @@ import Testing
     private func decide(
         _ strings: [String], _ extra: [String] = [], under conditions: RouteConditions = RouteConditions()
     ) throws -> RouteDecision {
-        // The first of several strings with one key counts, so the extra ones go in front.
+        // The first of several strings with one key counts, so the extra ones are inserted at the front.
         .decide(for: try KnownSpeakers.traits(extra + strings), under: conditions)
     }
 
@@ -68,7 +68,7 @@ import Testing
     @Test func anOldAirPlayVersionHasNoPTPAndNoBufferedSound() throws {
         let old = try decide(KnownSpeakers.samsungSoundbar, ["srcvers=220.68"])
         #expect(old.route == .realtimeNTP)
-        // Without PTP a receiver that takes no NTP is left with AirPlay 1.
+        // A receiver without PTP and NTP supports only AirPlay 1.
         let sonos = try decide(KnownSpeakers.sonosEra, ["srcvers=365.9"])
         #expect(sonos.verdict == .impossible(.needsAirPlay1))
     }
@@ -92,7 +92,7 @@ import Testing
             KnownSpeakers.sonosEra, ["srcvers=377.1"], under: RouteConditions(memory: memory))
         #expect(updated.route == .buffered)
         #expect(updated.role == .grandmaster)
-        // Remembered on another day, impossible today.
+        // The remembered route is not possible without the PTP ports.
         var ports = noPorts
         ports.memory = RouteMemory(route: .realtime, sourceVersion: "377.17.24.6")
         #expect(try decide(KnownSpeakers.samsungSoundbar, under: ports).route == .realtimeNTP)

@@ -7,7 +7,7 @@ import Testing
             RouteMemory.after(
                 [.played, .probed], on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: nil))
         #expect(heard == RouteMemory(route: .buffered, role: .grandmaster, hasProbed: true, sourceVersion: "366.0"))
-        // It still probes, though it did not this time.
+        // `hasProbed` stays true, although the speaker did not probe in this session.
         #expect(
             RouteMemory.after(.played, on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: heard) == nil)
         let stuck = try #require(

@@ -126,7 +126,8 @@ import Testing
         #expect(names == Set((0..<SpeakerDirectory.speakerLimit).map { "s\($0)" }))
     }
 
-    /// Thousands of forged services, each at an address of its own and all answered, before the real ones are heard of.
+    /// Returns a directory with thousands of forged services, each resolved at a separate address, before the real ones
+    /// are announced.
     private func flooded(_ wishes: SpeakerWishes) throws -> SpeakerDirectory {
         var directory = SpeakerDirectory()
         directory.wishes = wishes
@@ -145,7 +146,7 @@ import Testing
         #expect(directory.count == SpeakerDirectory.serviceLimit)
         #expect(directory.speakers.count == SpeakerDirectory.speakerLimit)
         #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Kitchen", "Den", "Bath"]))
-        // Nor are they pushed out again.
+        // Later forged services do not evict them either.
         for index in 0..<2000 { _ = directory.found(service("late \(index)")) }
         #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Kitchen", "Den", "Bath"]))
     }
@@ -164,7 +165,7 @@ import Testing
         for index in 0..<SpeakerDirectory.serviceLimit {
             _ = directory.found(service("027700000002@ghost \(index)", .raop))
         }
-        // Also when the wish comes later than they.
+        // Also if the name is selected after the forged services were announced.
         directory.wishes = SpeakerWishes([.name("Kitchen")], ids: [paired])
         for index in 0..<2000 { _ = directory.found(service("027700000002@late \(index)", .raop)) }
         try add(&directory, service("Kitchen"), "10.0.0.9", ["deviceid=027700000001"])
@@ -180,7 +181,7 @@ import Testing
         try add(&directory, service("Other"), "10.0.0.9", [])
         try add(&directory, service("Wanted"), "10.0.0.66", [])
         #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Other", "Wanted"]))
-        // Who leaves makes room, and who moves counts where it is.
+        // A withdrawn service frees its entry, and a service that moves counts at its new address.
         directory.lost(service("ghost 1"))
         directory.lost(service("Wanted"))
         try add(&directory, service("ghost 0"), "10.0.0.67", [])

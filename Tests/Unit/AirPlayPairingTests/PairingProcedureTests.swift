@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Makes the accessory know us, as `talkie pair` does.
+    /// Registers this sender at the accessory, as `talkie pair` does.
     private func register() throws -> PairedAccessory {
         accessory.admission = .pin("1234")
         var procedure = PairingProcedure(.registration(pin: "1234"), identity: identity, traits: SpeakerTraits())
@@ -56,7 +56,7 @@ import Testing
                 "/pair-pin-start 3", "/pair-setup 3", "/pair-setup 3", "/pair-setup 3", "/pair-verify 3",
                 "/pair-verify 3",
             ])
-        // The PIN is typed while nothing is open, and verification needs a plain connection of its own.
+        // No connection is open while the PIN is typed, and verification needs an unencrypted connection.
         #expect(accessory.connections == 3)
     }
 
@@ -85,7 +85,7 @@ import Testing
         #expect(procedure.learned == nil)
     }
 
-    /// The answers by which anybody could have a paired speaker's sound, or a password's.
+    /// Responses with which an impostor could get the audio of a paired speaker, or a password.
     enum Excuse: String, CaseIterable { case unknownKeys, status470, status401, ownFlags }
 
     @Test(arguments: Excuse.allCases) func aPairedSpeakerIsNeverDrivenByLess(_ excuse: Excuse) throws {
@@ -208,7 +208,7 @@ import Testing
 }
 
 @Suite struct AccessorySignatureTests {
-    /// The last message of pairing, sealed as it should be and signed by somebody.
+    /// Returns the last message of pairing, sealed with the right key and signed by a given identity.
     private func lastMessage(signedBy signer: PairingIdentity, secret: SecretBytes) -> [UInt8] {
         let announced = PairingIdentity(identifier: "11:22", seed: SecretBytes([UInt8](repeating: 1, count: 32)))
         let transcript = KeyDerivation.key(

@@ -2,17 +2,17 @@ import AirPlay
 import AirPlayWire
 import Testing
 
-/// The other end of pairing with the manners of real receivers, on one connection after the other.
+/// The accessory's end of pairing with the behaviour of real receivers, for successive connections.
 final class SimulatedAccessory {
-    /// How it lets senders in.
+    /// The admission policy.
     var admission: PairSetupResponder.Admission = .open
-    /// Answers transient pairing with status 470, whatever the admission.
+    /// Answers transient pairing with status 470, regardless of the admission.
     var refusesTransient = false
-    /// Says that it is somebody it is not.
+    /// Proves an identity other than its own.
     var isImpostor = false
-    /// Changes a byte of every answer with this number on a connection.
+    /// Modifies a byte of each response with this number on a connection.
     var damagedAnswer: Int?
-    /// The status of every answer that is not 200.
+    /// The status of every response if it is not 200.
     var status = 200
 
     private(set) var requests: [String] = []
@@ -41,7 +41,7 @@ final class SimulatedAccessory {
     private func answer(_ request: PairingRequest) throws -> PairingReply {
         requests.append("\(request.target) \(request.headers["X-Apple-HKP"] ?? "-")")
         if status != 200 { return PairingReply(status: status) }
-        // After a refusal most receivers answer nothing sensible on that connection any more.
+        // After a rejection most receivers send no valid responses on that connection.
         try #require(!isWedged, "a connection on which pairing was refused was used again")
         if request.target == "/pair-pin-start" { return PairingReply() }
         answers += 1
@@ -71,9 +71,9 @@ final class SimulatedAccessory {
         return PairingReply(body: body)
     }
 
-    /// Carries a procedure's messages to this accessory until it is finished.
+    /// Exchanges a procedure's messages with this accessory until it is finished.
     func run(_ procedure: inout PairingProcedure, pin: String? = nil) throws -> PairingProcedure.Result {
-        // Each procedure begins on a connection of its own.
+        // Each procedure starts on a new connection.
         if !requests.isEmpty { reconnect() }
         var step = try procedure.begin()
         for _ in 0..<40 {

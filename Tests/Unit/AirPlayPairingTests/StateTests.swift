@@ -8,7 +8,7 @@ import Testing
 @testable import AirPlay
 @testable import AirPlayWire
 
-/// A state folder of the test's own.
+/// A temporary state folder.
 final class ScratchState {
     let path = "/tmp/talkie-state-\(UUID().uuidString)/talkie"
     var folder: StateFolder { StateFolder(path: path) }
@@ -39,14 +39,14 @@ final class ScratchState {
         try scratch.folder.write("x", [1])
         let before = try FileHandle(forReadingFrom: URL(filePath: "\(scratch.path)/x"))
         try scratch.folder.write("x", [2, 3])
-        // Whoever reads while it is replaced reads the old one to its end.
+        // A reader that opened the file before its replacement reads the old contents.
         #expect(try before.readToEnd() == Data([1]))
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["x"])
     }
 
     @Test func whatAProcessLeftThatEndedWhileItWroteIsSweptAway() throws {
         try scratch.folder.write("x", [1])
-        // No process has a number beyond the kernel's largest (proc(5), pid_max).
+        // No process ID exceeds the kernel's maximum (proc(5), pid_max).
         for name in [".new-4194305-7", ".new-\(getpid())-8", ".new-once", ".newer"] {
             try Data([1]).write(to: URL(filePath: "\(scratch.path)/\(name)"))
         }
@@ -56,7 +56,7 @@ final class ScratchState {
                 == [".new-\(getpid())-8", ".new-once", ".newer", "x"])
     }
 
-    /// Two descriptors are to the kernel what two processes are.
+    /// `flock` treats two descriptors of one process like two processes.
     @Test func ofTwoWritersWhoReadFirstNeitherLosesWhatTheOtherWrote() throws {
         let folder = scratch.folder
         @Sendable func count() throws {
@@ -92,7 +92,7 @@ final class ScratchState {
         #expect(try folder.read("x") == [1])
     }
 
-    /// The kernel lets go of what a process held that was killed.
+    /// The kernel releases the lock of a killed process.
     @Test func aLockThatAProcessHeldWhichWasKilledIsFree() throws {
         let folder = scratch.folder
         try folder.exclusively { () throws(StateError) in }
@@ -211,7 +211,7 @@ final class ScratchState {
         #expect(sender.clock.rawValue == identity.number)
         #expect(identity.pairing.identifier == sender.remoteControlID)
         #expect(identity.pairing.identifier.count == 16)
-        // Locally administered, not a group (IEEE 802, section 8.2).
+        // Locally administered, individual address (IEEE 802, section 8.2).
         #expect(identity.number >> 56 & 3 == 2)
     }
 
@@ -257,7 +257,7 @@ final class ScratchState {
         #expect(store().credentials(for: speaker).credentials == SpeakerCredentials())
     }
 
-    /// Its keys might belong to the speaker that was named: who takes its place should not go unnoticed.
+    /// The file may contain the keys of the named speaker, so a speaker that takes its name must be reported.
     @Test func aPairingThatCannotBeReadIsReportedWhenAnotherSpeakerHasItsName() throws {
         let knowledge = SpeakerKnowledge(folder: scratch.folder)
         try knowledge.pairings.keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "Kitchen")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AirPlay
 
-/// A copy of the state folder that commit b004e64 wrote (Tests/Fixtures/state-version-1), to be read with today's code.
+/// Reads a copy of the state folder that commit b004e64 wrote (Tests/Fixtures/state-version-1).
 @Suite struct StateVersionTests {
     private let scratch = ScratchState()
     private let kitchen = SpeakerID("3EA790B32481")!
@@ -29,7 +29,7 @@ import Testing
         PairingStore(scratch.folder, identity: InstallationIdentity.load(from: scratch.folder).identity)
     }
 
-    /// The same file as the next version may write it: what follows its head is that version's affair.
+    /// Replaces a file by one of the next version; only the first line of its format is defined.
     private func age(_ name: String, kind: String) throws -> [UInt8] {
         let newer = Array("talkie \(kind) 2\n{}\n".utf8)
         try scratch.folder.write(name, newer)
@@ -102,7 +102,7 @@ import Testing
         #expect(content() == before)
     }
 
-    // MARK: What cannot be read
+    // MARK: Unreadable files
 
     @Test func aDamagedIdentityIsPutAsideAndToldAndPairingsMadeWithItTooAreTold() throws {
         let bytes = try spoil("identity")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AirPlay
 
-/// What sessions teach is kept for years; what anybody may have said is not.
+/// Facts learned in sessions are stored for years; those that any host may have forged are not.
 @Suite struct ClockLessonTests {
     private let clock = ManualClock()
     private let speaker = IPv4Address("10.0.0.2")!
@@ -21,7 +21,8 @@ import Testing
         func wait(until deadline: HostInstant, or descriptor: Int32, by clock: any HostClock) {}
     }
 
-    /// What a session teaches in which somebody speaks as the speaker's clock for three seconds, or is silent.
+    /// Returns what is learned from a session in which a host sends as the speaker's clock for three seconds, or sends
+    /// nothing.
     private func lesson(isSpeaking: Bool = true, refusing: Bool, isKnown: Bool = false) throws -> SpeakerExperience {
         let instance = try PTPInstance(
             address: IPv4Address("10.0.0.1")!, identity: own, served: ServedTimeline(clock: clock), wire: NoWire())

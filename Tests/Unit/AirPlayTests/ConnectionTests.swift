@@ -49,7 +49,7 @@ import Testing
     @Test func aConnectionRepeatsItselfOftenWhileTheNetworkIsAway() throws {
         let (_, connection) = try connect()
         connection.socket.setPersistence(.requests)
-        // Kernels before 6.15 have no such option; without it the other one would give a connection up too early.
+        // Kernels before 6.15 lack this option; without it TCP_USER_TIMEOUT would close a connection too early.
         let pause = option(44, of: connection.socket)
         #expect(pause == nil || pause == 1000)
         #expect(option(TCP_USER_TIMEOUT, of: connection.socket) == (pause == nil ? 0 : 40_000))
@@ -72,7 +72,7 @@ import Testing
         #expect(throws: AirPlayError.self) { try connection.exchange("GET", "/info", timeout: .seconds(2)) }
     }
 
-    /// What somebody on the way adds in the clear to the last answer before the switch, to have it read behind it.
+    /// Plain bytes that an attacker appends to the last response before encryption, to have them read afterwards.
     @Test(arguments: [
         "RTSP/1.0 200 OK\r\nCSeq: 2\r\n\r\n", "RTSP/1.0 200 OK\r\nCSeq: 2\r\nContent-Length: 9\r\n\r\n", "R", "\r\n",
         "POST /command RTSP/1.0\r\n\r\n",
@@ -147,7 +147,7 @@ import Testing
         let garbage = [UInt8](repeating: 9, count: 100)
         var sealer = HAPFrameSealer(key: theirs)
         server.send(isEncrypted ? sealer.seal(garbage) : garbage)
-        // A frame of 0x0909 bytes is not complete with a hundred.
+        // A frame of 0x0909 bytes is not complete with a hundred bytes.
         if !isEncrypted { server.send([UInt8](repeating: 9, count: 4000)) }
         #expect(done.wait(until: .now.advanced(by: .seconds(5))))
         #expect(told.withLock { $0?.code } == .protocolViolation)
@@ -247,7 +247,7 @@ import Testing
         while append(1, 20_000, at: 0, writer), accepted < 10_000 { accepted += 1 }
         #expect(accepted < 10_000)
         #expect(store.waiting > 0)
-        // Reading lets it go on, until it asks for more.
+        // Reading frees space until the writer is signalled.
         var unpacker = BufferedUnpacker(key: key)
         while !room.wait(until: .now.advanced(by: .milliseconds(1))) { _ = try unpacker.open(server.receive()) }
         #expect(append(1, 20_000, at: 0, writer))

@@ -3,16 +3,16 @@ import Testing
 
 @testable import AirPlay
 
-/// A link is a queue of bytes here, and time a number: no socket, no thread.
+/// The link is a simulated queue of bytes in virtual time: no socket, no thread.
 @Suite struct DeliveryWindowTests {
     private static let origin = HostInstant(nanoseconds: 1_000_000_000_000)
     private static let packet = (bytes: 540, lasts: Duration.nanoseconds(21_333_333))
 
-    /// Bytes pass one after the other, and each packet is acknowledged one `way` after it has passed.
+    /// Bytes pass in sequence, and each packet is acknowledged one `way` after it has passed.
     private struct Link {
         var bytesPerSecond: Double
         var way: Duration
-        /// More of the way, which differs from packet to packet.
+        /// Maximum additional delay, which varies from packet to packet.
         var unevenness: Duration = .zero
         var isFreeAt = DeliveryWindowTests.origin
         var arrivals: [(at: HostInstant, bytes: Int)] = []
@@ -22,7 +22,7 @@ import Testing
             (self.bytesPerSecond, self.way, self.unevenness) = (bytesPerSecond, way, unevenness)
         }
 
-        /// How long a message of the clock would wait now.
+        /// Returns how long a PTP message would wait in the queue.
         func queue(at now: HostInstant) -> Duration { max(.zero, isFreeAt - now) }
 
         mutating func send(_ bytes: Int, at now: HostInstant) {
@@ -41,7 +41,8 @@ import Testing
         }
     }
 
-    /// Fills a buffer for so long; how much film came through, and how long the clock waited each time anything was sent.
+    /// Fills a buffer for a duration; returns the film duration that was transmitted, and the queueing delay of a PTP
+    /// message at each send.
     private func fill(_ link: Link, for duration: Duration) -> (film: Duration, waits: [Duration]) {
         var (link, window, underWay, sent) = (link, DeliveryWindow(), 0, Int64(0))
         var (now, through, waits): (HostInstant, Int, [Duration]) = (Self.origin, 0, [])
@@ -55,7 +56,7 @@ import Testing
                 link.send(Self.packet.bytes, at: now)
                 (underWay, sent) = (underWay + Self.packet.bytes, sent + Int64(Self.packet.bytes))
                 waits.append(link.queue(at: now))
-                // A kernel holds no more than its buffer.
+                // The kernel's buffer is limited.
                 if underWay > 128 << 10 { break }
             }
             now = now.advanced(by: .milliseconds(2))
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test func onASlowLinkTheClockWaitsTensOfMillisecondsBehindTheSoundAndTheBufferFills() {
-        // 600 kbit/s, three times what the film needs; a kernel's buffer of it is 1.7 s.
+        // 600 kbit/s, three times the bit rate of the film; a full kernel buffer would take 1.7 s.
         let (film, waits) = fill(Link(bytesPerSecond: 75_000, way: .milliseconds(1)), for: .seconds(10))
         let late = waits.sorted()
         #expect(late[late.count / 2] < .milliseconds(25))
@@ -74,7 +75,7 @@ import Testing
 
     @Test func aFastLinkIsFilledAtOnce() {
         let (film, _) = fill(Link(bytesPerSecond: 3_000_000, way: .milliseconds(2)), for: .seconds(1))
-        // As much as the link passes, but for the first tenth of a second.
+        // The capacity of the link except for the first 0.1 s.
         #expect(film > .seconds(100))
     }
 

@@ -7,18 +7,18 @@ import Testing
 @testable import AirPlay
 @testable import PTP
 
-/// A film whose sound lies in a speaker that plays by its own clock: minutes of it in virtual time.
+/// Minutes of playback in virtual time on a speaker that plays by its own clock.
 @Suite struct ForeignMasterTests {
     private let peer = IPv4Address("10.0.0.2")!
     private let identity = ClockIdentity(rawValue: 0xA1B2_C3FF_FED4_E5F6)
 
-    /// What became of a run: film time at the eye minus film time at the ear, in microseconds, once a second.
+    /// Results of a run: video time minus audio time in microseconds, once a second.
     private struct Run {
         var errors: [Double] = []
         var boundaryErrors: [Double] = []
         var rates: [Double] = []
 
-        /// In microseconds a minute, from a second on.
+        /// Returns the slope of the errors after a second, in microseconds per minute.
         func trend(from second: Int) -> Double {
             let values = errors.enumerated().dropFirst(second)
             let count = Double(values.count)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Plays on a speaker whose clock is foreign, beside one that is served our time.
+    /// Plays on a speaker with a foreign clock, and on one that follows the served time.
     private func play(_ foreign: ForeignClock, for seconds: Int, clock: ManualClock = ManualClock()) throws -> Run {
         var foreign = foreign
         var observer = MasterObserver()
@@ -62,7 +62,7 @@ import Testing
                 synchronizer.steer(toward: held)
             }
             guard beat % 8 == 0, synchronizer.effectiveRate > 0 else { continue }
-            // The truth: the speaker's own clock, and what it was told once.
+            // Ground truth: the speaker's clock and the anchor that it was sent.
             let heard = told.media.advanced(by: told.moment.duration(to: foreign.time(at: clock.now)))
             let seen = synchronizer.currentTime()
             run.errors.append(Double((seen - heard).nanoseconds) / 1e3)
@@ -128,7 +128,7 @@ import Testing
         let same = TimebaseSegment(
             mediaAnchor: MediaTime(value: 10, timescale: 1), hostAnchor: now, rate: 1.00005, speed: 1)
         #expect(told.distance(to: same, on: timeline, at: now.advanced(by: .seconds(100))) < .microseconds(1))
-        // Unbent, the line is 5 ms away after 100 s.
+        // Without steering the timeline is off by 5 ms after 100 s.
         let straight = TimebaseSegment(mediaAnchor: MediaTime(value: 10, timescale: 1), hostAnchor: now, rate: 1)
         let away = told.distance(to: straight, on: timeline, at: now.advanced(by: .seconds(100)))
         #expect(abs(away.inMilliseconds - 5) < 0.01)

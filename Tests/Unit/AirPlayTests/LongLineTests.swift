@@ -7,10 +7,10 @@ import Testing
 @testable import AirPlay
 
 @Suite struct LongLineTests {
-    /// A circle of 32 bits is 24.8 hours at 48 kHz; distances on it are good for half of that.
+    /// A 32-bit timestamp wraps after 24.8 hours at 48 kHz; distances are valid for half of that.
     @Test func aLineThatIsDaysLongKeepsItsPlaceToTheFrame() {
         var line = RTPTimestampMapper(sampleRate: 48_000, first: RTPTimestamp(rawValue: 0xFFFF_0000))
-        // Three days in pieces that are no whole part of anything.
+        // Three days in packets of an arbitrary size.
         let piece = 352 * 1009
         var frames: Int64 = 0
         while frames < 3 * 24 * 3600 * 48_000 {
@@ -32,7 +32,7 @@ import Testing
         #expect(line.media(of: timestamp) == moment)
     }
 
-    /// At half as fast again, three hours of film are two of sound.
+    /// At rate 1.5, three hours of film are two hours of audio.
     @Test func aFilmAtAnotherSpeedStaysOnItsLineForHours() {
         let first = RTPTimestamp(rawValue: 77)
         var line = RTPTimestampMapper(sampleRate: 48_000, first: first)
@@ -48,13 +48,13 @@ import Testing
             let time = MediaTime(value: value, timescale: 1)
             _ = line.timestamp(of: time, rate: 0.5)
             _ = line.bound(of: time, rate: 1)
-            // It follows on.
+            // An out-of-range time is contiguous with the audio before.
             let before = line.next
             #expect(line.place(time, frames: 352, isContiguous: false) == before)
         }
     }
 
-    /// Sync packets for three days, and each says the same line; packets leave as far ahead as at first.
+    /// Three days of sync packets describe the same timeline; packets leave with a constant lead.
     @Test func aRealtimeLineThatIsDaysLongStaysTheSame() throws {
         let began = HostInstant(nanoseconds: 1_000_000_000_123)
         let first = RTPTimestamp(rawValue: 0xFFFF_0000)
@@ -77,7 +77,7 @@ import Testing
                 Issue.record("after \(second) s another line")
                 return
             }
-            // The packet that is due half a second from now, at a whole second of the line.
+            // The packet due in half a second, at a whole second of the timeline.
             let frame = first.advanced(byFrames: (second + 1) * 44100)
             let heard = start.advanced(by: .seconds(second + 1))
             guard pacing.heard(frame) == heard,

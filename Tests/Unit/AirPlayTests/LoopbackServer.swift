@@ -6,9 +6,10 @@ import Testing
 
 @testable import AirPlay
 
-/// A receiver's end of a connection on this host, driven by the test.
+/// A receiver's end of a local connection, controlled by the test.
 ///
-/// `@unchecked Sendable`: `connect` comes before any other thread has it; then there are only system calls.
+/// `@unchecked Sendable`: `connect` is called before another thread has the object; afterwards only system calls are
+/// made.
 final class LoopbackServer: @unchecked Sendable {
     private let listener: Int32
     let port: UInt16
@@ -33,7 +34,7 @@ final class LoopbackServer: @unchecked Sendable {
         if connection >= 0 { close(connection) }
     }
 
-    /// Both ends of a new connection; the client's is returned.
+    /// Connects both ends; returns the client's.
     func connect() throws -> TCPSocket {
         let client = try TCPSocket.connect(
             to: IPv4Address("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(2)))
@@ -44,13 +45,13 @@ final class LoopbackServer: @unchecked Sendable {
     func send(_ bytes: [UInt8]) { _ = Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
     func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// What has arrived, at least one byte; empty when the other side has closed.
+    /// Returns the received bytes, at least one; empty if the peer has closed the connection.
     func receive() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65536)
         return Array(buffer[..<max(0, recv(connection, &buffer, buffer.count, 0))])
     }
 
-    /// Waits for a sender, reads its first words, answers them and hangs up. Keeps nothing.
+    /// Accepts a connection, reads its first bytes, sends a response and closes it.
     func answerNext(_ bytes: [UInt8]) {
         let sender = accept(listener, nil, nil)
         defer { close(sender) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AirPlay
 
-/// Time is a number here: no socket, no thread.
+/// Virtual time: no socket, no thread.
 @Suite struct RealtimePacingTests {
     private let origin = HostInstant(nanoseconds: 1_000_000_000_000)
     private func at(_ milliseconds: Int64) -> HostInstant { origin.advanced(by: .milliseconds(milliseconds)) }
@@ -54,7 +54,8 @@ import Testing
         #expect(sync == nil)
     }
 
-    /// A clock that gains 50 ppm and began long ago; what was said about it stays, and packets leave by what is known.
+    /// A clock that is 50 ppm fast since long ago. Sent anchors stay valid, and packets are scheduled by the current
+    /// mapping.
     @Test(arguments: [0, 50e-6])
     func everySyncPacketSaysTheSameLine(rateOffset: Double) throws {
         for grandmaster in [ClockIdentity(rawValue: 7), nil] {
@@ -75,7 +76,7 @@ import Testing
                 }
                 #expect(isFirst == (index == 0))
                 #expect(clock == grandmaster?.rawValue)
-                // On the speaker's clock frames pass at their own rate, whatever the rate of ours.
+                // On the speaker's clock frames pass at the nominal rate, regardless of the rate of ours.
                 let frames = frame(0).distance(to: position)
                 let expected = moment.advanced(by: .nanoseconds(Int64(frames) * 1_000_000_000 / 44100))
                 #expect(abs(said.nanoseconds - expected.nanoseconds) <= 1)

@@ -7,16 +7,16 @@ import Testing
 
 @testable import AirPlay
 
-/// Packets are sent once more to the one that they were for, and no more than it can use.
+/// Retransmissions go only to the receiver of the stream, and are limited to what it can use.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ResendTests {
     private static let format = StreamFormat.lossless44100
     private static let packets = 500
 
-    /// Both ends of a stream of which everything has been sent.
+    /// Both ends of a stream whose packets have all been sent.
     private struct Stream {
         let sender: RealtimeSender
         let control: DatagramSocket
-        /// Another program on the receiver.
+        /// A socket of another program on the receiver's host.
         let other: DatagramSocket
         let ours: IPv4Address
         let port: UInt16
@@ -51,7 +51,7 @@ import Testing
                 .init(
                     position: RTPTimestamp(rawValue: 0), moment: PTPInstant(nanoseconds: heard.nanoseconds),
                     grandmaster: nil))
-            // What lies within the queue's depth leaves at a packet a millisecond; more than is asked for below.
+            // Packets within the queue's depth are sent at one per millisecond; 80 are more than are requested below.
             let sent = ResendTests.eventually { [sender, first] in sender.next.sequence &- first >= 80 }
             try #require(sent)
             sender.halt()
@@ -62,7 +62,7 @@ import Testing
                 ResendRequest.bytes(sequence: 1, firstMissing: first, count: count), to: ours, port: port)
         }
 
-        /// How many answers there are at a socket by now.
+        /// Returns the number of retransmitted packets that arrived at a socket.
         func answers(at socket: DatagramSocket) -> Int {
             var buffer = [UInt8](repeating: 0, count: 2048)
             var count = 0
@@ -86,7 +86,7 @@ import Testing
         let stream = try Stream()
         defer { stream.sender.close() }
         stream.ask(for: 10, from: stream.other)
-        // Read after the other's: when it is answered, both have been read.
+        // This request is read after the other one: when it is answered, both have been read.
         stream.ask(for: 2, from: stream.control)
         var (answers, strays) = (0, 0)
         let answered = Self.eventually {
@@ -105,7 +105,7 @@ import Testing
         for _ in 0..<200 { stream.ask(for: 60, from: stream.control) }
         _ = Self.eventually { HostInstant.now - began >= .milliseconds(300) }
         let elapsed = HostInstant.now - began
-        // What its queue holds, 600 ms or 76 packets, and what the stream has had since.
+        // The packets of the queue, 600 ms or 76 packets, and those of the time since.
         let fair = (RealtimeSender.depth + elapsed).inMilliseconds / (352 * 1000 / 44100) + 2
         let sent = Double(stream.sender.resentPackets)
         print("resends: \(sent) of \(200 * 60) asked for, \(fair) are fair")

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SpeakerInquiryTests {
     private let identity = SenderIdentity(rawValue: 0xA1B2_C3D4_E5F6_0718, name: "Test")
 
-    /// Asks a receiver that answers with these bytes.
+    /// Queries a receiver that sends these bytes.
     private func ask(_ answer: [UInt8]) throws -> DiscoveredSpeaker {
         let server = try LoopbackServer()
         let receiver = try! WorkerThread.start(name: "receiver") { server.answerNext(answer) }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func whoIsBeingSwitchedOnIsAskedAgainUntilTheDeadlineOrAnInterruption() throws {
-        // A port that was free a moment ago and that nobody listens on.
+        // A port that was just closed, so that connections are refused.
         let port = try LoopbackServer().port
         var pauses = 0
         let error = #expect(throws: AirPlayError.self) {

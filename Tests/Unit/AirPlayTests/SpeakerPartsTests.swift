@@ -12,10 +12,10 @@ import Testing
     @Test func packetsLieWhereTheFilmSaysAndRoundedTimesFollowOn() {
         var line = RTPTimestampMapper(sampleRate: 48000, first: RTPTimestamp(rawValue: .max))
         #expect(line.place(seconds(10), frames: 1024, isContiguous: false).rawValue == .max)
-        // 21.333 ms, as a container that counts milliseconds writes it.
+        // 21.333 ms, rounded by a container with timestamps in milliseconds.
         #expect(line.place(seconds(10.021), frames: 1024, isContiguous: false).rawValue == 1023)
         #expect(line.place(nil, frames: 1024, isContiguous: false).rawValue == 2047)
-        // A hole of one packet.
+        // A gap of one packet.
         #expect(line.place(seconds(10 + 4 * 1024.0 / 48000), frames: 1024, isContiguous: false).rawValue == 4095)
         #expect(line.timestamp(of: seconds(11), rate: 1)?.rawValue == 47999)
         #expect(line.timestamp(of: seconds(9), rate: 1) == RTPTimestamp(rawValue: .max).advanced(byFrames: -48000))
@@ -40,7 +40,7 @@ import Testing
 }
 
 @Suite struct RefusedVolumeTests {
-    /// A session that is lost is reported by other means, and sets the volume again when it is back.
+    /// A lost session is reported elsewhere, and sets the volume again when it is restored.
     @Test func onlyAVolumeThatTheSpeakerRefusesIsAFailureOfIt() throws {
         let configuration = AirPlaySession.Configuration(
             address: SpeakerAddress(host: "127.0.0.1", port: 7000), identity: .random(name: "x"))
@@ -69,15 +69,15 @@ import Testing
     @Test func stereoLowComplexityGoesThroughUntouched() {
         #expect(DeliveryChoice.untouched(aac([0x11, 0x90])) == .aac48000)
         #expect(DeliveryChoice.untouched(aac([0x12, 0x10], rate: 44100)) == .aac44100)
-        // FFmpeg's encoder adds a mark that says "no band replication".
+        // FFmpeg's encoder adds an extension that states that SBR is absent.
         #expect(DeliveryChoice.untouched(aac([0x11, 0x90, 0x56, 0xE5, 0x00])) == .aac48000)
     }
 
     @Test func everythingElseIsEncodedAnew() {
         for format in [
-            aac([0x11, 0x90, 0x56, 0xE5, 0x80]),  // band replication in use
+            aac([0x11, 0x90, 0x56, 0xE5, 0x80]),  // SBR in use
             aac([0x11, 0xB0], layout: .surround51), aac([0x11, 0x94]),  // 960 frames
-            aac([0x2B, 0x11, 0x88, 0x00]),  // HE-AAC named outright
+            aac([0x2B, 0x11, 0x88, 0x00]),  // explicitly signalled HE-AAC
             aac([]), aac([0x11]), aac([0x11, 0x90], rate: 44100), aac([0xFF, 0xFF]),
             AudioFormat(parameters: CodecParameters(codec: "ac3"), sampleRate: 48000, layout: .stereo),
         ] {
@@ -135,11 +135,11 @@ import Testing
         var out: [UInt8] = []
         for index in 0..<10 { #expect(add(store, [UInt8(index)], at: UInt32(index) * 1024)) }
         while store.take(into: &out) != nil {}
-        // Two have been heard and make room; the others are kept.
+        // Two packets were played and are discarded; the others are kept.
         #expect(add(store, [10], at: 10 * 1024))
         #expect(add(store, [11], at: 11 * 1024))
         #expect(!add(store, [12], at: 12 * 1024))
-        // Frame 5000 lies in packet 4; the one before it goes ahead.
+        // Frame 5000 is in packet 4; the packet before it is sent too.
         let position = store.rewind(to: RTPTimestamp(rawValue: 5000), gap: 100)
         #expect(position == .init(sequence: 5, timestamp: RTPTimestamp(rawValue: 9 * 1024 + 100)))
         #expect(store.take(into: &out) == position?.timestamp)
@@ -147,7 +147,7 @@ import Testing
         #expect(store.take(into: &out) == RTPTimestamp(rawValue: 10 * 1024 + 100))
         #expect(out == [4])
         #expect(store.onWire(RTPTimestamp(rawValue: 4 * 1024)).rawValue == 10 * 1024 + 100)
-        // Again, before anything new was sent: nothing moves needlessly.
+        // A second rewind before anything was sent keeps the positions.
         let again = store.rewind(to: RTPTimestamp(rawValue: 20_000), gap: 100)
         #expect(again?.timestamp == store.onWire(RTPTimestamp(rawValue: 10 * 1024)))
         #expect(again?.timestamp == RTPTimestamp(rawValue: 16 * 1024 + 100))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AirPlay
 
-/// Cutting a stream: what has been sent is named by its numbers on the wire, what has not is dropped here.
+/// Truncating a stream: sent packets are identified by their numbers on the wire, unsent ones are dropped.
 @Suite struct StreamCuttingTests {
     private let store = PacketStore(bytes: 1000, packets: 20)
 
@@ -29,7 +29,7 @@ import Testing
         send(8)
         store.setHeld(true)
         #expect(store.nextTimestamp == nil)
-        // Frame 1800 lies in packet 5.
+        // Frame 1800 is in packet 5.
         let cut = store.cut(at: at(1800), frames: 352)
         guard case .sent(let sent) = cut else {
             Issue.record("\(cut)")
@@ -65,7 +65,7 @@ import Testing
             Issue.record("it was sent")
             return
         }
-        // Packets 3, 4, 5 went out as 10, 11, 12.
+        // Packets 3, 4, 5 were sent as 10, 11, 12.
         #expect(sent.from.sequence == 13)
         #expect(sent.from.timestamp == store.onWire(at(6 * 352)))
         #expect(sent.until.sequence == 15)
@@ -78,7 +78,7 @@ import Testing
         #expect(line.next == at(1000 + 3 * 352))
         #expect(line.frames == 3 * 352)
         #expect(line.media(of: at(1000 + 48000)) == MediaTime(value: 1, timescale: 1))
-        // Cutting behind the end changes nothing.
+        // Truncation after the end changes nothing.
         line.cut(at: at(9000))
         #expect(line.next == at(1000 + 3 * 352))
     }

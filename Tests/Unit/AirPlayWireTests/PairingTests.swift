@@ -57,12 +57,12 @@ import Testing
         #expect(try setup.finish(m4.encoded()) == accepted.key)
     }
 
-    /// Some receivers take salt, key and proof for numbers: a leading zero is not sent, and one proof of 256 has one.
+    /// Some receivers encode salt, key and proof as numbers without leading zeros; one proof of 256 has one.
     @Test func valuesWhoseLeadingZerosWereStrippedAreUnderstood() throws {
         let server = SRPServer(
             username: "Pair-Setup", password: "3939", salt: [UInt8](1...15),
             privateKey: SecretBytes([UInt8](repeating: 11, count: 32)))
-        // Found by trying: with this key the receiver's proof begins with a zero.
+        // Found by trial: with this key the receiver's proof starts with a zero.
         let (answer, isFull) = try SRPClient(password: "3939").answer(
             salt: server.salt, receiverKey: server.publicKey,
             privateKey: SecretBytes([UInt8](repeating: 86, count: 255) + [1]))

@@ -62,7 +62,7 @@ import Testing
         #expect(error?.code == .limitExceeded)
     }
 
-    /// Objects that follow each other, and a table of one-byte offsets.
+    /// Returns a list of consecutive objects with an offset table of one-byte offsets.
     private func list(objects: [[UInt8]], top: UInt8 = 0) -> [UInt8] {
         var out = Array("bplist00".utf8)
         var offsets: [UInt8] = []
@@ -77,11 +77,11 @@ import Testing
     }
 
     @Test func sharedReferencesThatUnfoldWithoutEndAreRefusedQuickly() throws {
-        // Thirty arrays, each twice the next one: 2³⁰ values in 150 bytes.
+        // Thirty arrays, each with two references to the next one: 2³⁰ values in 150 bytes.
         let doubling = (0..<30).map { [UInt8(0xA2), UInt8($0 + 1), UInt8($0 + 1)] } + [[0x10, 1]]
         let error = #expect(throws: WireError.self) { try PropertyList(binary: list(objects: doubling)) }
         #expect(error?.code == .limitExceeded)
-        // An array that holds itself.
+        // An array that contains itself.
         #expect(throws: WireError.self) { try PropertyList(binary: list(objects: [[0xA1, 0]])) }
     }
 
@@ -91,8 +91,8 @@ import Testing
         for cut in 0..<good.count { #expect(throws: WireError.self) { try PropertyList(binary: Array(good[..<cut])) } }
         for bad: [[UInt8]] in [
             [[0xC1, 1], [0x10, 5]],  // a set
-            [[0xA1, 9]],  // a reference to nothing
-            [[0xD1, 1, 1], [0x10, 5]],  // a key that is a number
+            [[0xA1, 9]],  // an invalid reference
+            [[0xD1, 1, 1], [0x10, 5]],  // a numeric key
             [[0x4F, 0x13, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]],  // 2⁶³ bytes of data
             [[0x6F, 0x13, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]],
             [[0xAF, 0x12, 0xFF, 0xFF, 0xFF, 0xFF]],

@@ -6,11 +6,11 @@ import Testing
 @testable import Playback
 @testable import Storage
 
-/// Which items are blamed for the end of a process.
+/// Which items are suspected of a crash.
 @Suite struct CrashHistoryTests {
     private let day = WallTime(seconds: 1_700_000_000)
 
-    /// The history as the process after one that has crashed reads it.
+    /// Returns the history that the process after a crash reads.
     private func next(_ history: CrashHistory, at now: WallTime? = nil) throws -> CrashHistory {
         let record = try StateRecord(
             kind: CrashHistory.kind, version: CrashHistory.version, decoding: history.record.encoded())
@@ -27,7 +27,7 @@ import Testing
         history = try next(history)
         #expect(history.isSuspect("good") && history.isSuspect("bad"))
         #expect(!history.isSkipped("good", edition: "1") && !history.isSkipped("bad", edition: "1"))
-        // Alone, the good one plays to its end.
+        // Opened alone, the good one plays to its end.
         history.noteOpening("good", edition: "1")
         history.noteBegan("good")
         history.notePlayed("good")
@@ -69,7 +69,7 @@ import Testing
         #expect(!early)
         let late = history.expire(at: WallTime(seconds: day.seconds + 86_400))
         #expect(late && !history.isSkipped("a", edition: "1") && history.isSuspect("a"))
-        // One more end is enough then.
+        // One more crash is sufficient then.
         history.noteOpening("a", edition: "1")
         history = try next(history, at: WallTime(seconds: day.seconds + 86_500))
         #expect(history.isSkipped("a", edition: "1"))
@@ -148,7 +148,7 @@ import Testing
         #expect(keys[0].allSatisfy { $0.isHexDigit })
     }
 
-    // MARK: The file
+    // MARK: File
 
     private func folder() -> StateFolder {
         StateFolder(path: NSTemporaryDirectory() + "talkie-crashes-\(UUID().uuidString)")
@@ -160,7 +160,7 @@ import Testing
         let first = CrashRecord(folder, configuration: "hall.toml")
         first.begin(at: day)
         for number in 0..<40 { first.noteOpening("/films/\(number).mp4") }
-        // No farewell.
+        // The first process does not end cleanly.
         let second = CrashRecord(folder, configuration: "hall.toml")
         second.begin(at: day)
         #expect(second.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
@@ -169,15 +169,40 @@ import Testing
         third.begin(at: day)
         #expect(third.history.isSkipped(CrashHistory.key(of: "/films/39.mp4"), edition: ""))
         #expect(!third.history.isSkipped(CrashHistory.key(of: "/films/38.mp4"), edition: ""))
-        // Another configuration has a history of its own.
+        // Each configuration has a separate history.
         let other = CrashRecord(folder, configuration: "foyer.toml")
         other.begin(at: day)
         #expect(!other.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
     }
+
+    @Test func configurationsOfOneNameInTwoFoldersHaveARecordEachAndTheOldFileIsReadOnce() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        var old = CrashHistory()
+        old.noteOpening(CrashHistory.key(of: "/films/old.mp4"), edition: "")
+        try folder.write("kiosk_items-hall_toml", old.record.encoded())
+        func begun(_ side: String) -> CrashRecord {
+            let record = CrashRecord(folder, configuration: "/\(side)/hall.toml")
+            #expect(record.begin(at: day) == nil)
+            return record
+        }
+        func isSuspect(_ film: String, _ record: CrashRecord) -> Bool {
+            record.history.isSuspect(CrashHistory.key(of: film))
+        }
+        let first = begun("left")
+        #expect(isSuspect("/films/old.mp4", first))
+        first.noteOpening("/films/left.mp4")
+        first.update { $0.notePlayed(CrashHistory.key(of: "/films/old.mp4")) }
+        let right = begun("right")
+        #expect(isSuspect("/films/old.mp4", right) && !isSuspect("/films/left.mp4", right))
+        let left = begun("left")
+        #expect(isSuspect("/films/left.mp4", left) && !isSuspect("/films/old.mp4", left))
+    }
+
     @Test func aRecordThatCannotBeReadIsReported() throws {
         let folder = folder()
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
-        let file = "kiosk_items-hall_toml"
+        let file = KioskStateFile("kiosk_items", configuration: "hall.toml").name
         #expect(CrashRecord(folder, configuration: "hall.toml").begin(at: day) == nil, "there is none")
         try folder.write(file, Array("torn".utf8))
         let note = try #require(CrashRecord(folder, configuration: "hall.toml").begin(at: day))
@@ -189,7 +214,7 @@ import Testing
         record.noteOpening("/films/a.mp4")
         record.close()
         #expect(try folder.read(file) == newer, "it is left alone")
-        // What no read succeeds on, not even as root.
+        // A directory in place of the file cannot be read, not even by root.
         try FileManager.default.removeItem(atPath: "\(folder.path)/\(file)")
         try FileManager.default.createDirectory(atPath: "\(folder.path)/\(file)", withIntermediateDirectories: true)
         #expect(CrashRecord(folder, configuration: "hall.toml").begin(at: day)?.contains(file) == true)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kiosk
 
-/// The configuration that the Debian package brings as an example.
+/// The example configuration of the Debian package.
 @Suite struct ExampleTests {
     @Test func theExampleOfThePackageHasNoMistake() throws {
         var top = URL(filePath: #filePath)

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    // MARK: The desk
+    // MARK: FleetDesk
 
     private func take(_ desk: inout FleetDesk, _ text: String, isRetained: Bool = false) -> FleetDesk.Verdict {
         let bytes = Array(text.utf8)

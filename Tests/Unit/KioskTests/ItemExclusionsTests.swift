@@ -6,12 +6,12 @@ import Testing
 @testable import Playback
 @testable import Storage
 
-/// Which items of a list are not played at present.
+/// Which items of a playlist are currently excluded.
 @Suite struct ItemExclusionsTests {
     private let start = HostInstant(nanoseconds: 1_000_000_000_000)
     private let items = ["a", "b", "c"].map { PlaylistLoader.Item(address: "/\($0).mp4") }
 
-    /// - Parameter crashed: items during which the program has ended twice.
+    /// - Parameter crashed: items during which the program has crashed twice.
     private func exclusions(crashed: [PlaylistLoader.Item] = []) -> ItemExclusions {
         let crashes = CrashRecord(
             StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)"),
@@ -91,7 +91,7 @@ import Testing
         #expect(exclusions.sentences.isEmpty && exclusions.isSuspect("/a.mp4"))
         let isDueAgain = exclusions.expire(at: start.advanced(by: .seconds(61)), wall: wall)
         #expect(!isDueAgain)
-        // As soon as there is something else, they are skipped again.
+        // As soon as another item is available, they are skipped again.
         #expect(exclusions.admit(items, at: start.advanced(by: .seconds(70))).items == [items[2]])
         #expect(exclusions.admit(list, at: start.advanced(by: .seconds(80))).items.isEmpty)
     }

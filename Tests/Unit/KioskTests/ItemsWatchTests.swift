@@ -6,7 +6,7 @@ import Testing
 @testable import Kiosk
 @testable import Playback
 
-/// Which films a kiosk finds, and when it looks again.
+/// Which films a kiosk finds, and when it scans again.
 @Suite struct ItemsWatchTests {
     private final class Folder {
         let path = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString)"

@@ -5,14 +5,14 @@ import Telemetry
 import Testing
 
 @testable import Kiosk
-@testable import LocalOutput
+@testable import ScreenOutput
 
 @Suite struct KioskConfigurationTests {
     private func read(_ text: String) throws(KioskConfigurationError) -> KioskConfiguration {
         try KioskConfiguration(Array(text.utf8), file: "hall.toml", folder: "/srv/kiosk")
     }
 
-    /// What a person is told of a text.
+    /// Returns the mistakes of a configuration, with line numbers.
     private func mistakes(_ text: String) -> [String] {
         do throws(KioskConfigurationError) {
             _ = try read(text)

@@ -7,23 +7,24 @@ import Telemetry
 import Testing
 
 @testable import Kiosk
-@testable import LocalOutput
+@testable import ScreenOutput
 
-/// Each key of the configuration at a reload: it is applied, or the kiosk says that it waits for the next start.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct KioskReloadTests {
+/// Each key of the configuration at a reload: it is applied, or the kiosk reports that it takes effect at the next
+/// start.
+@Suite(.timeLimit(.minutes(5))) struct KioskReloadTests {
     private typealias Change = @Sendable (inout KioskConfiguration, String) -> Void
     private typealias Effect = @Sendable (KioskRig) -> Bool
 
-    /// One reload: what is written, and whether it has had its effect.
+    /// One reload: the change of the configuration, and whether it has taken effect.
     private struct Step: Sendable {
-        /// Called with the folder of the kiosk's films.
+        /// Called with the kiosk's folder.
         var change: Change
         var isDone: Effect
 
         init(_ change: @escaping Change, _ isDone: @escaping Effect) { (self.change, self.isDone) = (change, isDone) }
     }
 
-    /// A key that is changed, changed again, removed or set back.
+    /// A key that is changed, changed again, and removed or reset.
     private struct Case: Sendable {
         var films = ["long.mp4"]
         var steps: [Step]
@@ -31,7 +32,7 @@ import Testing
 
     private static let waiting = "these keys take effect at the next start: "
 
-    /// A key that waits for the next start, with its value at the start last.
+    /// Returns the steps of a key that takes effect at the next start; the last step restores its value at the start.
     private static func waits(
         _ key: String, _ first: @escaping Change, _ second: @escaping Change, _ back: @escaping Change
     )
@@ -43,7 +44,7 @@ import Testing
         ])
     }
 
-    /// A key whose values the kiosk's parts hold.
+    /// Returns the steps of a key whose value is visible in the kiosk's parts.
     private static func applies<Value: Equatable & Sendable>(
         _ key: any WritableKeyPath<KioskConfiguration, Value> & Sendable, _ values: [Value],
         _ isDone: @escaping @Sendable (KioskRig, Value) -> Bool
@@ -51,7 +52,7 @@ import Testing
         Case(steps: values.map { value in Step({ fresh, _ in fresh[keyPath: key] = value }) { isDone($0, value) } })
     }
 
-    /// The part of the day that it is now.
+    /// Returns a part of the day that includes the current time.
     private static func part(_ name: String, _ fresh: KioskConfiguration) -> KioskConfiguration.DayPart {
         KioskConfiguration.DayPart(
             name: name, span: try! DaySpan(parsing: "22:00-23:00"), days: Set(1...7), programme: fresh.programme)
@@ -59,7 +60,7 @@ import Testing
 
     private static func time(_ hour: Int) -> KioskConfiguration.Start { .time(TimeOfDay(hour: hour, minute: 0)!) }
 
-    /// Writes a picture beside the films.
+    /// Returns a step that writes an image next to the films and sets it as slate.
     private static func slate(_ name: String) -> Step {
         Step({ fresh, folder in
             _ = FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: Data("picture".utf8))
@@ -69,7 +70,7 @@ import Testing
 
     private static let late = try! DaySpan(parsing: "22:00-23:00")
 
-    /// By the names of `KioskConfiguration`'s and `Programme`'s properties.
+    /// By property names of `KioskConfiguration` and `Programme`.
     private static let cases: [String: Case] = [
         "playlist": Case(steps: [
             Step({ $0.programme.playlist = [$1 + "/other"] }) { $0.hasSaid("there is no file") && $0.hasSaid("other") },
@@ -116,7 +117,7 @@ import Testing
             "operator_screen", { fresh, _ in fresh.operatorScreen = .other },
             { fresh, _ in fresh.operatorScreen = .chosen(.number(1)) }, { fresh, _ in fresh.operatorScreen = nil }),
         "rotation": applies(\.rotation, [90, 180, 0]) { $0.screen?.arrangement.rotation == $1 },
-        // The display states that it hides the edges.
+        // The display reports overscan.
         "overscan": applies(\.overscan, [.insetBounds(4), ScreenArrangement.Overscan.none, nil]) {
             $0.screen?.arrangement.overscan == $1 ?? .scale(3.5)
         },
@@ -148,7 +149,7 @@ import Testing
             films: ["bad.mp4"],
             steps: [
                 Step({ fresh, _ in fresh.onBrokenItem = .stop }) { rig in
-                    // Another list is tried at once.
+                    // A changed list is tried at once.
                     rig.write("bad-2.mp4")
                     if case .broken? = rig.director.result { return true }
                     return false
@@ -185,10 +186,10 @@ import Testing
             { fresh, _ in fresh.fleet?.name = "foyer" }, { fresh, _ in fresh.fleet = nil }),
     ]
 
-    /// Not keys of their own.
+    /// Properties that are not keys.
     private static let others: Set<String> = ["programme", "remarks", "lines"]
 
-    /// Reads a configuration that differs from the one before, and waits until that is said; what was said before is forgotten.
+    /// Reloads a changed configuration and waits for the report; earlier messages are discarded.
     private static func reload(_ rig: KioskRig, _ change: (inout KioskConfiguration) -> Void) {
         var fresh = rig.director.configuration
         change(&fresh)
@@ -214,7 +215,7 @@ import Testing
         }
         #expect(isKnown)
         if tried.films == ["long.mp4"] { #expect(rig.wait { rig.player.state.phase == .playing }) }
-        // Films are announced ahead; some of the list as it was are among them.
+        // Films are opened ahead, so some of the previous list follow the change.
         if tried.films == ["1.mp4"] { #expect(rig.wait { rig.opened.withLock { $0.count } >= 4 }) }
         for (number, step) in tried.steps.enumerated() {
             Self.reload(rig) { step.change(&$0, rig.folder) }
@@ -270,6 +271,24 @@ import Testing
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
         #expect(rig.wait { line()?.loops == false })
+        #expect(line()?.epoch == epoch)
+        _ = rig.end()
+    }
+
+    /// A time of day recurs daily, and a changed start waits for the next start of the kiosk.
+    @Test func aWallsTimeContinuesWhenItsListChangesOnAnotherDay() {
+        let rig = KioskRig(films: ["1.mp4"]) {
+            $0.wall = .init()
+            $0.start = Self.time(22)
+        }
+        rig.start()
+        let line: @Sendable () -> WallLine? = { rig.director.wall?.state.withLock { $0.follower?.line } }
+        #expect(rig.wait { line()?.items.count == 1 })
+        let epoch = line()?.epoch
+        Self.reload(rig) { $0.start = .atOnce }
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 86_400) }
+        rig.write("2.mp4")
+        #expect(rig.wait { line()?.items.count == 2 })
         #expect(line()?.epoch == epoch)
         _ = rig.end()
     }

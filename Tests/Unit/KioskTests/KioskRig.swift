@@ -4,36 +4,36 @@ import MediaCore
 import TalkieTestKit
 
 @testable import Kiosk
-@testable import LocalOutput
 @testable import Playback
 @testable import Routing
+@testable import ScreenOutput
 @testable import Storage
 @testable import SyncRendering
 @testable import Telemetry
 
-/// A kiosk in virtual time: director, player and feeder run on the test's thread, with films made of numbers in a real folder, speakers
-/// that only count, a wall clock that the test sets, and no window. The threads that watch folders and find speakers are real.
+/// A kiosk in virtual time: director, player, group, feeders, folder watch and speaker search run on the test's thread,
+/// with synthetic films in a real folder, speakers that only count, a wall clock set by the test, and no window. The
+/// threads that write the state and the record are real; no test waits for them before its kiosk has ended.
 ///
-/// `@unchecked Sendable`: its mutable properties are used by the one thread of a test that calls `start`, `wait` and `end`.
+/// `@unchecked Sendable`: its mutable properties are used by the one thread of a test that calls `start`, `wait` and
+/// `end`.
 final class KioskRig: @unchecked Sendable {
-    /// It starts at the machine's time, which the threads of a wall read.
+    /// Starts at the current host time, which the threads of a wall read.
     let clock = ManualClock(.now)
     let folder = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString)"
     let mailbox = Mailbox<KioskEvent>()
-    /// What was opened, in order, by name.
+    /// The names of opened items, in order.
     let opened = Lock<[String]>([])
-    /// What was said, errors and warnings.
+    /// Errors and warnings that were reported.
     let said = Lock<[String]>([])
-    /// Something was opened or said.
-    let news = Signal()
     let wall = Lock(WallTime(seconds: 1_700_000_000))
-    /// What reading the configuration again leads to.
+    /// The result of the next reload of the configuration.
     let next = Lock<Result<KioskConfiguration, KioskConfigurationError>?>(nil)
     let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
     let kitchen = RecordingOutput(name: "kitchen", capacity: 48_000 * 60)
     let office = RecordingOutput(name: "office", capacity: 48_000 * 60)
     let toys: ToyProvider
-    /// What the screen is asked for; no window is opened for it.
+    /// Receives the commands for the screen; no window is opened.
     let screen: ScreenControl?
     let imageDurations = Lock<[Duration]>([])
     let health = Lock(
@@ -44,11 +44,14 @@ final class KioskRig: @unchecked Sendable {
     let director: KioskDirector
     private let engine: PlaybackEngine
     private let pipelines = Lock<[TrackPipeline]>([])
+    private let group: OutputGroup
     private var feeder: AudioFeeder?
+    /// Of outputs that have a feeder to themselves, where a thread would run it.
+    private let memberFeeders = Lock<[MemberFeeder]>([])
     private let distributor: EventDistributor
 
-    /// Films called "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened, "long…"
-    /// last a minute, others a fifth of a second.
+    /// Films named "ill…" end the program with SIGILL when they are opened or measured, "bad…" cannot be opened,
+    /// "long…" last a minute, others 0.2 s.
     ///
     /// - Parameter timeline: a file for the flight recorder.
     init(
@@ -72,16 +75,26 @@ final class KioskRig: @unchecked Sendable {
         try! distributor.start(recordingTo: file, outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
         (options.playsVideo, options.expectsMore) = (false, true)
-        let group = OutputGroup(members: [card], codecs: SyntheticCodecs())
+        var work = GroupWork()
+        work.turn = { [memberFeeders] feeder, _ in
+            memberFeeders.withLock { $0.append(feeder) }
+            return nil
+        }
+        work.run = { _, body in
+            body()
+            return nil
+        }
+        work.changesByHand = true
+        let group = OutputGroup(members: [card], codecs: SyntheticCodecs(), work: work)
+        self.group = group
         let crashes = CrashRecord(places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml")
         var made: PlaybackEngine?
         player = Player(
             parts: Player.Parts(
-                open: { [opened, news, crashes] (address, _) throws(MediaError) in
+                open: { [opened, crashes] (address, _) throws(MediaError) in
                     crashes.noteOpening(address)
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
-                    news.raise()
                     if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
                     guard address.contains("://") || FileManager.default.fileExists(atPath: address) else {
@@ -94,10 +107,7 @@ final class KioskRig: @unchecked Sendable {
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: group, clock: clock),
             options: options, events: events,
-            news: { [mailbox, news] in
-                mailbox.post(.player($0))
-                news.raise()
-            },
+            news: { [mailbox] in mailbox.post(.player($0)) },
             start: { [pipelines] make in
                 made = make(
                     Player.EngineWork(
@@ -124,9 +134,8 @@ final class KioskRig: @unchecked Sendable {
                     case nil: return first
                     }
                 },
-                log: KioskLog(most: .info, journal: nil) { [said, news] _, text in
+                log: KioskLog(most: .info, journal: nil) { [said] _, text in
                     said.withLock { $0.append(text) }
-                    news.raise()
                 }, manager: ServiceManager(environment: manager, process: 1),
                 health: health,
                 measure: { (address) throws(MediaError) in
@@ -135,7 +144,7 @@ final class KioskRig: @unchecked Sendable {
                 },
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
                 isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,
-                calendar: UTC(), speakerPatience: .milliseconds(300), seed: 1),
+                calendar: UTC(), run: { (_, _, body) in body() }, seed: 1),
             configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }
 
@@ -150,22 +159,18 @@ final class KioskRig: @unchecked Sendable {
 
     func start() { try! director.start() }
 
-    /// Lets virtual time pass until something is so; false after twenty seconds of the machine's time, which real threads need.
-    ///
-    /// - Parameter step: how much virtual time passes in a millisecond; zero stops the clock.
-    func wait(passing step: Duration = .milliseconds(20), until isSo: () -> Bool) -> Bool {
-        let deadline = HostInstant.now.advanced(by: .seconds(20))
+    /// Advances virtual time until a condition holds; returns false after `limit`.
+    func wait(atMost limit: Duration = .seconds(300), until isSo: () -> Bool) -> Bool {
+        let deadline = clock.now.advanced(by: limit)
         while true {
             settle()
             if isSo() { return true }
-            guard HostInstant.now < deadline else { return false }
-            news.wait(until: .now.advanced(by: .milliseconds(1)))
-            news.clear()
-            clock.advance(by: step)
+            guard clock.now < deadline else { return false }
+            clock.advance(by: .milliseconds(20))
         }
     }
 
-    /// Everything that can move without time passing, moves.
+    /// Runs everything that can progress without time passing.
     private func settle() {
         if director.result == nil { director.turn() }
         var hasMoved = true
@@ -173,7 +178,7 @@ final class KioskRig: @unchecked Sendable {
             hasMoved = false
             guard engine.turn() else { return }
             for pipeline in pipelines.withLock({ $0 }) {
-                // A thread that rests continues when its signal was raised, and not before.
+                // A waiting thread continues only after its signal was raised.
                 while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
                     while case .again = pipeline.turn() { hasMoved = true }
                 }
@@ -181,12 +186,18 @@ final class KioskRig: @unchecked Sendable {
             let before = engine.renderer?.progress.acceptedUntil
             feeder?.settle()
             if engine.renderer?.progress.acceptedUntil != before { hasMoved = true }
+            let members = memberFeeders.withLock { members in
+                members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
+                return members
+            }
+            for member in members where member.turn().hasMoved { hasMoved = true }
+            _ = group.advanceChange()
         }
     }
 
     func hasSaid(_ part: String) -> Bool { said.withLock { $0.contains { $0.contains(part) } } }
 
-    /// Asks for the end, and how it came.
+    /// Requests the end; returns how the kiosk ended.
     func end() -> KioskEnd {
         mailbox.post(.request(.end(status: 143)))
         return join()
@@ -202,7 +213,7 @@ final class KioskRig: @unchecked Sendable {
         return end
     }
 
-    /// A calendar without zones.
+    /// A calendar in UTC.
     private struct UTC: WallCalendar {
         func local(_ moment: WallTime) -> LocalTime {
             let time = moment.seconds % 86_400

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Kiosk
 
-/// Clocks of Central Europe in 2026: forward on 29 March at 02:00, back on 25 October at 03:00.
+/// Central European time in 2026: forward on 29 March at 02:00, back on 25 October at 03:00.
 private struct CentralEurope: WallCalendar {
     private static let summer = 1_774_746_000..<1_792_890_000
 
@@ -23,7 +23,8 @@ private struct CentralEurope: WallCalendar {
         (parts.tm_year, parts.tm_mon) = (Int32(year - 1900), Int32(month - 1))
         (parts.tm_mday, parts.tm_sec) = (Int32(day + days), Int32(time.seconds))
         let plain = timegm(&parts)
-        // By winter's clocks where that is not summer: what is skipped comes an hour later, what comes twice is the first.
+        // Standard time where summer time does not apply: a skipped time is an hour later, of a repeated time the first
+        // is used.
         return WallTime(seconds: Self.summer.contains(plain - 7200) ? plain - 7200 : plain - 3600)
     }
 }
@@ -121,11 +122,11 @@ private struct CentralEurope: WallCalendar {
     @Test func clocksThatArePutForwardAndBackMoveNothingByMoreThanThey() throws {
         let schedule = KioskSchedule(
             try configuration("quiet_hours = [\"02:30-05:00\"]"), calendar: calendar)
-        // On 29 March there is no 02:30: quiet begins when clocks show 03:30 at the latest.
+        // On 29 March 02:30 does not exist: quiet hours start at the latest at 03:30.
         let forward = try #require(schedule.nextChange(after: try at(29, "01:00", month: 3)))
         #expect(try at(29, "01:00", month: 3).duration(to: forward) <= .seconds(3600 + 1800))
         #expect(schedule.shown(at: forward).isQuiet)
-        // On 25 October 02:30 comes twice.
+        // On 25 October 02:30 occurs twice.
         let back = try #require(schedule.nextChange(after: try at(25, "01:00", month: 10)))
         #expect(schedule.shown(at: back).isQuiet)
         #expect(words(schedule.nextChange(after: back)) == "25. 05:00")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kiosk
 
-/// `[wall]` and `[fleet]`.
+/// The tables `[wall]` and `[fleet]`.
 @Suite struct KioskTablesTests {
     private func read(_ text: String) throws(KioskConfigurationError) -> KioskConfiguration {
         try KioskConfiguration(Array("playlist = \"film.mp4\"\n\(text)".utf8), file: "hall.toml", folder: "/srv/kiosk")

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Kiosk
 
-/// When a kiosk counts as alive, and what is done when it does not.
+/// When a kiosk counts as alive, and how faults are repaired.
 @Suite struct LivenessTests {
     private let start = HostInstant(nanoseconds: 1_000_000_000_000)
 
-    /// Tells the same beat every second; the verdict at the end.
+    /// Reports a beat every second; returns the verdict at the end.
     private func verdict(
         after seconds: Int, of liveness: Liveness = Liveness(), _ change: (inout Liveness.Beat, Int) -> Void
     ) -> Liveness.Verdict {
@@ -91,7 +91,7 @@ import Testing
     @Test func aHoleInWhichNothingIsShownOrReadIsNoLifeAlthoughTheClockRuns() {
         let verdict = verdict(after: 9) { beat, second in
             if second > 3 { (beat.shown, beat.soundRead) = (72, MediaTime(value: 3600, timescale: 1)) }
-            // The feeder fills the hole with silence, which outputs accept.
+            // The feeder fills the gap with silence, which outputs accept.
             beat.soundAhead = .seconds(2)
         }
         #expect(verdict == .stalled(.hole, since: start.advanced(by: .seconds(4))))
@@ -122,7 +122,7 @@ import Testing
         }
         #expect(slow == .alive)
         #expect(verdict(after: 8) { beat, _ in (beat.shown, beat.soundRead) = (1, nil) } != .alive)
-        // A file may state any rate; the watch is not off for weeks.
+        // A file may state any frame rate; the check is not disabled for weeks.
         let stated = { (beat: inout Liveness.Beat, _: Int) in
             (beat.shown, beat.soundRead, beat.picturePeriod) = (1, nil, .seconds(1_000_000))
         }
@@ -140,7 +140,7 @@ import Testing
         for second in 0..<16 {
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns, beat.hasPicture) = (true, second, true)
-            // Frozen from second 2 to second 9; a repair at second 8 shows one picture.
+            // Frozen from second 2 to second 9; a repair at second 8 shows one frame.
             let isFrozen = (2...9).contains(second)
             beat.position = MediaTime(value: Int64(isFrozen ? 2 : second), timescale: 1)
             beat.shown = isFrozen ? (second < 8 ? 2 : 3) : second + 10
@@ -160,7 +160,7 @@ import Testing
     private let film = RepairLadder.Item("a.mp4")
     private let onlyFilm = RepairLadder.Item("a.mp4", hasOther: false)
 
-    /// The stages of a fault that nothing repairs, with the second of each.
+    /// Returns the repair stages of a permanent fault at the given seconds.
     private func stages(
         for cause: Liveness.Cause, seconds: [Int], _ item: (Int) -> RepairLadder.Item
     ) -> [RepairLadder.Stage] {
@@ -223,7 +223,7 @@ import Testing
         #expect(ladder.next(for: .engine, of: film, at: start) == .exit)
     }
 
-    /// What is told second by second, of so many pictures left out by then.
+    /// Returns the reports for each second, given the totals of dropped frames.
     private func told(_ totals: [Int], isExpected: Bool = true) -> [Int?] {
         var leftOut = LeftOutPictures()
         return totals.enumerated().map { second, total in

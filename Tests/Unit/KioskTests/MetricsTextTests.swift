@@ -4,7 +4,7 @@ import Testing
 
 @testable import Kiosk
 
-/// A health with something in every place, and with words that could break a text.
+/// A health record with a value in every field, and with text that needs escaping.
 func fullHealth() -> KioskHealth {
     var health = KioskHealth(
         at: HostInstant(nanoseconds: 1_000_000_000), shown: .playing, uptime: .seconds(3600.5),

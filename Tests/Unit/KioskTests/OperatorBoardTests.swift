@@ -1,10 +1,10 @@
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import Testing
 
 @testable import Kiosk
 
-/// What whoever runs the show reads.
+/// The text of the operator's display.
 struct OperatorBoardTests {
     private func playing() -> OperatorBoard {
         var health = KioskHealth(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kiosk
 
-/// What of the statistics reached a viewer.
+/// Which frames and audio of the statistics reached a viewer.
 @Suite struct PresenceTests {
     private let start = HostInstant(nanoseconds: 1_000_000_000_000)
     private func second(_ number: Int) -> HostInstant { start.advanced(by: .seconds(number)) }
@@ -11,7 +11,7 @@ import Testing
     @Test func picturesCountWhileAWindowIsVisible() {
         var presence = Presence()
         for number in 0...9 {
-            // The window is gone from second 4 to second 6, and the film goes on.
+            // The window is closed from second 4 to second 6, and playback continues.
             let isVisible = !(4...6).contains(number)
             presence.note(
                 shown: number * 25, lastShown: second(number), isVisible: isVisible, isHeard: true, at: second(number))

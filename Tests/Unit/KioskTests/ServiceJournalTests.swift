@@ -5,11 +5,11 @@ import Testing
 @testable import Kiosk
 
 @Suite struct ServiceJournalTests {
-    /// What a journal was given.
+    /// The entries that a journal received.
     private final class Book: Sendable {
         let entries = Lock<[[String]]>([])
         let read = Signal()
-        /// Raised to let the journal take one.
+        /// Raised to let the journal accept one entry.
         let gate = Signal()
     }
 
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func theJournalOfThisComputerTakesASentenceOrIsNotThere() {
-        // libsystemd returns 0 also where there is no journal (sd_journal_send(3)), and an error for what is no field.
+        // libsystemd returns 0 even without a journal (sd_journal_send(3)), and an error for an invalid field.
         #expect(ServiceJournal.send(["MESSAGE=A test of Talkie", "PRIORITY=7"]) == 0)
         #expect(ServiceJournal.send(["no field"]) < 0)
     }

@@ -6,10 +6,10 @@ import Testing
 @testable import Kiosk
 
 @Suite struct ServiceManagerTests {
-    /// An address that nobody else has, in the kernel's own names.
+    /// Returns a unique name in the abstract socket namespace.
     private static func freshName() -> String { "@talkie-test-\(getpid())-\(UInt64.random(in: 0 ... .max))" }
 
-    /// Hears what is told at an address.
+    /// Returns a socket that receives the notifications for a name.
     private func ear(_ name: String) throws -> LocalDatagramSocket {
         let address = try #require(LocalSocketAddress(name))
         return try #require(LocalDatagramSocket(receivingAt: address))
@@ -59,7 +59,7 @@ import Testing
         let name = Self.freshName()
         let ear = try ear(name)
         let manager = manager(name)
-        // Its queue has room for fewer (net.unix.max_dgram_qlen).
+        // The socket's queue holds fewer datagrams (net.unix.max_dgram_qlen).
         for number in 0..<5000 { manager.tell(.status("\(number)")) }
         while ear.receive() != nil {}
         manager.tell(.alive)
@@ -105,7 +105,7 @@ import Testing
 }
 
 @Suite struct WatchdogTests {
-    /// A watchdog and the moments at which it is asked, in seconds since it was made.
+    /// A watchdog in virtual time, in seconds since its creation.
     private struct Rig {
         private let start = HostInstant(nanoseconds: 5_000_000_000)
         private var dog: Watchdog

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Kiosk
 
-/// Who plays while others are away.
+/// Which speakers play while others are unavailable.
 @Suite struct SoundTiersTests {
     private func tiers(
         _ wanted: [String] = ["Kitchen", "Hall"], _ fallbacks: [String] = ["Office"], present: [String] = [],

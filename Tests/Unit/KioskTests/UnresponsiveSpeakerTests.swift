@@ -7,7 +7,8 @@ import Testing
 @testable import Kiosk
 @testable import Routing
 
-/// Who plays while a speaker does not answer. The test provides the time; neither the player nor the finder of speakers is started.
+/// Which outputs play while a speaker does not respond. The test provides the time; neither the player nor the speaker
+/// finder is started.
 @Suite struct UnresponsiveSpeakerTests {
     private let start = HostInstant.now
     private let kitchen: RecordingOutput
@@ -40,7 +41,7 @@ import Testing
     private func after(_ seconds: Double) -> HostInstant { start.advanced(by: .seconds(seconds)) }
     private var heard: [String]? { keeper.tiers.choice?.heard }
 
-    /// The number of the speaker once the group has it.
+    /// Adds the speaker to the group and returns its ID.
     private func id() async throws -> OutputID {
         _ = await group.change(to: [kitchen])
         return OutputID(try #require(group.number(of: kitchen)))
@@ -87,7 +88,7 @@ import Testing
         other.player.shutDown()
     }
 
-    /// Its connection was given up: a new one brings it back, not the end of the silence.
+    /// Its connection was closed: a new connection restores it, not a late response.
     @Test func oneThatIsLostMeanwhileIsNoAnswer() async throws {
         try await lose(at: 10)
         kitchen.state.withLock { $0.failure = OutputError(.lost, "gone") }
@@ -99,11 +100,11 @@ import Testing
     }
 }
 
-/// A list of one film waits for its server, and a longer list plays another film meanwhile.
+/// With a playlist of one film the kiosk waits for its server; with a longer one it plays another film meanwhile.
 @Suite struct SlowServerRepairTests {
     private let start = HostInstant.now
 
-    /// What is repaired in a hold, a beat a second; `arriving` says up to which second data come.
+    /// Returns the repair stages during a hold, with a beat per second; data arrive until second `last`.
     private func repairs(seconds: Int, arriving last: Int, hasOther: Bool) -> [Int: RepairLadder.Stage] {
         var (liveness, ladder, stages) = (Liveness(), RepairLadder(), [Int: RepairLadder.Stage]())
         for second in 0...seconds {

@@ -4,7 +4,7 @@ import Testing
 @testable import Kiosk
 
 @Suite struct WallBeginningTests {
-    /// Clocks in UTC.
+    /// A calendar in UTC.
     private struct Plain: WallCalendar {
         func local(_ moment: WallTime) -> LocalTime {
             let day = moment.seconds / 86400

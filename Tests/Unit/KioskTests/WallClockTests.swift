@@ -4,17 +4,17 @@ import Testing
 
 @testable import Kiosk
 
-/// A computer whose clocks, and what chrony says of them, a test sets by hand.
+/// A computer whose clocks and chrony reports are controlled by a test.
 final class WallRig: Sendable {
-    /// What the computer's clocks are like beside the true time.
+    /// The computer's clocks relative to true time.
     struct Machine: Sendable {
-        /// How much faster than the truth both of its clocks run.
+        /// Frequency error of both clocks relative to true time; positive is fast.
         var skew = 0.0
-        /// The system's clock minus the truth, at the start.
+        /// The system clock minus true time, at the start.
         var offset = Duration.zero
-        /// chrony's answer; its correction is filled in.
+        /// chrony's report; the correction is filled in.
         var answer = ChronyAnswer.report(WallRig.kept)
-        /// What chrony believes of the system's clock lags behind what somebody did to it by so much.
+        /// A step of the system clock that chrony has not detected yet.
         var unnoticed = Duration.zero
     }
 
@@ -67,7 +67,7 @@ final class WallRig: Sendable {
 
     var truth: WallInstant { Self.truth(machine.withLock { $0 }, since: origin, at: clock.now) }
 
-    /// Lets time pass, with readings when they are due.
+    /// Advances time and refreshes the wall clock when due.
     func run(for duration: Duration, meanwhile: () -> Void = {}) {
         let end = clock.now.advanced(by: duration)
         var next = clock.now
@@ -78,7 +78,7 @@ final class WallRig: Sendable {
         }
     }
 
-    /// The wall's time as known, minus the truth.
+    /// The estimated wall time minus true time.
     var error: Duration? { wall.mapping.map { truth.duration(to: $0.target(at: clock.now)) } }
 }
 
@@ -107,7 +107,7 @@ final class WallRig: Sendable {
     @Test func anAdministratorsStepIsDoubtedUntilChronyHasMeasured() throws {
         let rig = WallRig()
         rig.run(for: .seconds(60))
-        // Somebody sets the clock by two seconds, and chrony does not know of it for half a minute.
+        // The clock is set by two seconds, which chrony detects after half a minute.
         rig.machine.withLock { ($0.offset, $0.unnoticed) = (.seconds(2), .seconds(2)) }
         rig.run(for: .seconds(30))
         #expect(abs(try #require(rig.error).inSeconds) < 1e-6, "the line goes on")
@@ -130,7 +130,7 @@ final class WallRig: Sendable {
     @Test func aStepThatChronyConfirmsIsBelievedAndTold() throws {
         let rig = WallRig()
         rig.run(for: .seconds(60))
-        // The reference itself was wrong: chrony measures another time from here on.
+        // The reference was wrong: from here on chrony reports another time.
         rig.machine.withLock { $0.unnoticed = .milliseconds(300) }
         rig.run(for: .seconds(17))
         #expect(abs(try #require(rig.error).inSeconds) < 1e-6)

@@ -6,13 +6,13 @@ import Testing
 
 @testable import Kiosk
 
-/// A screen of a wall: a line that plays a list by itself, on a computer whose clocks are off.
+/// A screen of a wall, on a computer whose clocks are off: a timeline that plays a list without a player.
 private final class WallScreen {
     let rig: WallRig
     let synchronizer: RenderSynchronizer
     let follower: WallFollower
     let told = Lock<[String]>([])
-    /// What plays and where it begins on the player's line.
+    /// The current item and its position on the player's timeline.
     let playing = Lock<WallFollower.Playing?>(nil)
     let line: WallLine
     private(set) var jumps = 0
@@ -37,7 +37,7 @@ private final class WallScreen {
         synchronizer.setRate(1, time: meeting.position, byAppointment: meeting.instant)
     }
 
-    /// The end of an item is the beginning of the next, on the same line.
+    /// Advances to the next item at the end of the current one, on the same timeline.
     private func passJoint() {
         guard let now = playing.withLock({ $0 }) else { return }
         let item = line.items[now.item]
@@ -47,7 +47,7 @@ private final class WallScreen {
         playing.withLock { $0 = .init(item: next, lineOffset: end - line.items[next].start) }
     }
 
-    /// - Parameter jumps: obeys what the follower asks for.
+    /// - Parameter jumps: true executes the follower's seeks.
     func run(for duration: Duration, jumps: Bool = true) {
         rig.run(for: duration) {
             synchronizer.attend()
@@ -56,7 +56,7 @@ private final class WallScreen {
         }
     }
 
-    /// How far what is perceived now is from what the wall shows by the true time; positive is ahead.
+    /// How far the perceived film time is from that of the wall by true time; positive is ahead.
     var error: Double? {
         guard let place = line.place(at: rig.truth), let now = playing.withLock({ $0 }), place.item == now.item else {
             return nil
@@ -116,12 +116,12 @@ private final class WallScreen {
     @Test func aSmallDistanceIsBentAwayAndALargeOneIsJumped() throws {
         let screen = try started(WallRig.Machine())
         screen.run(for: .seconds(30))
-        // 8 ms ahead.
+        // 8 ms early.
         screen.synchronizer.setRate(1, time: screen.synchronizer.currentTime() + MediaTime(value: 8, timescale: 1000))
         screen.run(for: .seconds(120))
         #expect(screen.jumps == 1)
         #expect(abs(try #require(screen.error)) < 1e-4)
-        // 300 ms behind.
+        // 300 ms late.
         screen.synchronizer.setRate(1, time: screen.synchronizer.currentTime() - MediaTime(value: 300, timescale: 1000))
         screen.run(for: .seconds(10))
         #expect(screen.jumps == 2)
@@ -139,7 +139,7 @@ private final class WallScreen {
             screen.run(for: .milliseconds(250), jumps: false)
             guard let meeting = screen.follower.attend(screen.rig.clock.now) else { continue }
             jumps += 1
-            // Somebody always puts it elsewhere.
+            // Every seek is followed by a displacement.
             screen.jump(meeting)
             screen.synchronizer.setRate(
                 1, time: meeting.position, atHostTime: meeting.instant.advanced(by: .seconds(1)))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct WallLineTests {
     private let epoch = WallRig.epoch
-    /// Three items of 10 s, 2.5 s and 1/3 s more than 7 s, the second from its third second on.
+    /// Three items of 10 s, 2.5 s (starting at second 3) and 7 1/3 s.
     private let items = [
         FilmExtent(end: MediaTime(value: 10, timescale: 1)),
         FilmExtent(start: MediaTime(value: 3, timescale: 1), end: MediaTime(value: 55, timescale: 10)),

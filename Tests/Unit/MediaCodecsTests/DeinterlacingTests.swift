@@ -6,9 +6,9 @@ import Testing
 
 @testable import MediaCodecs
 
-/// Pictures of two fields, from their file to the screen.
+/// Interlaced video, from the file to the screen.
 @Suite struct DeinterlacingTests {
-    /// A white bar that moves by 8 pixels a field over black, 50 fields a second in 25 pictures.
+    /// Creates a white bar on black that moves by 8 pixels per field, 50 fields per second in 25 frames.
     private func interlaced(order: String = "tff") throws -> String {
         let bar = "lum='if(between(X,8*mod(N,30),8*mod(N,30)+15),235,16)':cb=128:cr=128"
         let mode = order == "tff" ? "interleave_top" : "interleave_bottom"
@@ -18,7 +18,7 @@ import Testing
                 "-f", "lavfi", "-i",
                 "color=c=black:s=256x64:r=50:d=1,format=yuv420p,geq=\(bar),tinterlace=mode=\(mode),setfield=\(order)",
             ]
-                // Every picture by itself and without loss.
+                // Intra-coded and lossless.
                 + TestClips.words("-c:v libx264 -qp 0 -g 1 -bf 0 -flags +ildct+ilme -top \(order == "tff" ? 1 : 0)"))
     }
 
@@ -26,7 +26,7 @@ import Testing
         try TestClips.make("plain.mkv", TestClips.words("-f lavfi -i testsrc2=s=128x64:r=25:d=1 -c:v ffv1"))
     }
 
-    /// Everything that comes out, and the decoder.
+    /// Returns all frames and the decoder.
     private func play(
         _ path: String, _ mode: Deinterlacing = .auto, from time: MediaTime? = nil,
         each: (Int, DeinterlacingSwitch, FilmPictureDecoder) throws -> Void = { _, _, _ in }
@@ -50,7 +50,7 @@ import Testing
         return (all, decoder)
     }
 
-    /// Where the bar begins in one row, or nil when it is not whole there.
+    /// Returns the column at which the bar starts in a row; nil if the row has no bright pixel.
     private func bar(_ buffer: SampleBuffer, row: Int) -> Int? {
         guard let picture = buffer.picture else { return nil }
         return picture.withPlanes { planes in
@@ -65,10 +65,10 @@ import Testing
         #expect(pictures.count == 50)
         for (index, buffer) in pictures.enumerated() {
             let time = try #require(buffer.presentationTime)
-            // The container counts in milliseconds: 40 and its half are whole.
+            // The container's timestamps are in milliseconds: 40 and its half are exact.
             #expect(time == MediaTime(value: Int64(index) * 20, timescale: 1000))
             #expect(buffer.duration == MediaTime(value: 20, timescale: 1000))
-            // Rows of both fields show the same moment: no comb.
+            // Rows of both fields show the same moment: no combing.
             if index > 2, index < 47 {
                 let (even, odd) = (bar(buffer, row: 32), bar(buffer, row: 33))
                 #expect(even == 8 * (index % 30) && odd == even, "field \(index)")
@@ -113,7 +113,7 @@ import Testing
         let times = pictures.compactMap { $0.presentationTime?.seconds }
         #expect(times == times.sorted())
         #expect(Set(times).count == times.count)
-        // The picture that the filter held is gone; what follows begins with its own first field.
+        // The frame held by the filter was discarded; the following frames start with their own first field.
         let behind = times.filter { $0 > 0.42 }
         #expect(behind.first.map { abs($0 - 0.48) < 0.001 } == true)
         #expect(behind.count == 26)
@@ -127,7 +127,7 @@ import Testing
         #expect(early.first?.presentationTime == MediaTime(value: 400, timescale: 1000))
     }
 
-    /// H.264 in transport streams has a packet for each field, and pictures as long as one.
+    /// H.264 in transport streams has a packet per field, and frame durations of one field.
     @Test func aPictureThatStatesTheLengthOfOneFieldLastsUntilTheNext() throws {
         let film = try MediaFile.open(try interlaced())
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
@@ -137,7 +137,7 @@ import Testing
         for number in 0..<8 {
             try decoder.send(try #require(try reader.read()))
             var buffer = try #require(decoder.receive())
-            // A hole before the last two.
+            // A gap before the last two frames.
             if number >= 6 {
                 buffer = SampleBuffer(payload: buffer.payload, presentationTime: buffer.end! + buffer.duration)
             }

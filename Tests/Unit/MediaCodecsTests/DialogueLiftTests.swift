@@ -8,7 +8,8 @@ import Testing
 @testable import TalkieTestKit
 
 @Suite struct DialogueLiftTests {
-    /// The level of the left channel, from the first to the last half of a second, when only one of six channels sounds.
+    /// Returns the level of the left channel in the last half second, relative to the first, if only one of six
+    /// channels has a signal.
     private func left(
         when channel: Int, lift: Double, layout: ChannelLayout = .stereo, channels count: Int = 6
     ) throws -> Double {

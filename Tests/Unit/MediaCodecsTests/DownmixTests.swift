@@ -6,7 +6,7 @@ import TalkieTestKit
 import Testing
 
 @Suite struct DownmixTests {
-    /// Loudness of the left output when only the given of the six channels sounds, at half of full scale.
+    /// Returns the level of the left output if only one of six channels has a signal, at half of full scale.
     private func left(when channel: Int, _ codec: String, file: String = "mix.mkv") throws -> Double {
         let channels = (0..<6).map { $0 == channel ? "0.5*sin(2*PI*440*t)" : "0" }.joined(separator: "|")
         let clip = try TestClips.make(
@@ -28,7 +28,7 @@ import Testing
         #expect(try left(when: 3, "-c:a flac") < 0.001)
     }
 
-    /// AC-3 says how its maker wants it mixed: centre −4.5 dB, surround −6 dB.
+    /// AC-3 states its downmix levels: centre −4.5 dB, surround −6 dB.
     @Test func theFilmsOwnLevelsAreUsed() throws {
         let codec = "-c:a ac3 -b:a 448k -center_mixlev 0.595 -surround_mixlev 0.5"
         let front = try left(when: 0, codec)
@@ -54,7 +54,7 @@ import Testing
             ["-f", "lavfi", "-i", "aevalsrc='0.5*sin(2*PI*440*t)|0|0|0|0|0':c=5.1:s=48000:d=1", "-c:a", "flac"])
         let film = try MediaFile.open(clip)
         let reader = try film.reader(for: try #require(film.summary.track(.audio)))
-        // Back channels and side channels are the same loudspeakers of a 5.1 room.
+        // Back and side channels of 5.1 are mapped to each other.
         let sound = try HeardSound.decode(reader, layout: .surround51)
         #expect(abs((sound.samples.map(abs).max() ?? 0) - 0.5) < 0.01)
     }

@@ -14,7 +14,7 @@ import Testing
             sampleRate: Self.rate, layout: .stereo)
     }
 
-    /// Noise that 16 bits hold exactly, in blocks of odd sizes from film time 10 s on.
+    /// Encodes noise that 16 bits represent exactly, in blocks of odd sizes from film time 10 s on.
     private func encode(_ encoder: SpeakerAudioEncoder, frames: Int, bits: Int) throws -> (PacketBatch, [Float]) {
         let batch = PacketBatch()
         var samples: [Float] = []
@@ -61,7 +61,7 @@ import Testing
         let (batch, samples) = try encode(encoder, frames: 5000, bits: bits)
         #expect(batch.packets.count == 15)
         let back = try decode(batch, format("alac", bits: Int32(bits), configuration: encoder.configuration))
-        // The decoder divides by 2¹⁵ or 2²³, full scale by one more than the largest sample.
+        // The decoder divides by 2¹⁵ or 2²³; full scale is one more than the largest sample.
         let scale: Float = bits == 24 ? 8_388_607 / 8_388_608 : 32767 / 32768
         #expect(back.count == samples.count)
         let worst = zip(back, samples).map { abs($0 - $1 * scale) }.max() ?? 1
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// AAC's first packet decodes to what came before the film: a transform's length of nothing.
+    /// AAC's first packet decodes to encoder delay of one transform length, before the start.
     @Test func encoderDelayLiesBeforeTheFirstSound() throws {
         let encoder = try SpeakerAudioEncoder(from: input, to: format("aac"))
         #expect(encoder.framesPerPacket == 1024)
@@ -86,7 +86,7 @@ import Testing
         let first = try #require(batch.packets.first?.presentationTime)
         #expect(first == MediaTime(value: 10, timescale: 1) - MediaTime(value: 1024, timescale: 44100))
         let back = try decode(batch, format("aac", configuration: encoder.configuration))
-        // The sound lies where the stamps say: best agreement without any shift.
+        // The audio is at its timestamps: the correlation is best without a shift.
         func agreement(_ shift: Int) -> Float {
             var sum: Float = 0
             for index in 4096..<8192 { sum += samples[index * 2] * back[(index + 1024 + shift) * 2] }

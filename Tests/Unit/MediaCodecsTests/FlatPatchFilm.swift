@@ -1,17 +1,17 @@
 import TalkieTestKit
 import Testing
 
-/// Patches of known colours, side by side in one picture: coded here by the equations of the standards, and wrapped by
-/// ffmpeg, which is given and keeps each pixel format and so computes nothing.
+/// Patches of known colours in one frame, encoded here by the equations of the standards. ffmpeg only muxes them and
+/// converts no pixel format.
 struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
-    /// How the numbers lie in memory.
+    /// Memory layout of the samples.
     enum Layout: Sendable {
         /// Y, Cb, Cr in planes; chroma has 1/2ⁿ of the columns and rows.
         case planes(columns: Int, rows: Int)
         case luma
         /// G, B, R in planes.
         case planarRGB
-        /// One pixel after the other, in the order of these letters; `0` and `a` are an alpha of zero and of one.
+        /// Interleaved components in the order of these letters; `0` and `a` are an alpha of zero and of one.
         case packed(String)
     }
 
@@ -55,7 +55,7 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// The numbers of each colour by the layout's components, as integers of `bits` bits: Y, Cb, Cr or R, G, B.
+    /// Returns the components of each colour as integers of `bits` bits: Y, Cb, Cr or R, G, B.
     func codes(_ system: System, isFull: Bool) -> [[Int]] {
         let scale = Double(1 << (bits - 8))
         let most = Double((1 << bits) - 1)
@@ -71,7 +71,7 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Red, green and blue that the coded numbers mean, 0…255.
+    /// Returns red, green and blue of the coded integers, 0…255.
     func expected(_ system: System, isFull: Bool) -> [[Double]] {
         let scale = Double(1 << (bits - 8))
         let most = Double((1 << bits) - 1)
@@ -92,14 +92,14 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Returns the path of the film.
+    /// Writes the film; returns its path.
     func written(_ system: System, isFull: Bool) throws -> String {
         let range = isFull ? "pc" : "tv"
         let raw = try TestClips.make("patches.raw", of: bytes(codes(system, isFull: isFull)))
         let input = [
             "-f", "rawvideo", "-pixel_format", format, "-video_size", "\(Self.width)x\(Self.height)", "-i", raw,
         ]
-        // In H.264 the matrix says whether it is red, green and blue at all (H.273, 8.3); there it stays ffmpeg's.
+        // In H.264 the matrix coefficients identify RGB (H.273, 8.3); there ffmpeg's value is kept.
         let isToldByMatrix = coding.contains("libx264rgb")
         let tags = ["-color_range", range] + (isToldByMatrix ? [] : ["-colorspace", system.name])
         return try TestClips.make(

@@ -5,7 +5,7 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-/// From a file's numbers to the window's colours, for each pixel format, range and matrix.
+/// From the samples of a file to the window's colours, for each pixel format, range and matrix.
 @Suite struct FlatPatchTests {
     static let films = [
         FlatPatchFilm("yuv420p", .planes(columns: 1, rows: 1)), FlatPatchFilm("yuv422p", .planes(columns: 1, rows: 0)),
@@ -24,7 +24,7 @@ import Testing
         FlatPatchFilm("rgba", .packed("rgba"), coding: "-c:v png", in: "mov"),
         FlatPatchFilm("bgr24", .packed("bgr"), coding: "-c:v libx264rgb -qp 0 -preset ultrafast", in: "mp4"),
     ]
-    /// The picture's own size, larger by a scaler, and a width that vector code does not like.
+    /// The frame's own size, a scaled one, and a width that is no multiple of a vector.
     static let sizes = [
         PixelSize(width: FlatPatchFilm.width, height: FlatPatchFilm.height),
         PixelSize(width: FlatPatchFilm.width * 2, height: FlatPatchFilm.height * 2),

@@ -7,9 +7,9 @@ import Testing
 
 @testable import MediaCodecs
 
-/// Decoding by a device, and what becomes of a film when the device fails.
+/// Hardware decoding, and the fallback if the device fails.
 @Suite struct HardwareDecodingTests {
-    /// Three seconds in groups of half a second, in which pictures wait for later ones.
+    /// Creates three seconds in groups of half a second, with B-frames.
     private func film() throws -> String {
         try TestClips.make(
             "groups.mkv",
@@ -17,7 +17,7 @@ import Testing
                 "-f lavfi -i testsrc2=s=160x90:r=25:d=3 -c:v libx264 -g 12 -bf 3 -x264-params log-level=none"))
     }
 
-    /// What a picture is recognised by.
+    /// Identifies a frame.
     private struct Seen: Equatable {
         var start: MediaTime?
         var duration: MediaTime
@@ -62,13 +62,13 @@ import Testing
         #expect(device.downloads == 75)
     }
 
-    /// At the first picture, in the middle of a group, at its border, and while the last pictures come out.
+    /// At the first frame, in the middle of a group, at its border, and while the decoder is drained.
     @Test(arguments: [0, 1, 11, 12, 13, 30, 72, 73, 74])
     func whenTheDeviceFailsEachPictureIsStillShownOnce(at picture: Int) throws {
         let device = ScriptedDevice(fails: picture)
         let path = try film()
         #expect(try pictures(path, device) == pictures(path, nil))
-        // It is not asked again.
+        // The device is not used again.
         #expect(device.downloads == picture + 1)
     }
 
@@ -78,7 +78,7 @@ import Testing
             (nil, "h264 (software)", "h264 (software)"),
             (ScriptedDevice(fails: nil), "h264 (scripted)", "h264 (scripted)"),
             (ScriptedDevice(fails: 30), "h264 (scripted)", "h264 (software)"),
-            // One that libavcodec has not taken: its pictures are in ordinary memory.
+            // A device that libavcodec did not select: its frames are in system memory.
             (ScriptedDevice(fails: nil, decodes: AV_PIX_FMT_VAAPI), "h264 (software)", "h264 (software)"),
         ]
         for (device, first, last) in cases {
@@ -112,7 +112,7 @@ import Testing
         #expect(try pictures(path, VideoAcceleration()).count == 5)
     }
 
-    /// The device decodes without the track's description, which is damaged.
+    /// The device decodes without the track's extradata, which is damaged.
     @Test func whenNoDecoderCanTakeOverSendingFailsAndNothingIsDecoded() throws {
         let format = VideoFormat(
             parameters: CodecParameters(codec: "ffv1", configuration: [UInt8](repeating: 0xFF, count: 8)),
@@ -134,7 +134,7 @@ import Testing
         #expect(decoder.receive() == nil)
     }
 
-    /// Its memory is bounded, and a film without sync pictures has one group.
+    /// The replay buffer is bounded; a film without keyframes has a single group.
     @Test func whatIsKeptForThatIsBounded() throws {
         var replay = HardwareReplay()
         let format = VideoFormat(
@@ -161,7 +161,7 @@ import Testing
     }
 }
 
-/// libavcodec's own decoder in a device's clothes.
+/// libavcodec's software decoder, presented as a device.
 private final class ScriptedDevice: HardwareAcceleration {
     let name = "scripted"
     let pixelFormat: AVPixelFormat
@@ -169,7 +169,7 @@ private final class ScriptedDevice: HardwareAcceleration {
     private let dropsDescription: Bool
     private(set) var downloads = 0
 
-    /// - Parameter fails: the picture, counted from 0, that does not come out any more; nil for none.
+    /// - Parameter fails: index of the first frame whose download fails; nil for none.
     init(fails: Int?, decodes format: AVPixelFormat = AV_PIX_FMT_YUV420P, dropsDescription: Bool = false) {
         (self.fails, pixelFormat, self.dropsDescription) = (fails, format, dropsDescription)
     }

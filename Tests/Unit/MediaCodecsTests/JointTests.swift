@@ -6,11 +6,13 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-/// Pieces of one tone, cut at arbitrary samples, in different codecs and rates, put together by one converter.
+/// Parts of one tone, cut at arbitrary samples, in different codecs and rates, joined by one converter.
 @Suite struct JointTests {
+    /// Checks the joined tone.
+    ///
     /// - Parameters:
-    ///   - lateness: how far from its place the tone may be, in frames of the output.
-    ///   - click: how far from the tone the sound may be at a joint, against its amplitude.
+    ///   - lateness: maximum displacement of the tone, in frames of the output.
+    ///   - click: maximum deviation from the tone at a boundary, relative to its amplitude.
     private func check(_ pieces: [SinePieces.Piece], rate: Int = 48000, lateness: Double, click: Double) throws {
         let sound = try SinePieces(pieces, to: PCMFormat(sampleRate: rate, layout: .stereo))
         if ProcessInfo.processInfo.environment["TALKIE_PRINT_JOINTS"] != nil {
@@ -40,7 +42,7 @@ import Testing
             .aac(48000, 31_337), .aac(48000, 24_001), .mp3(48000, 29_999), .aac(48000, 17_171), .mp3(48000, 33_333),
             .mp3(48000, 12_347), .alac(48000, 10_007),
         ]
-        // What encoders make of a tone that begins at full strength is theirs; its place is exact all the same.
+        // Encoders distort a tone that starts at full level, but its position is exact.
         try check(pieces, lateness: 0.03, click: 0.15)
     }
 
@@ -56,8 +58,8 @@ import Testing
             .pcm(44100, 12_345), .pcm(48000, 7_001), .pcm(32000, 9_999), .pcm(96000, 33_337), .pcm(22050, 5_003),
             .pcm(192000, 65_537), .pcm(8000, 4_001), .pcm(88200, 30_011), .pcm(11025, 4_999), .pcm(48000, 10_007),
         ]
-        // Nothing adds up: after nine changes of rate the sound is still within half a frame of its place, and no edge is heard
-        // although every filter ends at its joint.
+        // Errors do not accumulate: after nine changes of rate the displacement is still below half a frame. No edge is
+        // audible, although every filter is flushed at its boundary.
         try check(pieces, lateness: 0.55, click: 0.003)
     }
 
@@ -66,7 +68,7 @@ import Testing
         for rate in [44100, 48000] { try check(pieces, rate: rate, lateness: 0.55, click: 0.15) }
     }
 
-    /// Pieces that pass a filter lie exactly where they belong, wherever the piece before has ended.
+    /// Filtered parts are at their exact positions, wherever the part before ended.
     @Test func piecesThatPassAFilterAreExactToTheHundredthOfAFrame() throws {
         let pieces: [SinePieces.Piece] = [
             .pcm(44100, 12_345), .pcm(88200, 7_001), .pcm(44100, 9_999), .pcm(22050, 5_003), .pcm(44100, 10_007),
@@ -74,15 +76,15 @@ import Testing
         try check(pieces, lateness: 0.02, click: 0.003)
     }
 
-    /// The same items again and again, as a queue that loops: what rounding there is does not add up.
+    /// Repeated items, as in a loop: rounding errors do not accumulate.
     @Test func aHundredJointsAreAsExactAsOne() throws {
         let pair: [SinePieces.Piece] = [.pcm(44100, 4_411), .pcm(48000, 4_799)]
         try check((0..<50).flatMap { _ in pair }, lateness: 0.55, click: 0.15)
     }
 
-    // MARK: Plain sound
+    // MARK: PCM
 
-    /// Numbers that eight bits hold exactly, as every plain format.
+    /// Samples that eight bits represent exactly, in every PCM format.
     @Test(arguments: LinearPCM.Sample.allCases, [false, true])
     func everyPlainFormatComesOutAsItWentIn(_ sample: LinearPCM.Sample, _ isPlanar: Bool) throws {
         for isBigEndian in [false, true] where sample.bytes > 1 || !isBigEndian {
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    /// A number of −128…127 at full scale of a format.
+    /// Returns a value of −128…127 at full scale of a format.
     private static func encoded(_ value: Int, _ linear: LinearPCM) -> [UInt8] {
         let bytes: [UInt8]
         switch linear.sample {
@@ -158,7 +160,7 @@ import Testing
         #expect((0..<1500).allSatisfy { heard.samples[$0 * 2] == Float($0) / 2000 })
     }
 
-    /// Packets without bytes mean the end to a decoder, which blocks without frames once were made into.
+    /// Empty packets signal the end to a decoder; blocks without frames were once converted to them.
     @Test func decodedBlocksTakeTurnsWithPacketsAndEmptyOnesEndNothing() throws {
         let format = PCMFormat(sampleRate: 48000, layout: .stereo)
         let plain = AudioFormat(LinearPCM(.float32), sampleRate: 48000, layout: .stereo)
@@ -189,7 +191,7 @@ import Testing
         #expect(try converter.receive(into: heard))
         #expect(heard.frames == place)
         #expect((0..<place).allSatisfy { heard.samples[$0 * 2] == value($0) })
-        // A jump lets go of what was lent.
+        // A seek releases borrowed blocks.
         let block = PCMBlock(format: format, capacity: 100)
         (block.frames, block.start) = (100, MediaTime(value: 9, timescale: 1))
         try converter.send(SampleBuffer(payload: .pcm(block), presentationTime: block.start))
@@ -197,7 +199,7 @@ import Testing
         #expect(try !converter.receive(into: heard))
     }
 
-    /// A packet that is longer than what was taken of it: its rest is gone with the jump, and is not heard at the new place.
+    /// The remainder of a partly read packet is discarded by a seek, and not output at the new position.
     @Test func afterAJumpNothingOfALongPacketIsLeft() throws {
         let format = AudioFormat(LinearPCM(.float32), sampleRate: 48000, layout: .mono)
         let output = PCMFormat(sampleRate: 48000, layout: .mono)
@@ -222,9 +224,9 @@ import Testing
         #expect((0..<rest.frames).allSatisfy { rest.samples[$0] == -0.25 })
     }
 
-    // MARK: Formats that change where nobody said so
+    // MARK: Format changes within a batch
 
-    /// Frames of two rates and channel counts inside one batch that announces one format: each is heard in its place.
+    /// Frames of two rates and channel counts in one batch that states a single format: each is output at its position.
     @Test func aFormatThatChangesInsideABatchIsHeardOn() throws {
         let first = try SinePieces.file(
             .init("libmp3lame -b:a 128k -write_xing 0", "mp3", rate: 44100, frames: 44_100), from: .zero)
@@ -256,7 +258,7 @@ import Testing
         var end = MediaTime.zero
         var (frames, jumps) = (0, 0)
         while try converter.receive(into: block) {
-            // libavcodec's MP3 decoder gives the first frame of a new rate out under the old one: 2 ms too long.
+            // libavcodec's MP3 decoder outputs the first frame after a rate change at the old rate: 2 ms too long.
             if (block.start - end).nanoseconds.magnitude > 3_000_000 { jumps += 1 }
             end = block.end
             frames += block.frames
@@ -265,7 +267,7 @@ import Testing
         #expect(abs(Double(frames) / 48000 - time.seconds) < 0.03)
     }
 
-    /// A packet of plain sound that ends in the middle of a frame: the rest is left out, the next packet is whole.
+    /// A PCM packet that ends within a frame: the incomplete frame is dropped, the next packet is complete.
     @Test func aPacketThatEndsInAFramesMiddleLosesThatFrameOnly() throws {
         let format = AudioFormat(LinearPCM(.int16), sampleRate: 48000, layout: .stereo)
         let output = PCMFormat(sampleRate: 48000, layout: .stereo)

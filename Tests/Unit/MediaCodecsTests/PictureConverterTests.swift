@@ -5,7 +5,7 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-/// A picture of one colour in memory of its own.
+/// A frame of one colour in separate memory.
 private final class FlatPicture: Picture {
     let size: PixelSize
     let pixelFormat = PixelFormat.yuv420p
@@ -41,7 +41,7 @@ private final class FlatPicture: Picture {
 }
 
 @Suite struct PictureConverterTests {
-    /// Red, green and blue by the matrices of ITU-R BT.601, 709 and 2020, computed from their luma weights.
+    /// Returns red, green and blue by the matrices of ITU-R BT.601, 709 and 2020, computed from their luma weights.
     private func expected(_ y: Double, _ u: Double, _ v: Double, red: Double, blue: Double, full: Bool) -> [Double] {
         let luma = full ? y : (y - 16) * 255 / 219
         let (b, r) = full ? (u - 128, v - 128) : ((u - 128) * 255 / 224, (v - 128) * 255 / 224)
@@ -78,8 +78,8 @@ private final class FlatPicture: Picture {
         }
     }
 
-    /// Vector code works in blocks of pixels; the last columns and rows must not be forgotten, nor what lies behind
-    /// them be touched.
+    /// Vector code works in blocks of pixels: the last columns and rows must be written, and memory beyond them must
+    /// not.
     @Test(arguments: [854, 853, 640, 322, 17, 16, 7, 2], [480, 31, 2])
     func everyPixelIsWrittenAndNoneBeyond(_ width: Int, _ height: Int) {
         let target = PixelSize(width: width, height: height)
@@ -145,13 +145,13 @@ private final class FlatPicture: Picture {
         }
     }
 
-    /// A converter that knows no parts.
+    /// A converter without support for partial conversion.
     private final class WholesOnly: PictureConverter {
         let converter = SoftwarePictureConverter()
         func convert(_ picture: any Picture, to target: PixelTarget) -> Bool { converter.convert(picture, to: target) }
     }
 
-    /// A part in its own size has the pixels that it has in the whole, in formats of every kind.
+    /// A region at its own size has the same pixels as in the whole frame, in all kinds of formats.
     @Test(arguments: ["yuv420p", "yuv422p10le", "yuv444p", "nv12", "gbrp", "rgb24", "gray", "pal8"])
     func aPartHasThePixelsThatItHasInTheWhole(format: String) throws {
         let path = try TestClips.make(
@@ -176,7 +176,7 @@ private final class FlatPicture: Picture {
             let whole = pixels(picture.size) { converter.convert(picture, to: $0) }
             let cut = pixels(part.size) { converter.convert(picture, part: part, to: $0) }
             var worst = 0
-            // Not its edges, where a scaler of colours looks for neighbours.
+            // Excludes the edges, where the chroma scaler uses neighbours.
             for y in 2..<part.height - 2 {
                 for byte in 8..<(part.width - 2) * 4 {
                     let (one, other) = (
@@ -207,7 +207,7 @@ private final class FlatPicture: Picture {
 }
 
 @Suite struct TransparentPictureTests {
-    /// The colour of a pixel of the first picture of a file with a see-through half.
+    /// Returns the colour of a pixel of the first frame of a file with a transparent half.
     private func pixel(_ name: String, _ more: String, x: Int, y: Int) throws -> [Int] {
         let source = "color=red:s=64x48,format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='if(lt(X,32),0,255)'"
         let path = try TestClips.make(name, ["-f", "lavfi", "-i", source, "-frames:v", "1"] + TestClips.words(more))

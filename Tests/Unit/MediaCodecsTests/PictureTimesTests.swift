@@ -4,7 +4,7 @@ import Testing
 @testable import MediaCodecs
 
 @Suite struct PictureTimesTests {
-    /// Ticks of 1/1000 s at 25 pictures a second.
+    /// Ticks of 1/1000 s at 25 frames per second.
     var times = PictureTimes(timescale: 1000, frameRate: Ratio(25, 1))
 
     @Test mutating func rightStampsStayAsTheyAre() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaCodecs
 
-/// What a graphics processor is told of how pictures lie in memory.
+/// Plane layouts of pixel formats for upload to a graphics processor.
 @Suite struct PlaneLayoutTests {
     private func layout(_ format: String) -> PlaneLayout? { PlaneLayout(av_get_pix_fmt(format)) }
 
@@ -25,7 +25,7 @@ import Testing
     @Test func coloursThatLieTogetherAreNamedInTheirOrder() {
         #expect(layout("nv12") == PlaneLayout(.nv12))
         #expect(layout("nv21")?.planes[1] == .init([2, 1], halvedX: 1, halvedY: 1))
-        // Ten bits lie at the top of sixteen.
+        // Ten bits in the high bits of sixteen.
         #expect(
             layout("p010le")
                 == PlaneLayout(

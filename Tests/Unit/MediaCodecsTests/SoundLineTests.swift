@@ -7,7 +7,7 @@ import Testing
     static let frames = 1024
     var line = SoundLine(start: .zero, rate: 48000)
 
-    /// Counts one packet whose stamp is off by so many milliseconds.
+    /// Counts one packet whose timestamp is off by a number of milliseconds.
     private mutating func next(off milliseconds: Double) -> SoundLine.Verdict {
         let verdict = line.place(line.end + MediaTime(seconds: milliseconds / 1000))
         line.count(Self.frames)
@@ -39,7 +39,7 @@ import Testing
         #expect(next(off: -3000) == .jump)
     }
 
-    /// A sender whose samples come a little slower than it says: the count runs ahead and is held back.
+    /// A sender whose sample rate is slightly lower than stated: the sample count runs ahead and is corrected.
     @Test mutating func stampsThatKeepDisagreeingAreBelieved() {
         var corrections: [SoundLine.Verdict] = []
         for _ in 0..<8 {

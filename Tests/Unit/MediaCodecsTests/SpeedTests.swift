@@ -16,14 +16,14 @@ import Testing
     func atAnySpeedEveryBeepIsAtItsFilmTime(_ speed: Double) throws {
         let sound = try HeardSound.decode(try reader(), speed: speed)
         #expect(sound.jumps.isEmpty)
-        // Half a window of the listener's own time.
+        // Half a window in output time.
         let pace = max(1, speed / 2)
         #expect(abs(Double(sound.samples.count) / 48000 * speed - 20) < 0.05 * pace)
-        // Beeps are counted on the output's own seconds; one of them is `speed` seconds of film.
+        // Beeps are detected in output seconds, each of which is `speed` seconds of film.
         let moments = sound.beeps.map { $0 * speed }
         try #require(moments.count == 20)
         let errors = moments.enumerated().map { $1 - Double($0) - 0.05 }
-        // The filter shifts single sounds within its window and drifts nowhere.
+        // The filter displaces single beeps within its window, without drift.
         for error in errors { #expect(abs(error) < 0.04 * pace) }
         #expect(abs(errors.reduce(0, +) / 20) < 0.012 * max(1, speed))
     }

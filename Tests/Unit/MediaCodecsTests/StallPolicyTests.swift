@@ -3,15 +3,15 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// What tests against real time do when the machine stalls.
+/// The policy of real-time tests when the machine stalls.
 @Suite struct StallPolicyTests {
     private static let calm = Stalls()
     private static let stalled = Stalls(worst: .milliseconds(200), altogether: .milliseconds(200))
 
-    /// How often a body runs that fails so many times, and whether the last failure counts.
+    /// Returns how often a body runs that fails a number of times, and whether the last failure counts.
     private func runs(failing failures: Int, _ stalls: Stalls) async throws -> (runs: Int, hasFailed: Bool) {
         let (runs, hasFailed) = (Lock(0), Lock(false))
-        // Only a failure that counts arrives here.
+        // Only a failure that counts is recorded here.
         try await withKnownIssue("it fails", isIntermittent: true) {
             try await StallPolicy.run(
                 "a body",

@@ -60,7 +60,7 @@ import Testing
         #expect(header.contains("PlayResY: 288\n"))
         #expect(header.contains("\nStyle: Default,sans-serif,22.0,&H00FFFFFF,"))
         #expect(header.contains(",1,1.2,0,2,10,10,8,1\n"))
-        // One for the whole track.
+        // One sheet for the whole track.
         let next = try #require(script(try decoder.decode(buffer(format, Array("more".utf8), at: 5000)).first))
         #expect(next.sheet === found.sheet)
     }
@@ -68,14 +68,14 @@ import Testing
     @Test func wordsInAnotherCharsetAreTurnedAndABadLetterCostsItselfOnly() throws {
         let russian = format("subrip", charset: "WINDOWS-1251")
         let decoder = try FilmSubtitleCodecs().decoder(for: russian)
-        // 0x98 is no letter there.
+        // 0x98 is unassigned in that charset.
         let cues = try decoder.decode(buffer(russian, [0xCF, 0xF0, 0xE8, 0x98, 0xE2, 0xE5, 0xF2]))
         #expect(script(cues.first)?.text == "При\u{FFFD}вет")
         let plain = format("subrip")
         let other = try FilmSubtitleCodecs().decoder(for: plain)
         #expect(script(try other.decode(buffer(plain, Array("caf".utf8) + [0xE9])).first)?.text == "caf\u{FFFD}")
         #expect(decoder.damagedPackets == 0 && other.damagedPackets == 0)
-        // A charset that nobody knows leaves the words as they are.
+        // With an unknown charset the text is unchanged.
         let unknown = format("subrip", charset: "NONSENSE-77")
         #expect(
             script(try FilmSubtitleCodecs().decoder(for: unknown).decode(buffer(unknown, Array("a".utf8))).first)?.text

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaCodecs
 
-/// HDR films from their file to the picture that a screen is handed.
+/// HDR films, from the file to the frame that a screen receives.
 @Suite struct ToneMappedFilmTests {
     private static let colors: [[Double]] = [
         [0, 0, 0], [0.3, 0.3, 0.3], [0.58, 0.58, 0.58], [0.75, 0.75, 0.75], [0.5, 0.2, 0.2], [0.2, 0.5, 0.2],
@@ -15,9 +15,9 @@ import Testing
     private static let patch = 16
     private static let height = 33
 
-    /// Patches beside each other, coded here; ffmpeg wraps them and computes nothing.
+    /// Creates adjacent patches, encoded here; ffmpeg only muxes them.
     private func film(_ format: String, hlg: Bool, shift: Int, columns: Int = 2, rows: Int = 2) throws -> String {
-        // An odd width, so that the last column has its colours to itself.
+        // An odd width, so that the last column has its own chroma sample.
         let width = Self.colors.count * Self.patch - 1
         let codes = Self.colors.map(ToneReference.codes)
         var bytes: [UInt8] = []
@@ -56,7 +56,7 @@ import Testing
         return all
     }
 
-    /// The middle of each patch and the last column of the last row: luma and both colour differences.
+    /// Returns luma and both colour differences at a position.
     private func numbers(_ picture: any Picture, x: Int, y: Int) -> [Double] {
         picture.withPlanes { planes in
             [
@@ -87,7 +87,7 @@ import Testing
             let last = index == Self.colors.count - 1
             for (x, y) in [(index * Self.patch + 8, 16)] + (last ? [(picture.size.width - 1, 32)] : []) {
                 let found = numbers(picture, x: x, y: y)
-                // One step of the dither, one of the table.
+                // One step of dithering and one of the table.
                 for (one, other) in zip(found, wanted) { #expect(abs(one - other) < 2, "\(color) at \(x),\(y)") }
             }
         }
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    /// A film that was made for a display of 600 cd/m² loses less of its brightness than one for 4000.
+    /// A film mastered for a display of 600 cd/m² loses less brightness than one for 4000.
     @Test func theBrightestWhiteThatAFilmStatesIsTheScreensWhite() throws {
         func brightness(_ most: Int) throws -> Double {
             let path = try TestClips.make(

@@ -5,8 +5,8 @@ import Testing
 
 @testable import MediaCodecs
 
-/// What the standards say, written down once more: numbers of the standards' texts instead of fractions, loops instead of
-/// vectors.
+/// Reference implementation of the standards, with the decimal constants of their texts instead of fractions, and
+/// scalar code instead of vectors.
 struct ToneReference {
     var isHLG = false
     var peak = 1000.0
@@ -21,7 +21,7 @@ struct ToneReference {
         return pow((0.8359375 + 18.8515625 * y) / (1 + 18.6875 * y), 78.84375)
     }
 
-    /// BT.2390-11, 5.4.1, without its step for black.
+    /// BT.2390-11, 5.4.1, without black level adaptation.
     func compressed(_ light: Double) -> Double {
         let white = Self.pqSignal(peak)
         let most = Self.pqSignal(203) / white
@@ -36,7 +36,7 @@ struct ToneReference {
         return Self.pqLight(e2 * white)
     }
 
-    /// R'G'B' of a film in BT.2020 to R'G'B' of BT.709.
+    /// Converts R'G'B' of a film in BT.2020 to R'G'B' of BT.709.
     func shown(_ coded: [Double]) -> [Double] {
         var light = coded.map { Self.pqLight(min(1, max(0, $0))) }
         if isHLG {
@@ -48,7 +48,7 @@ struct ToneReference {
             let luminance = 0.2627 * scene[0] + 0.6780 * scene[1] + 0.0593 * scene[2]
             light = scene.map { 1000 * pow(luminance, 0.2) * $0 }
         }
-        // BT.2087-0 gives the way from BT.709; this is its inverse.
+        // The inverse of the conversion from BT.709 in BT.2087-0.
         var wide = [
             1.6605 * light[0] - 0.5876 * light[1] - 0.0728 * light[2],
             -0.1246 * light[0] + 1.1329 * light[1] - 0.0083 * light[2],
@@ -67,7 +67,7 @@ struct ToneReference {
         return wide.map { pow(min(1, max(0, $0 * factor)), 1 / 2.4) }
     }
 
-    /// Numbers of 10 bits in limited range to numbers of 8 bits, not rounded.
+    /// Converts samples of 10 bits in limited range to samples of 8 bits, not rounded.
     func shown(luma: Int, blue: Int, red: Int) -> [Double] {
         let y = Double(luma - 64) / 876
         let (cb, cr) = (Double(blue - 512) / 896, Double(red - 512) / 896)
@@ -78,7 +78,7 @@ struct ToneReference {
         return [16 + 219 * out, 128 + 224 * (found[2] - out) / 1.8556, 128 + 224 * (found[0] - out) / 1.5748]
     }
 
-    /// R'G'B' of a film in BT.2020 as numbers of 10 bits.
+    /// Converts R'G'B' of a film in BT.2020 to samples of 10 bits.
     static func codes(_ coded: [Double]) -> (luma: Int, blue: Int, red: Int) {
         let y = 0.2627 * coded[0] + 0.6780 * coded[1] + 0.0593 * coded[2]
         return (
@@ -94,7 +94,7 @@ struct ToneReference {
         return try #require(ToneMapping(color, bitDepth: depth, peak: peak))
     }
 
-    /// Every colour of BT.2020 up to the film's white, on a grid that shares no step with the table's.
+    /// Calls `body` for colours of BT.2020 up to the film's white, on a grid without common points with the table's.
     private func forColors(upTo most: Double, _ body: ([Double]) -> Void) {
         let steps = 13
         for r in 0...steps {
@@ -104,7 +104,7 @@ struct ToneReference {
         }
     }
 
-    /// Greys of a PQ film of 1000 cd/m², as a share of the screen's white, in light.
+    /// Returns greys of a PQ film of 1000 cd/m² as shares of the screen's white, in linear light.
     private func shares(of lights: [Double], _ drawing: PictureDrawing) throws -> [Double] {
         let color = ColorDescription(primaries: 9, transfer: 16, matrix: 9)
         let mapping = try #require(ToneMapping(color, bitDepth: 10, peak: 1000, drawing: drawing))
@@ -128,7 +128,7 @@ struct ToneReference {
     @Test func aBrighterScreenShowsMoreOfTheFilmsLightAsItIs() throws {
         var drawing = PictureDrawing()
         drawing.targetPeak = 1000
-        // All of it: the film has no more.
+        // The full range: the film's peak is the screen's.
         for (share, wanted) in zip(try shares(of: [100, 500, 1000], drawing), [0.1, 0.5, 1]) {
             #expect(abs(share - wanted) < 0.002)
         }
@@ -149,7 +149,7 @@ struct ToneReference {
                 worst = max(worst, abs(one - other))
             }
         }
-        // Matrices of four and of six digits.
+        // The matrices have four and six digits.
         #expect(worst < 0.2)
     }
 
@@ -167,7 +167,7 @@ struct ToneReference {
         #expect(errors.reduce(0, +) / Double(errors.count) < 0.3)
         #expect(errors[errors.count * 95 / 100] < 1.5)
         #expect(errors[errors.count * 99 / 100] < 3.5)
-        // In corners beside which there is no colour any more.
+        // In corners at the border of the gamut.
         #expect(errors.last! < 10)
     }
 
@@ -191,7 +191,7 @@ struct ToneReference {
         // 18 % grey of BT.2408, 26 cd/m² of 203.
         let grey = mapping.map(luma: 64 + 876 * ToneReference.pqSignal(26), blue: 512, red: 512)
         #expect(abs(grey.luma - (16 + 219 * pow(26 / 203, 1 / 2.4))) < 0.1)
-        // The reference white keeps most of the screen, so that the film is neither dark nor grey.
+        // The reference white uses most of the screen's range, so that the film is neither dark nor flat.
         let white = mapping.map(luma: 64 + 876 * ToneReference.pqSignal(203), blue: 512, red: 512)
         #expect(white.luma > 205 && white.luma < 235)
     }
@@ -210,7 +210,7 @@ struct ToneReference {
     @Test func aFilmThatStatesNonsenseHasTheUsualWhite() throws {
         let usual = try mapping(hlg: false, peak: nil)
         for peak in [0, -1, 12, .nan, .infinity, 1e9] { #expect(try mapping(hlg: false, peak: peak) == usual) }
-        // Films that state another number with every scene do not fill a table for each.
+        // Rounding of the peak: metadata that varies with every scene does not require a new table each.
         #expect(try mapping(hlg: false, peak: 1210) == mapping(hlg: false, peak: 1190))
         #expect(try mapping(hlg: false, peak: 4000) != usual)
     }

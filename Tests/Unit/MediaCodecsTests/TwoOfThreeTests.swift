@@ -4,7 +4,7 @@ import Testing
 @testable import RouteTestSupport
 
 @Suite struct TwoOfThreeTests {
-    /// Returns how many runs are measured when these are good, and whether the measurement fails.
+    /// Returns the number of runs if the given ones are good, and whether the measurement fails.
     private func runs(good: Set<Int>) throws -> (runs: Int, hasFailed: Bool) {
         let (runs, hasFailed) = (Lock(0), Lock(false))
         try withKnownIssue("two runs were not good", isIntermittent: true) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MediaCodecs
 
-/// Packets that cannot be decoded are counted as sound, with their place.
+/// The duration and position of undecodable packets are counted.
 @Suite struct UndecodableSoundTests {
     @Test func theLengthAndThePlaceOfDamagedPacketsAreKnown() throws {
         let clip = try TestClips.flashAndBeep("undecodable.mp4", "-c:v libx264 -c:a flac -strict -2")

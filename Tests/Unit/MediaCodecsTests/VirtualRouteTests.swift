@@ -2,7 +2,7 @@ import Testing
 
 @testable import RouteTestSupport
 
-/// The renderers' contract on virtual time; the same bodies run on ALSA (`SoundCardTests`) and on speakers
+/// The renderers' contract in virtual time; the same bodies run on ALSA (`SoundCardTests`) and on speakers
 /// (`AirPlayLabTests`).
 @Suite struct VirtualRouteTests {
     @Test func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold() throws {

@@ -33,7 +33,7 @@ import Testing
         }
         thread.join()
         #expect(value == 5 && satisfied)
-        // A raise that was cleared with an older one may cost one look more.
+        // A signal that was cleared together with an older one may cause one additional check.
         #expect(asked.withLock { $0 } <= 7)
     }
 

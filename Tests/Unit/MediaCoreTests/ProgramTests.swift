@@ -2,7 +2,7 @@ import Glibc
 import MediaCore
 import Testing
 
-/// Programs and libraries of the system that are looked for when they are wanted.
+/// Programs and libraries of the system that are looked up on demand.
 @Suite struct ProgramTests {
     @Test func aLibraryIsOpenedAndItsFunctionsAreFoundByName() throws {
         let library = try #require(OptionalLibrary("libm.so.6"))
@@ -15,7 +15,7 @@ import Testing
 
     @Test func oneThatIsNotThereOrThatNobodyHasLoadedIsNil() {
         #expect(OptionalLibrary("libtalkie-has-no-such.so.1") == nil)
-        // Debian's ncurses brings it, and nothing here wants it.
+        // A library that Debian's ncurses contains and this process does not load.
         #expect(OptionalLibrary("libpanel.so.6", onlyLoaded: true) == nil)
         #expect(OptionalLibrary("libc.so.6", onlyLoaded: true) != nil)
     }
@@ -35,7 +35,7 @@ import Testing
             text += String(decoding: bytes[..<count], as: UTF8.self)
         }
         #expect(waitpid(child, &status, 0) == child && status == 0)
-        // Nothing to read, no home, and the three descriptors with that of the listing.
+        // No input, no HOME, and four descriptors: three streams and that of the listing.
         #expect(text.split(whereSeparator: \.isWhitespace) == ["0", "4"])
     }
 

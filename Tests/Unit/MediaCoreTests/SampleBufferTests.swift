@@ -1,12 +1,12 @@
 import MediaCore
 import Testing
 
-/// Buffers that are moved in time and cut by frames.
+/// Buffers that are moved in time and cut at frames.
 @Suite struct SampleBufferTests {
     static let format = AudioFormat(
         parameters: CodecParameters(codec: "aac", framesPerPacket: 1024), sampleRate: 48_000, layout: .stereo)
 
-    /// Three packets of 1024 frames; the first with 100 frames of encoder delay.
+    /// Three packets of 1024 frames; the first one has 100 frames of encoder delay.
     private var encoded: SampleBuffer {
         let batch = PacketBatch()
         for index in 0..<3 {
@@ -55,7 +55,7 @@ import Testing
         #expect(packets.map(\.decodeTime) == [frame(48_000), frame(49_024), frame(50_048)])
         #expect(packets.map(\.trimStart) == [100, 0, 0])
         #expect(batch.withBytes(of: packets[2]) { Array($0) } == [2, 2, 2, 2, 2, 2])
-        // The original stays where it was.
+        // The original is unchanged.
         #expect(encoded.presentationTime == frame(100))
     }
 
@@ -109,7 +109,7 @@ import Testing
 
     @Test func compressedSoundIsCutByTrimmingThePacketsAtTheEdges() throws {
         #expect(encoded.frameCount == 2972)
-        // Frames 1000…2000 of what is heard are 1100…2100 of what is decoded.
+        // Frames 1000…2000 of the output are 1100…2100 of the decoded ones.
         let part = try #require(encoded.frames(1000..<2000))
         #expect(part.frameCount == 1000)
         #expect(part.presentationTime == frame(1100))

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-/// Which subtitles a viewer gets who said this or that.
+/// The selection of subtitles by the user's options.
 @Suite struct SubtitleChoiceTests {
     private static func track(
         _ number: Int, _ language: String?, isDefault: Bool = false, isSpecial: Bool = false, isForced: Bool = false,

@@ -5,7 +5,7 @@ import MediaFiles
 import TalkieTestKit
 import Testing
 
-/// Whatever somebody names as a film: one sentence, the right code, no trap and no waiting for ever.
+/// Invalid media: one sentence, the right error code, no trap and no endless wait.
 @Suite struct BadInputTests {
     let folder = ScratchFolder()
 
@@ -16,7 +16,7 @@ import Testing
         } catch { return error }
     }
 
-    /// Reads everything of both tracks, as a player would.
+    /// Reads both tracks to their ends, as a player does.
     private func playThrough(_ path: String) throws -> (pictures: SeenPictures, sound: HeardSound) {
         let film = try MediaFile.open(path)
         let pictures = try film.summary.track(.video).map { try SeenPictures.decode(try film.reader(for: $0)) }
@@ -90,7 +90,7 @@ import Testing
         let path = try folder.write(Array(bytes.prefix(bytes.count * 6 / 10)), to: name)
         let seen = try playThrough(path)
         let film = try MediaFile.open(path)
-        // Ogg's headers are most of so quiet a film.
+        // Most of such a short Ogg file is headers.
         if name.hasPrefix("a.og") { return }
         if film.summary.track(.video) != nil {
             #expect(seen.pictures.pictures.count > 120 && seen.pictures.pictures.count < 240)
@@ -106,7 +106,7 @@ import Testing
         #expect(error.code == .notMedia && error.message.contains("cut off"))
     }
 
-    /// Sizes of the outer structures: MP4 atoms, RIFF and its lists, EBML's segment, FLAC's metadata.
+    /// Size fields of the outer structures: MP4 atoms, RIFF and its lists, EBML's segment, FLAC's metadata.
     @Test(arguments: [
         ("a.mp4", 32), ("a.mp4", 36), ("a.avi", 4), ("a.avi", 16), ("a.wav", 4), ("a.wav", 40), ("a.mkv", 40),
         ("a.mkv", 48), ("a.flac", 4), ("a.flac", 6), ("a.m4a", 28),
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// FLV has nothing to find one's place by again; in AVI and bare MP3 files time is what was counted so far.
+    /// FLV has no resynchronization points; in AVI and bare MP3 files time is the sum of what was read.
     @Test(arguments: whole.filter { !["a.flv", "a.avi", "a.mp3", "a.ogv"].contains($0) })
     func aFilmWithAHoleGoesOnBehindIt(_ name: String) throws {
         var bytes = try TestClips.bytes(of: try clip(name))
@@ -149,7 +149,7 @@ import Testing
         #expect(abs(last - last.rounded(.down) - 0.05) < 0.06)
     }
 
-    /// An uncompressed AVI in which nothing but the header says how large the picture is.
+    /// Creates an uncompressed AVI in which only the header states the frame size.
     private func avi(width: UInt32, height: UInt32, sound: Bool) throws -> String {
         let codecs = "-c:v rawvideo -pix_fmt yuv420p " + (sound ? "-c:a pcm_s16le" : "-an")
         var bytes = try TestClips.bytes(of: try TestClips.flashAndBeep("raw.avi", codecs, seconds: 1, size: "32x32"))
@@ -180,7 +180,7 @@ import Testing
         #expect(film.summary.track(.video) == nil && film.warnings.count == 1)
     }
 
-    /// The sound breaks off after one second and the picture goes on, and the other way round.
+    /// Audio that ends after one second while video continues, and the reverse.
     @Test func aTrackThatDiesLeavesTheOther() throws {
         for (file, picture, sound) in [("a.mkv", 4, 1), ("a.mp4", 1, 4), ("a.ts", 4, 1), ("b.ts", 1, 4)] {
             let clip = try TestClips.make(
@@ -191,7 +191,7 @@ import Testing
             let seen = try playThrough(clip)
             #expect(abs(Double(seen.pictures.pictures.count) / 25 - Double(picture)) < 0.1)
             #expect(abs(seen.sound.end.seconds - Double(sound)) < 0.15)
-            // A jump to where the dead track has nothing any more ends it, and nothing else.
+            // A seek beyond the end of a track ends that track only.
             let dead = try #require(film.summary.track(picture < sound ? .video : .audio))
             let reader = try film.reader(for: dead)
             try reader.seek(to: MediaTime(value: 3, timescale: 1), mode: .exact)
@@ -209,7 +209,7 @@ import Testing
         #expect(openDescriptors() <= before + 3)
     }
 
-    /// Found by the fuzzer: an index of 6 kB whose entries make libavformat's tables grow to 2.9 GB.
+    /// Found by fuzzing: an index of 6 kB whose entries make libavformat's tables grow to 2.9 GB.
     @Test func aFileThatAsksForGigabytesIsBounded() throws {
         let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fixtures")
         let path = fixtures.appending(path: "Fuzz/Demux/grows-without-bound").standardizedFileURL.path
@@ -218,7 +218,7 @@ import Testing
         #expect(peakMemory() - before < 1 << 30)
     }
 
-    /// Bytes that the process has held at most.
+    /// Returns the peak resident memory of the process in bytes.
     private func peakMemory() -> Int {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

@@ -3,17 +3,17 @@ import MediaFiles
 import TalkieTestKit
 import Testing
 
-/// A container with codecs in it, and how exactly its sound can be placed.
+/// A container with codecs, and the accuracy of its audio timestamps.
 struct Coding: Sendable, CustomTestStringConvertible {
     var file: String
     var arguments: String
     var before = ""
-    /// Pictures a second.
+    /// Frames per second.
     var rate = "25"
-    /// Seconds by which a beep's middle may miss its place.
+    /// Maximum deviation of a beep's centre, in seconds.
     var tolerance = 0.001
-    /// Seconds by which the clip itself has its sound later than its picture, because its container cannot say what
-    /// the encoder did. What `ffmpeg -copyts` makes of the same clips agrees.
+    /// Seconds by which the audio of the clip itself is late, because its container cannot signal the encoder delay.
+    /// The result of `ffmpeg -copyts` for the same clips agrees.
     var late = 0.0
     var testDescription: String { "\(file) \(arguments)" }
 
@@ -100,19 +100,19 @@ struct Coding: Sendable, CustomTestStringConvertible {
         let beeps = sound.beeps
         try #require(flashes.count == 4)
         try #require(beeps.count == 4)
-        // A beep cut short by the film's own start has its middle elsewhere: the first one is left out.
+        // Excludes the first beep, whose centre is displaced because the start of the film cuts it.
         for index in 1..<4 {
             let offset = beeps[index] - flashes[index].seconds - 0.05 - coding.late
             #expect(abs(offset) < coding.tolerance + frameSnap(coding, at: index))
         }
     }
 
-    /// A flash shows with the first picture inside its tenth of a second, which is not always on the second.
+    /// A flash starts with the first frame within its 0.1 s, which is not always at the whole second.
     private func frameSnap(_ coding: Coding, at second: Int) -> Double {
         coding.rate == "25" ? 0 : 0.042
     }
 
-    // Theora codes nothing for a picture that is the same as before, and this AVI begins with an empty one.
+    // Theora encodes nothing for an unchanged frame, and this AVI starts with an empty one.
     @Test(arguments: films.filter { $0.file != "theora.ogv" && $0.file != "xvid.avi" })
     func picturesFollowEachOtherWithoutHoles(_ coding: Coding) throws {
         let film = try MediaFile.open(try coding.clip())
@@ -120,7 +120,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
         let pictures = try SeenPictures.decode(try film.reader(for: video)).pictures
         #expect(pictures.count >= 95 && pictures.count <= 101)
         for (earlier, later) in zip(pictures, pictures.dropFirst()) {
-            // Matroska counts in milliseconds.
+            // Matroska's timestamps are in milliseconds.
             #expect(abs((later.start - earlier.start - earlier.duration).seconds) < 0.0015)
         }
     }
@@ -163,7 +163,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
         Coding(file: "flac.ogg", arguments: "-c:a flac -vn"),
     ]
 
-    /// Encoder delay and padding are cut where the container states them: the recording is as long as it was.
+    /// Encoder delay and padding are removed if the container states them: the recording has its original length.
     @Test(arguments: recordings) func aRecordingComesBackAsLongAsItWas(_ coding: Coding) throws {
         let film = try MediaFile.open(try coding.clip())
         #expect(film.summary.track(.video) == nil)
@@ -184,7 +184,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
         try reader.seek(to: target, mode: .exact)
         let sound = try HeardSound.decode(reader)
         #expect(sound.start <= target + MediaTime(value: 1, timescale: 1000))
-        // WavPack and TTA put a second and more into one packet.
+        // WavPack and TTA have packets longer than a second.
         #expect(sound.start > target - MediaTime(value: 11, timescale: 10))
         let beeps = Array(sound.beeps.suffix(2))
         try #require(beeps.count == 2)

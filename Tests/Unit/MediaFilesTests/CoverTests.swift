@@ -82,7 +82,7 @@ import Testing
         #expect(RecordingWithCovers.recording(film, at: clip, .all, named: [try cover()]) === film)
     }
 
-    /// The bytes of a song whose cover's picture was changed.
+    /// Opens a song whose cover image was modified.
     private func spoiled(_ name: String, _ change: (inout [UInt8], Int) -> Void) throws -> MediaFile {
         let png = try cover("cover.png")
         var bytes = try TestClips.bytes(of: try song("song.flac", "-c:a flac", cover: png))

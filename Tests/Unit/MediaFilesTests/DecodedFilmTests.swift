@@ -5,13 +5,13 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-/// What an application gets out of a film's file without a player: samples of sound, and a layer full of pictures.
+/// Decoding of a film without a player: audio samples, and a layer with frames.
 @Suite(.timeLimit(.minutes(1))) struct DecodedFilmTests {
     private func clip() throws -> MediaFile {
         try MediaFile.open(try TestClips.flashAndBeep("a.mp4", "-c:v libx264 -bf 2 -g 25 -c:a aac"))
     }
 
-    // MARK: Sound
+    // MARK: Audio
 
     private func sound(of film: MediaFile, as format: PCMFormat? = nil) throws -> DecodedAudioSource {
         let track = try #require(film.summary.track(.audio))
@@ -50,7 +50,7 @@ import Testing
             #expect(abs((try #require(first.presentationTime) - moment).seconds) < 1.0 / 44_100)
             #expect(first.flags.contains(.discontinuity))
             #expect(block.format.channels == 2)
-            // Both places lie in a beep: twenty milliseconds of it are 20 of its 50 ms at least.
+            // Both positions are within a beep, of which 20 ms are at least 20 of its 50 ms.
             let peak = (0..<882).map { abs(block.samples[$0 * 2]) }.max() ?? 0
             #expect(peak > 0.2)
         }
@@ -62,7 +62,7 @@ import Testing
         #expect(throws: MediaError.self) { try DecodedAudioSource(film.reader(for: track)) }
     }
 
-    // MARK: Pictures
+    // MARK: Video
 
     private func wait(for layer: DisplayLayer, _ isSo: () -> Bool) throws {
         let limit = HostInstant.now.advanced(by: .seconds(20))
@@ -99,7 +99,7 @@ import Testing
         try source.seek(to: MediaTime(value: 3, timescale: 2), mode: .exact)
         try feed(layer, from: source)
         try wait(for: layer) { layer.count > 0 }
-        // Pictures are 40 ms long.
+        // Frames are 40 ms long.
         #expect(layer.nextTime == MediaTime(value: 37, timescale: 25))
     }
 }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import MediaFiles
 
-/// ±2^62 and ±(2^63 − 1) in every number that libavformat, playlists and servers hand over: none traps, and none is believed.
+/// ±2^62 and ±(2^63 − 1) in every number from libavformat, playlists and servers: none traps, and none is accepted.
 @Suite struct ExtremeNumbersTests {
     static let extremes: [Int64] = [1 << 62, -(1 << 62), .max, .min, .min + 1]
 
-    /// A stream of sound on its own, and how to count its time.
+    /// A single audio stream and its clock.
     private final class Bench {
         let context = avformat_alloc_context()!
         let stream: UnsafeMutablePointer<AVStream>
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// An index of subtitles as a damaged file may have it: each entry lies at an extreme place.
+    /// A damaged index of subtitles: each entry has an extreme position.
     @Test(arguments: extremes) func anIndexAtTheFarEndsIsNoReachOfSubtitles(_ value: Int64) throws {
         let path = try TestClips.flashAndBeep("reach.mkv", "-c:v libx264 -g 12 -c:a aac")
         let context = try DemuxContext(InputAddress(path), options: ReadOptions(), cancellations: [])
@@ -99,7 +99,7 @@ import Testing
         let reach = try #require(SubtitleReach(context, stream: 1, leader: 0, clock: clock))
         let time = MediaTime(value: 3, timescale: 1)
         #expect(reach.start(for: time) == MediaTime(value: 1, timescale: 10))
-        // Entries of a place beyond the limits end the search.
+        // Entries with a position beyond the limits end the search.
         av_add_index_entry(lines, value, 200, 1, 0, AVINDEX_KEYFRAME)
         #expect(reach.start(for: time) == nil)
         for entry in 0..<avformat_index_get_entries_count(leader) {

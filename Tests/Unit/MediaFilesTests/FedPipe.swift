@@ -3,7 +3,7 @@ import MediaCore
 
 @testable import TalkieTestKit
 
-/// A pipe in a folder, and who writes a film into it as slowly as it is read.
+/// A named pipe, and a thread that writes a film into it.
 enum FedPipe {
     static func make(in folder: ScratchFolder) -> String {
         let path = folder.path("pipe")
@@ -11,7 +11,7 @@ enum FedPipe {
         return path
     }
 
-    /// Ends when all is written or nobody reads any more.
+    /// Starts the writer; it ends when everything is written or the reader has closed the pipe.
     static func feed(_ path: String, _ bytes: [UInt8]) throws -> WorkerThread {
         try WorkerThread.start(name: "feeder") {
             signal(SIGPIPE, SIG_IGN)

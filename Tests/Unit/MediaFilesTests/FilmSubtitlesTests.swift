@@ -6,7 +6,7 @@ import TalkieTestKit
 import Testing
 
 @Suite struct FilmSubtitlesTests {
-    /// The film's folder, with folders in it.
+    /// The film's folder with subfolders.
     private final class FilmFolder {
         let path = "/tmp/talkie-scratch-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         private var made: [String] = []

@@ -5,12 +5,12 @@ import Testing
 
 @testable import MediaFiles
 
-/// Stamps that jump in containers where they should not, and tracks that pause, which stay as they are.
+/// Timestamp discontinuities in containers that should have none, and pauses of tracks, which are kept.
 @Suite struct GapTests {
     let folder = ScratchFolder()
     private static let day: UInt64 = 86_400_000
 
-    /// Four seconds in clusters of half a second; times are milliseconds.
+    /// Returns four seconds in clusters of half a second; times are in milliseconds.
     private func clip(_ codecs: String = "-c:v libx264 -g 12 -c:a aac") throws -> [UInt8] {
         try TestClips.bytes(of: TestClips.flashAndBeep("gap.mkv", "\(codecs) -cluster_time_limit 500"))
     }
@@ -19,7 +19,7 @@ import Testing
         try MediaFile.open(try folder.write(edit.edited(try clip()), to: name))
     }
 
-    /// Where both tracks end, and the largest step of either, in seconds.
+    /// Returns the end of both tracks and the largest step of either, in seconds, and the times of beeps and flashes.
     private func walk(_ film: MediaFile) throws -> (ends: [Double], step: Double, beeps: [Double], flashes: [Double]) {
         var (ends, step) = ([Double](), 0.0)
         let readers = try film.summary.tracks.filter { $0.kind != .subtitle }.map { try film.reader(for: $0) }
@@ -38,7 +38,8 @@ import Testing
         return (ends, step, sound?.beeps ?? [], pictures?.flashes.map(\.seconds) ?? [])
     }
 
-    /// A jump lies where the last track ended: up to a picture and a packet of sound from where it was.
+    /// A discontinuity is at the end of the last track: up to a frame and an audio packet away from the original
+    /// position.
     private func expectContinuous(_ film: MediaFile) throws {
         let seen = try walk(film)
         #expect(seen.ends.allSatisfy { $0 > 3 && $0 < 4.2 }, "\(seen.ends)")
@@ -61,7 +62,7 @@ import Testing
         try expectContinuous(try film(MatroskaEdit(timestamp: { $0 < 4 ? $1 + 10 * Self.day : $1 })))
     }
 
-    /// In nanoseconds, jumping 190 years ahead and back; and far beyond what 64 bits hold.
+    /// In nanoseconds, 190 years ahead and back; and beyond the range of 64 bits.
     @Test(arguments: [6_000_000_000_000_000_000, 0x8000_0000_0000_0001, 1 << 62, .max, UInt64(Int64.max)] as [UInt64])
     func clusterTimestampsBeyondAllFilmsAreMissing(_ stamp: UInt64) throws {
         for scale: UInt64? in [nil, 1] {
@@ -85,21 +86,21 @@ import Testing
         #expect(abs(try #require(try pictures.read()?.presentationTime).seconds) < 0.1)
     }
 
-    /// Pauses are made up for by what follows them.
+    /// Pauses are compensated by the media that follows them.
     @Test func pausesBetweenScenesStay() throws {
         let film = try film(MatroskaEdit(timestamp: { $1 + UInt64($0 / 3) * 8_000 }))
         let ends = try walk(film).ends
         #expect(ends.allSatisfy { $0 > 19 && $0 < 28.5 }, "\(ends)")
     }
 
-    /// At the film's start nothing is known yet of how often pictures come. Timestamps of FLV count milliseconds (Adobe's specification
-    /// of it, E.4.1).
+    /// At the start of a film the frame rate is unknown. FLV timestamps are in milliseconds (Adobe's specification of
+    /// it, E.4.1).
     @Test func oneWrongTimestampAmongTheFirstPicturesIsPlayedInItsPlace() throws {
         var bytes = try TestClips.bytes(
             of: TestClips.flashAndBeep("early.flv", "-c:v libx264 -g 12 -bf 0 -c:a aac -ar 44100"))
         var (tag, pictures) = (13, 0)
         while tag + 11 < bytes.count {
-            // After the configuration and the first picture.
+            // After the configuration and the first frame.
             if bytes[tag] == 9 {
                 if pictures == 2 { bytes.replaceSubrange(tag + 4..<tag + 7, with: [0xFF, 0xFF, 0xFF]) }
                 pictures += 1
@@ -110,7 +111,7 @@ import Testing
         try expectContinuous(try MediaFile.open(try folder.write(bytes, to: "early.flv")))
     }
 
-    /// All pictures count from elsewhere, 37 hours later than the sound.
+    /// All video timestamps are 37 hours later than those of the audio.
     @Test func aTrackThatBeginsHoursAfterTheOthersBeginsWithThem() throws {
         var bytes = try TestClips.bytes(
             of: TestClips.flashAndBeep("early.flv", "-c:v libx264 -g 12 -bf 0 -c:a aac -ar 44100"))
@@ -122,7 +123,7 @@ import Testing
         let film = try MediaFile.open(try folder.write(bytes, to: "late.flv"))
         #expect(film.summary.tracks.allSatisfy { ($0.start ?? .zero).seconds < 0.2 })
         try expectContinuous(film)
-        // As the end of the pictures is looked for.
+        // As in the search for the end of the video.
         let pictures = try film.reader(for: try #require(film.summary.track(.video)))
         let target = MediaTime(value: 2, timescale: 1)
         let found = try #require(try pictures.seek(to: target, mode: .exact))
@@ -140,7 +141,7 @@ import Testing
         try expectContinuous(try MediaFile.open(path))
     }
 
-    /// An edit list is an explicit statement, not a wrong timestamp.
+    /// An edit list is explicit, not a wrong timestamp.
     @Test func aTrackThatAnEditListDelaysBeginsLater() throws {
         let clip = try TestClips.flashAndBeep("gap.mkv", "-c:v libx264 -g 12 -c:a aac")
         let path = try TestClips.make(
@@ -155,7 +156,7 @@ import Testing
             seen.ends.contains { $0 > 3 && $0 < 4.2 } && seen.ends.contains { $0 > 23 && $0 < 24.2 }, "\(seen.ends)")
     }
 
-    /// `dwStart` of the header of the pictures (AVI's `AVISTREAMHEADER`) is a thousand seconds.
+    /// `dwStart` in the video's header (AVI's `AVISTREAMHEADER`) is a thousand seconds.
     @Test func anAVIWhosePicturesBeginALongTimeAfterTheSoundBeginsWithBoth() throws {
         var bytes = try TestClips.bytes(
             of: TestClips.flashAndBeep("late.avi", "-c:v mpeg4 -g 12 -bf 0 -c:a libmp3lame"))
@@ -181,7 +182,7 @@ import Testing
 
     // MARK: Playlists
 
-    /// Six seconds of pictures and sound with playlists of their own, in MP4; `edit` changes a segment of one of them.
+    /// Opens six seconds of video and audio with separate playlists, in MP4; `edit` modifies segments.
     private func playlists(_ edit: (_ isVideo: Bool, _ number: Int, _ bytes: inout [UInt8]) -> Void) throws -> MediaFile
     {
         let clip = try TestClips.flashAndBeep("parts.mkv", "-c:v libx264 -g 25 -bf 0 -c:a aac", seconds: 6)
@@ -206,7 +207,7 @@ import Testing
             try folder.write(Array(master.joined(separator: "\n").utf8), to: "parts.m3u8"))
     }
 
-    /// The field of a box of ISO 14496-12 behind its name, version and flags.
+    /// Returns the position of a field of a box of ISO 14496-12, after its name, version and flags.
     private static func place(of name: String, in bytes: [UInt8]) -> Int? {
         bytes.indices.dropLast(12).first { bytes[$0..<$0 + 4].elementsEqual(name.utf8) }.map { $0 + 8 }
     }
@@ -217,7 +218,7 @@ import Testing
         #expect(seen.beeps.count >= 5)
     }
 
-    /// `tfdt` (8.8.12) of all sound is a day later than that of the pictures.
+    /// `tfdt` (8.8.12) of all audio is a day later than that of the video.
     @Test func aPlaylistThatBeginsHoursAfterTheOtherBeginsWithIt() throws {
         let film = try playlists { isVideo, _, bytes in
             guard !isVideo, let place = Self.place(of: "tfdt", in: bytes) else { return }
@@ -227,7 +228,7 @@ import Testing
         try expectSixSeconds(film)
     }
 
-    /// The duration of a sample (8.8.7) is days in one segment: neither slides nor a pause.
+    /// The duration of a sample (8.8.7) is days in one segment: neither a slide show nor a pause.
     @Test func picturesOfASegmentThatAreDaysApartArePlayedInTheirPlace() throws {
         var edited = 0
         let film = try playlists { isVideo, number, bytes in
@@ -265,7 +266,7 @@ import Testing
             return end
         }
         #expect(end(after: 400, length: 20) { $0 * 9000 } < 70)
-        // What is played makes up for pauses, and one alone stays.
+        // Played media compensates for pauses, and a single one is kept.
         #expect(abs(end(after: 600, length: 1000) { $0 / 6 * 9000 + $0 % 6 * 1000 } - 897) < 1)
         #expect(abs(end(after: 2, length: 20) { $0 * 9000 } - 9.02) < 0.01)
     }
@@ -275,9 +276,9 @@ import Testing
         #expect(try walk(film).ends.allSatisfy { $0 > 23 && $0 < 24.2 })
     }
 
-    // MARK: What is no gap
+    // MARK: Not a gap
 
-    /// Frame numbers of the pictures of a clip with sound, in seconds.
+    /// Returns the times of the video frames of a clip with audio, in seconds.
     private func pictures(_ codec: String, _ name: String, _ select: String, sound seconds: Int) throws -> [Double] {
         let path = try TestClips.make(
             name,

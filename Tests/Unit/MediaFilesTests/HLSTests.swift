@@ -4,7 +4,7 @@ import MediaFiles
 import TalkieTestKit
 import Testing
 
-/// Playlists in several qualities and renditions, live ones, and manifests of DASH, from a server of this computer.
+/// Playlists with variants and renditions, live playlists, and DASH manifests, from a local server.
 @Suite struct HLSTests {
     private let folder = ScratchFolder()
 
@@ -18,7 +18,7 @@ import Testing
         try folder.write(Array((["#EXTM3U"] + lines + [""]).joined(separator: "\n").utf8), to: name)
     }
 
-    /// A film whose pictures and sound have playlists of their own.
+    /// Creates a film whose video and audio have separate playlists.
     private func apart() throws {
         try make(
             "-map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod -var_stream_map v:0,agroup:s~a:0,agroup:s",
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// A sender that takes away what is old: as many pieces as were made are read, though no playlist ever held them all.
+    /// A server that removes old segments: all segments are read, although no playlist contains all of them.
     @Test func aLivePlaylistThatSlidesIsFollowedToItsEnd() throws {
         try make("-c copy -f hls -hls_time 1 -hls_list_size 0", into: "all.m3u8")
         let all = try String(decoding: TestClips.bytes(of: folder.path("all.m3u8")), as: UTF8.self).split(
@@ -113,7 +113,7 @@ import Testing
         var (seconds, first) = ([Double](), 0)
         while let buffer = try video.read() {
             if let time = buffer.presentationTime { seconds.append(time.seconds) }
-            // The next piece is announced when the one before it is being read.
+            // The next segment is announced while the one before it is read.
             let wanted = min(pieces.count - 3, max(0, Int(seconds.last ?? 0) - 1))
             if wanted > first {
                 first = wanted
@@ -126,7 +126,8 @@ import Testing
         }
     }
 
-    /// Jumps both ways, to the start and to a piece's beginning; the flash and the beep of a second stay together, at their second.
+    /// Seeks forward and back, to the start and to a segment's start; the flash and the beep of a second stay together,
+    /// at their second.
     private func winds(_ film: MediaFile) throws {
         #expect(film.summary.isSeekable && !film.summary.isLive)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
@@ -197,7 +198,8 @@ import Testing
         }
     }
 
-    /// Two encodings joined by a server, whose stamps begin anew: both are on the one time of the film, also for who jumps there first.
+    /// Two encodings joined by a server, whose timestamps restart: both are on the film's timeline, even if the second
+    /// one is read first.
     @Test func aBreakInPiecesOfMP4KeepsTheFilmsTime() throws {
         for name in ["one", "two"] {
             try make(
@@ -273,7 +275,7 @@ import Testing
         defer { server.stop() }
         let error = #expect(throws: MediaError.self) { try MediaFile.open(server.url("thief.mpd")) }
         #expect(error?.message.contains("not on web servers") == true)
-        // On this computer nothing is asked of libavformat's demuxer, which opens files whoever names them.
+        // A local manifest is not passed to libavformat's demuxer either, which opens files without restriction.
         #expect(throws: MediaError.self) { try MediaFile.open(folder.path("thief.mpd")) }
     }
 }

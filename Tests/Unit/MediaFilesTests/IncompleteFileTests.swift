@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFiles
 @testable import TalkieTestKit
 
-/// A file that ends before its header says is no film that has ended.
+/// A file that ends before the length in its header is reported as incomplete, not as ended.
 @Suite struct IncompleteFileTests {
     private let folder = ScratchFolder()
 
@@ -19,7 +19,7 @@ import Testing
             of: try TestClips.flashAndBeep("incomplete." + ending, Self.codecs[ending] ?? "", seconds: 12))
     }
 
-    /// Reads a track; where its samples end, and why reading ended.
+    /// Reads a track; returns the end of its samples, and the error that ended reading.
     private func read(_ reader: any SampleSource) -> (end: MediaTime?, error: MediaError?) {
         var end: MediaTime?
         do {
@@ -43,7 +43,7 @@ import Testing
                 let seconds = try #require(end).seconds
                 // An AVI without its index is read by other rules.
                 if ending != "avi" { #expect(isWhole ? seconds > 11.5 : seconds < 11.5) }
-                // It is no other outcome when asked again.
+                // A repeated read has the same result.
                 if !isWhole { #expect(read(reader).error?.code == .incomplete) }
             }
             if ["mp4", "mkv"].contains(ending) { #expect(film.summary.isDurationStated) }
@@ -79,7 +79,7 @@ import Testing
         }
         #expect(matroska([0x84]) == 15)
         #expect(matroska([0x01, 0, 0, 0, 0, 0, 1, 0]) == 274)
-        // Unknown, cut off, and larger than any file.
+        // Unknown, truncated, and larger than any file.
         #expect(matroska([0xFF]) == nil && matroska([0x01, 255, 255, 255, 255, 255, 255, 255]) == nil)
         #expect(matroska([0x01, 255, 255, 255, 255, 255, 255, 254]) == nil)
         #expect(matroska([]) == nil && matroska([0]) == nil && matroska([0x08, 1]) == nil)
@@ -107,7 +107,7 @@ import Testing
         #expect(asf([UInt8](repeating: 255, count: 8)) == nil && asf([UInt8](repeating: 0, count: 8)) == nil)
     }
 
-    /// A track that is not of this film, where all tracks share one reader.
+    /// A track of another film, if all tracks share one reader.
     @Test func anUnknownTrackIsRefused() throws {
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MediaFiles
 
-/// Segments of playlists that a server does not have, or does not send to their end.
+/// Segments of playlists that a server does not have, or truncates.
 @Suite(.serialized) struct LostSegmentTests {
     private let folder = ScratchFolder()
 
@@ -25,7 +25,7 @@ import Testing
             String.init)
     }
 
-    /// Changes the address of one segment in a playlist.
+    /// Replaces the address of one segment in a playlist.
     private func change(segment number: Int, of name: String, _ body: (String) -> String) throws {
         var lines = try lines(of: name)
         let index = lines.indices.filter { !lines[$0].hasPrefix("#") }[number]
@@ -33,7 +33,7 @@ import Testing
         try folder.write(Array((lines + [""]).joined(separator: "\n").utf8), to: name)
     }
 
-    /// Pictures and sound with playlists of their own.
+    /// Creates video and audio with separate playlists.
     private func makeApart(_ words: String, seconds: Int = 6) throws {
         try make("\(Self.apart) \(words)", into: "part%v.m3u8", seconds: seconds)
         let master = [
@@ -44,17 +44,17 @@ import Testing
     }
 
     private struct Reading {
-        /// What was lost, and where samples had ended before.
+        /// The losses, and the end of the samples before each.
         var losses: [(error: MediaError, place: Double)] = []
         var starts: [Double] = []
         var end = 0.0
-        /// Where samples continue after the first loss.
+        /// The first timestamp after the first loss.
         var resumed: Double?
     }
 
-    /// Reads all of several tracks, one after the other.
+    /// Reads several tracks to their ends, one after the other.
     private func read(_ film: MediaFile, _ kinds: Track.Kind...) throws -> [Reading] {
-        // All are there before the first is read: they may share one input.
+        // Creates all readers before the first read: they may share one input.
         try kinds.map { try film.reader(for: try #require(film.summary.track($0))) }.map(read)
     }
 
@@ -64,7 +64,7 @@ import Testing
             do throws(MediaError) {
                 guard let buffer = try reader.read() else { return reading }
                 guard let start = buffer.presentationTime?.seconds else { continue }
-                // A demuxer of transport streams may still hold the last picture before the loss.
+                // A demuxer of transport streams may still hold the last frame before the loss.
                 if let place = reading.losses.first?.place, start > place + 0.2 {
                     reading.resumed = min(reading.resumed ?? start, start)
                 }
@@ -103,7 +103,7 @@ import Testing
         for reading in try read(film, .video, .audio) { try expectOneLoss(reading, from: 2, to: 3, of: 6, cause) }
     }
 
-    /// A track with a playlist of its own has a hole, and is not moved against the other.
+    /// A track with a separate playlist has a gap, and stays synchronized with the other.
     @Test(arguments: [(1, 6), (12, 36)]) func oneTrackHasAHoleAndKeepsItsTime(length: Int, seconds: Int) throws {
         try makeApart("-hls_time \(length)", seconds: seconds)
         try change(segment: 1, of: "part0.m3u8") { _ in "gone.ts" }
@@ -145,7 +145,7 @@ import Testing
         #expect(abs(reading.end - 6) < 0.4)
     }
 
-    /// A quality that is not played may lack whatever it likes.
+    /// Missing segments of a variant that is not played have no effect.
     @Test func segmentsOfAnotherQualityAreNoLoss() throws {
         for name in ["low", "high"] {
             try make("-c copy -f hls -hls_time 1 -hls_playlist_type vod", into: "\(name).m3u8")

@@ -1,4 +1,4 @@
-/// Writes a Matroska file again with other numbers in it (RFC 8794): without its index, as a recorder that was cut off leaves it.
+/// Rewrites a Matroska file with other values (RFC 8794), and without its index, like an interrupted recording.
 struct MatroskaEdit {
     private enum Name {
         static let segment: UInt32 = 0x1853_8067
@@ -10,11 +10,11 @@ struct MatroskaEdit {
         static let duration: UInt32 = 0x4489
     }
 
-    /// Nanoseconds of a tick; nil leaves it.
+    /// Nanoseconds per tick; nil keeps the value.
     var scale: UInt64?
-    /// The length in ticks; nil leaves it out.
+    /// The duration in ticks; nil removes it.
     var duration: Double?
-    /// The new timestamp of a cluster by its number and its old one.
+    /// Returns the new timestamp of a cluster from its index and its old timestamp.
     var timestamp: (Int, UInt64) -> UInt64 = { $1 }
 
     func edited(_ bytes: [UInt8]) -> [UInt8] {

@@ -23,7 +23,7 @@ import Testing
         } catch { return (error, .now - start) }
     }
 
-    /// Reads both tracks side by side, as a player does, and compares what is seen with what is heard.
+    /// Reads both tracks in parallel, as a player does, and compares flashes and beeps.
     private func expectTogether(_ film: MediaFile, seconds: Range<Int>) throws {
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
@@ -54,7 +54,7 @@ import Testing
         #expect(seen.flashes.map { $0.seconds.rounded() } == [4, 5])
     }
 
-    /// A film of 50 s with subtitles, whose sound is read eight seconds ahead of its pictures.
+    /// A film of 50 s with subtitles, whose audio is read eight seconds ahead of its video.
     @Test(arguments: ["mkv", "mp4"]) func aFilmIsFetchedOnceForAllItsReaders(_ ending: String) throws {
         let server = try server()
         defer { server.stop() }
@@ -74,7 +74,7 @@ import Testing
             try film.reader(for: try #require(film.summary.track(kind)))
         }
         var ends = [MediaTime](repeating: .zero, count: 3)
-        /// Reads every track up to a moment, the sound further.
+        /// Reads every track up to a time, the audio further.
         func read(until seconds: Int) throws {
             for (index, reader) in readers.enumerated() {
                 let end = MediaTime(value: Int64(index == 0 ? seconds + 8 : seconds), timescale: 1)
@@ -85,7 +85,7 @@ import Testing
         }
         for seconds in 1...15 { try read(until: seconds) }
         #expect(server.bytesSent < size * 6 / 10, "\(server.bytesSent) of \(size)")
-        // On from there, and to its end.
+        // Continues from there to the end.
         for reader in readers { try reader.seek(to: MediaTime(value: 30, timescale: 1), mode: .exact) }
         for seconds in 30...50 { try read(until: seconds) }
         #expect(server.bytesSent < size * 11 / 10, "\(server.bytesSent) of \(size), \(server.requests) requests")
@@ -99,7 +99,7 @@ import Testing
         try expectTogether(film, seconds: 1..<6)
     }
 
-    /// Cues of Matroska index the picture only: libavformat looks for a place of the sound by reading all until there.
+    /// Matroska's cues index the video only: libavformat seeks an audio track by reading everything up to the target.
     @Test func aSeekOfMatroskaSoundReadsNothingOfTheFilmBetween() throws {
         let path = try TestClips.make(
             "noise.mkv",
@@ -121,7 +121,7 @@ import Testing
         #expect(server.bytesSent - before < size / 3, "\(server.bytesSent - before) of \(size) bytes")
     }
 
-    /// `python3 -m http.server` is such a one.
+    /// `python3 -m http.server` is such a server.
     @Test func aFilmOfAServerWithoutRangesIsWoundForthAndBack() throws {
         let server = try server()
         defer { server.stop() }
@@ -129,7 +129,7 @@ import Testing
         #expect(film.summary.isSeekable && !film.summary.isLive)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
-        // To the start, where it is; on; back; to what has just been read; on.
+        // To the start, where the reader is; forward; back; to data just read; forward.
         for second in [0, 3.5, 1.5, 1.5, 4.5] {
             let target = MediaTime(seconds: second)
             try video.seek(to: target, mode: .exact)
@@ -143,7 +143,7 @@ import Testing
             let beep = try #require(heard.beeps.first { $0 > second + 0.1 })
             #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
         }
-        // The start costs nothing, and neither does going on.
+        // The seek to the start and seeks forward need no request.
         #expect(server.requests == 3)
     }
 
@@ -230,7 +230,7 @@ import Testing
 
     // MARK: HLS
 
-    /// Returns the path of the same film as a playlist with segments, relative to the folder that the server serves.
+    /// Creates a playlist with segments from the same film; returns its path relative to the server's folder.
     private func playlist(_ codecs: String, _ kind: String, segment: Int = 2) throws -> String {
         let film = try TestClips.flashAndBeep("hls-\(kind).mkv", codecs, seconds: 8)
         let folder = try TestClips.makeFolder(
@@ -253,7 +253,8 @@ import Testing
         }
     }
 
-    /// A film of one segment was silent after a jump to its start, which every playing begins with, and stopped nowhere.
+    /// A film of one segment was silent after a seek to its start, with which every playback starts, and reading did
+    /// not end.
     @Test(arguments: [2, 60], ["ts", "fmp4"]) func aPlaylistCanBeSoughtToItsVeryStart(_ segment: Int, _ kind: String)
         throws
     {
@@ -273,12 +274,12 @@ import Testing
         }
     }
 
-    /// libavformat takes a playlist with another name for one by its type only.
+    /// libavformat recognises a playlist with another extension only by its content type.
     @Test func aPlaylistIsKnownByItsTypeWhateverItsName() throws {
         let server = try server()
         defer { server.stop() }
         let name = try playlist("-c:v libx264 -g 25 -c:a aac", "ts")
-        // Beside its segments.
+        // Next to its segments.
         let other = name.replacing("list.m3u8", with: "list.php")
         symlink("list.m3u8", TestClips.folder + "/" + other)
         #expect(
@@ -344,9 +345,9 @@ import Testing
     }
 }
 
-/// What servers are told of who asks, by way of real requests.
+/// Identification and secrets in requests, checked with real servers.
 @Suite struct NetworkIdentityTests {
-    /// A playlist whose key and second piece lie elsewhere, of pieces that are enciphered.
+    /// An encrypted playlist whose key and second segment are on another server.
     @Test func secretsAreForPlaylistsPiecesAndKeysOfTheServerThatWasNamed() throws {
         let folder = ScratchFolder()
         let (home, other) = (try TinyWebServer(serving: folder.path), try TinyWebServer(serving: folder.path))
@@ -410,7 +411,7 @@ import Testing
             "net.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart", seconds: 6)
         var options = ReadOptions()
         options.maxSilence = .milliseconds(100)
-        // Each answer stops at half of what it announced, and stays open.
+        // Each response stops at half of its stated length, and the connection stays open.
         let film = try MediaFile.open(
             server.url("half/" + String(clip.split(separator: "/").last!)), options: options)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))

@@ -3,9 +3,9 @@ import MediaFiles
 import TalkieTestKit
 import Testing
 
-/// Sound and picture are read independently; these films are the ones in which two readers could come to disagree.
+/// Audio and video are read independently; with these films two readers could disagree about the origin of time.
 @Suite struct OriginTests {
-    /// Beep minus flash, for the seconds given, from the film's start.
+    /// Returns beep minus flash for the given seconds of the film.
     private func offsets(_ path: String, seconds: Range<Int>) throws -> [Double] {
         let film = try MediaFile.open(path)
         let pictures = try SeenPictures.decode(try film.reader(for: try #require(film.summary.track(.video))))
@@ -21,13 +21,14 @@ import Testing
         "-c:v libx264 -c:a aac", "-c:v mpeg2video -q:v 3 -c:a mp2", "-c:v libx264 -c:a ac3",
     ]
 
-    /// 33 bits of 90 kHz end after 95443.7 s (ISO 13818-1, 2.4.3.7): this film begins five seconds before.
+    /// 33 bits of 90 kHz wrap after 95443.7 s (ISO 13818-1, 2.4.3.7): this film starts five seconds before.
     @Test(arguments: wrapped) func aTransportStreamWhoseStampsWrapPlaysOn(_ codecs: String) throws {
         let clip = try TestClips.flashAndBeep("wrap.ts", "\(codecs) -output_ts_offset 95438.7", seconds: 10)
         for offset in try offsets(clip, seconds: 1..<10) { #expect(abs(offset) < 0.001) }
     }
 
-    /// Within a minute of the wrap libavformat counts the first stamps as negative, or not, by the first packet alone.
+    /// Within a minute of the wrap libavformat decides by the first packet alone whether the first timestamps are
+    /// negative.
     @Test(arguments: [59.99, 60.0, 60.02, 60.05]) func readersAgreeAtTheEdgeOfLibavformatsGuess(_ before: Double) throws
     {
         let start = 95443.7176888 - before
@@ -61,7 +62,7 @@ import Testing
         ("a.mov", "-c:v libx264 -c:a pcm_s16le"), ("a.mpg", "-c:v mpeg2video -q:v 3 -c:a mp2"),
     ]
 
-    /// The sound's track begins 1.2 s after the picture's.
+    /// The audio track starts 1.2 s after the video track.
     @Test(arguments: offsetTracks) func soundThatBeginsLaterIsHeardLater(_ file: String, _ codecs: String) throws {
         let clip = try TestClips.flashAndBeep("late-" + file, codecs, before: "-itsoffset 1.2")
         let film = try MediaFile.open(clip)
@@ -76,7 +77,7 @@ import Testing
         #expect(abs(sound.start.seconds - 1.2) < 0.05)
     }
 
-    /// The picture's track begins 0.8 s after the sound's: film time 0 is the sound's first sample.
+    /// The video track starts 0.8 s after the audio track: film time 0 is the first audio sample.
     @Test(arguments: offsetTracks) func pictureThatBeginsLaterIsSeenLater(_ file: String, _ codecs: String) throws {
         let clip = try TestClips.flashAndBeep("early-" + file, codecs, before: "-itsoffset -0.8")
         let film = try MediaFile.open(clip)
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    /// Two recordings joined end to end: stamps start over in the middle.
+    /// Creates concatenated recordings: timestamps restart in the middle.
     private func joined(_ codecs: String) throws -> String {
         let first = try TestClips.flashAndBeep("part.ts", codecs, seconds: 4)
         let second = try TestClips.flashAndBeep("part.ts", codecs, seconds: 5)
@@ -116,7 +117,7 @@ import Testing
         #expect(pictures.flashes.count == 13)
         #expect(sound.beeps.count >= 12)
         #expect(abs(sound.end.seconds - 13) < 0.3)
-        // The middle of each part, where no join cuts a beep.
+        // The middle of each part, where no boundary cuts a beep.
         for second in [1, 2, 3, 5, 6, 7, 8, 10, 11, 12] {
             let flash = try #require(
                 pictures.flashes.min { abs($0.seconds - Double(second)) < abs($1.seconds - Double(second)) })

@@ -15,7 +15,7 @@ import Testing
                 "header." + ending, ["-f", "lavfi", "-i", "testsrc=s=\(size):r=5:d=1"] + TestClips.words(more)))
     }
 
-    /// A JPEG with EXIF that says how it lies, in both orders of bytes.
+    /// Returns a JPEG with an EXIF orientation, in either byte order.
     static func turned(_ jpeg: [UInt8], _ orientation: UInt8, isLittle: Bool = true) -> [UInt8] {
         let directory: [UInt8] =
             isLittle
@@ -57,7 +57,7 @@ import Testing
     @Test func whatIsCutOffOrNoPictureIsNoHeader() throws {
         for ending in ["jpg", "png", "bmp", "tiff", "webp", "gif"] {
             let bytes = try Self.picture(ending)
-            // Nothing traps, wherever it ends, and nothing is larger than it was.
+            // No truncation traps, and no stated size grows.
             for count in 0..<min(bytes.count, 400) {
                 if let header = Self.header(Array(bytes.prefix(count))) { #expect(header.size.width <= 70) }
             }

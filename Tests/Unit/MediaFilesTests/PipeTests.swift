@@ -56,7 +56,7 @@ import Testing
                 code.withLock { $0 = error.code }
             }
         }
-        // Waits until the reader's end is open (fifo(7)).
+        // Blocks until the reader has opened its end (fifo(7)).
         let writer = open(path, O_WRONLY)
         try #require(writer >= 0)
         cancellation.cancel()
@@ -65,7 +65,7 @@ import Testing
         #expect(code.withLock { $0 } == .cancelled)
     }
 
-    /// One track is read to its end while nobody reads the other: the other's window stays within its bound.
+    /// One track is read to its end while the other is not read: the other's window stays bounded.
     @Test func aTrackThatNobodyReadsHoldsNobodyUpForGood() throws {
         let clip = try TestClips.make(
             "big.mkv",
@@ -82,7 +82,7 @@ import Testing
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
         let sound = try HeardSound.decode(audio)
         #expect(sound.end.seconds > 3.9)
-        // What is left of the picture is the end of it, beginning where decoding can begin.
+        // The rest of the video is its end, starting with a keyframe.
         let first = try #require(try video.read())
         #expect(first.flags.contains(.discontinuity) && first.flags.contains(.sync))
         var kept = 0

@@ -4,7 +4,7 @@ import MediaFiles
 import TalkieTestKit
 import Testing
 
-/// How far a playlist leads, beyond what `NetworkTests` show of servers.
+/// Files and addresses that a playlist may open, in addition to `NetworkTests`.
 @Suite struct PlaylistReachTests {
     private let folder = ScratchFolder()
 
@@ -12,12 +12,12 @@ import Testing
         try folder.write(Array((["#EXTM3U"] + lines + [""]).joined(separator: "\n").utf8), to: name)
     }
 
-    /// Opening one can wait for ever, and some devices do something when they are opened.
+    /// Opening a pipe can block forever, and opening some devices has side effects.
     @Test(arguments: ["#EXTINF:1,", "#EXT-X-STREAM-INF:BANDWIDTH=1000"])
     func aPlaylistOpensOrdinaryFilesOnly(_ tag: String) throws {
         let pipe = folder.path("pipe.ts")
         try #require(mkfifo(pipe, 0o600) == 0)
-        // With both ends held nobody waits for the other one.
+        // With both ends open no `open` blocks.
         let held = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         defer { close(held) }
         let watch = inotify_init1(Int32(IN_NONBLOCK))
@@ -36,7 +36,7 @@ import Testing
         var news = [UInt8](repeating: 0, count: 4096)
         #expect(read(watch, &news, news.count) < 0, "it was opened")
         cancellation.cancel()
-        // Ends a read that the expectation above has told of.
+        // Unblocks a read, which the expectation above has reported.
         let garbage = [UInt8](repeating: 0, count: 65536)
         _ = write(held, garbage, garbage.count)
         worker.join()
@@ -60,7 +60,7 @@ import Testing
         try playlist(
             "itself.m3u8", "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"x\",URI=\"itself.m3u8\"",
             "#EXT-X-STREAM-INF:BANDWIDTH=9000,AUDIO=\"a\"", "film.m3u8")
-        // What leads to segments and to playlists at once is neither (RFC 8216, section 4.1).
+        // A playlist with both segments and playlists is invalid (RFC 8216, section 4.1).
         try playlist("on.m3u8", "#EXT-X-STREAM-INF:BANDWIDTH=1", "empty.m3u8", "#EXTINF:4,", film, "#EXT-X-ENDLIST")
         try playlist(
             "further.m3u8", "#EXT-X-STREAM-INF:BANDWIDTH=9000", "film.m3u8", "#EXT-X-STREAM-INF:BANDWIDTH=99000",

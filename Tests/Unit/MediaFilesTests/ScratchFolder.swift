@@ -1,7 +1,7 @@
 import Glibc
 import TalkieTestKit
 
-/// A folder of its own for one test, gone with it.
+/// A temporary folder that is removed with this object.
 final class ScratchFolder: Sendable {
     let path: String
 

@@ -4,9 +4,9 @@ import MediaFiles
 import TalkieTestKit
 import Testing
 
-/// Films from https servers, some of which are not who they say. Every server is on this machine.
+/// Films from https servers, some with invalid certificates. Every server is on this machine.
 @Suite struct ServerTrustTests {
-    /// A web server, one with TLS before it, and the authority that vouches for that.
+    /// A web server, a TLS proxy in front of it, and the authority that signs its certificate.
     private final class House {
         let folder = ScratchFolder()
         let strangers = ScratchFolder()
@@ -17,8 +17,8 @@ import Testing
         let piece: String
 
         /// - Parameters:
-        ///   - show: what the server shows; nil is what nobody vouches for.
-        ///   - isReplaced: from the second connection on a stranger answers.
+        ///   - show: the server's certificate; nil is one signed by an unknown authority.
+        ///   - isReplaced: from the second connection on another server responds.
         init(
             _ show: (TestAuthority) throws -> TestAuthority.Identity? = { try $0.sign("right") },
             isReplaced: Bool = false
@@ -46,12 +46,12 @@ import Testing
             web.stop()
         }
 
-        /// A server with TLS that nobody vouches for.
+        /// Returns a TLS server whose certificate is signed by an unknown authority.
         func stranger() throws -> TLSFront {
             try TLSFront(to: web.port, as: TestAuthority(in: strangers.path).sign("other"))
         }
 
-        /// A playlist of these pieces, served beside the films.
+        /// Creates a playlist of segments, served next to the films.
         func playlist(_ name: String, _ pieces: String..., head: String = "") throws -> String {
             let text =
                 "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:6\n" + head
@@ -117,7 +117,7 @@ import Testing
 
     @Test func aConnectionInMidFilmIsHeldToTheSameProof() throws {
         let house = try House(isReplaced: true)
-        // 13 MB: a jump that is not read through takes a connection of its own.
+        // 13 MB: too large to read through, so that a seek opens a new connection.
         try house.serve(
             "large.mov",
             TestClips.flashAndBeep(
@@ -146,7 +146,7 @@ import Testing
         let bad = try house.playlist("bad", stranger.url(name))
         expectRefused(house.web.url(bad), house.trust)
         expectRefused(house.front.url(bad), house.trust)
-        // A second piece that is refused is no hole that nobody hears of.
+        // A rejected second segment is an error, not a silently skipped gap.
         let late = try house.playlist("late", house.front.url(name), stranger.url(name))
         expectRefused(house.front.url(late), house.trust)
         let onward = try house.playlist("onward", house.front.url("onward/http/\(house.web.port)/" + name))

@@ -28,7 +28,7 @@ import Testing
         ),
     ]
 
-    /// Film time is what the file says, also where its first line comes late.
+    /// Film times are those of the file, even if its first line is late.
     @Test(arguments: texts) func everyKindOfWordsIsReadAtItsTime(_ name: String, _ text: String) throws {
         let file = try SubtitleFile.open(try folder.write(Array(text.utf8), to: name))
         let track = try #require(file.summary.tracks.first)
@@ -116,7 +116,7 @@ import Testing
         #expect(try ReadSubtitles(try file.source(for: track)).texts == ["Привет"])
     }
 
-    /// In a process of its own, in which files cannot grow.
+    /// Runs in a separate process with a file size limit.
     @Test func aCopyThatCannotBeWrittenLeavesNoDescriptorOpen() async throws {
         let path = try folder.write([0xFF, 0xFE] + [UInt8](repeating: 65, count: 1000), to: "a.srt")
         await #expect(processExitsWith: .success) { [path = path as String] in
@@ -149,7 +149,7 @@ import Testing
             let error = #expect(throws: MediaError.self) { try SubtitleFile.open(path) }
             #expect(error?.code == code, "\(path): \(error?.message ?? "")")
         }
-        // And the other way round.
+        // And the reverse.
         let words = try folder.write(Array(SubtitleFiles.srt(Self.lines).utf8), to: "b.srt")
         #expect(throws: MediaError.self) { try MediaFile.open(words) }
     }

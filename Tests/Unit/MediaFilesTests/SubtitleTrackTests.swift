@@ -6,10 +6,10 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-/// What a reader of subtitles gave out.
+/// The output of a subtitle reader.
 struct ReadSubtitles {
     var cues: [SampleBuffer] = []
-    /// Moments of all buffers, with and without packets, in order.
+    /// The times of all buffers, with and without packets, in order.
     var moments: [MediaTime] = []
     var first: SampleBuffer?
 
@@ -25,7 +25,7 @@ struct ReadSubtitles {
         #expect(decoder.damagedPackets == 0)
     }
 
-    /// The words of each cue, without the fields before them.
+    /// The text of each cue, without the fields before it.
     var texts: [String] { cues.compactMap(SubtitleTrackTests.text) }
 }
 
@@ -42,7 +42,7 @@ struct ReadSubtitles {
     ]
     private let codecs = TestClips.words("-c:v libx264 -preset ultrafast -c:a aac")
 
-    /// Ninety seconds with a line from 20 to 80, and short ones.
+    /// Creates ninety seconds with a line from 20 to 80, and short ones.
     private func longLine(_ name: String, _ more: String) throws -> String {
         let lines = try SubtitleFiles.write(
             SubtitleFiles.srt([
@@ -63,7 +63,7 @@ struct ReadSubtitles {
             try reader.seek(to: MediaTime(value: Int64(target), timescale: 1), mode: .exact)
             #expect(try ReadSubtitles(reader, until: MediaTime(value: 76, timescale: 1)).texts.contains("long"))
         }
-        // It has ended, and is more than a minute old.
+        // The long line has ended, and started more than a minute ago.
         try reader.seek(to: MediaTime(value: 88, timescale: 1), mode: .exact)
         #expect(try ReadSubtitles(reader).texts.last == "last")
     }
@@ -97,7 +97,7 @@ struct ReadSubtitles {
         #expect(film.summary.track(.video)?.start == plain.summary.track(.video)?.start)
         let read = try ReadSubtitles(try film.source(for: tracks[0]))
         #expect(read.texts == ["one", "late"])
-        // The sound's first samples are the encoder's own, so that the picture begins a little behind zero.
+        // The first audio samples are encoder delay, so the video starts slightly after zero.
         let start = try #require(film.summary.track(.video)?.start)
         #expect(
             read.cues.map { $0.presentationTime.map { $0 - start } }
@@ -142,9 +142,9 @@ struct ReadSubtitles {
         #expect(film.warnings.count == 1 && film.warnings[0].hasPrefix("3 of the film's fonts were skipped"))
     }
 
-    /// Stamps start over in the middle; subtitles go where sound and pictures have gone.
+    /// Timestamps restart in the middle; subtitles stay synchronized with audio and video.
     @Test func subtitlesOfRecordingsJoinedEndToEndStayWithTheirPictures() throws {
-        // libavcodec takes a second packet with the stamp of the one before for its rest.
+        // libavcodec treats a second packet with an equal timestamp as the rest of the first.
         let parts = try [2000, 1000].map { moment in
             let graphics = try SubtitleFiles.write(SubtitleFiles.sup([.init(moment, 3000, "")]), as: "sup")
             let disc = try TestClips.make("joined-dvd.mkv", ["-copyts", "-i", graphics, "-c:s", "dvdsub"])
@@ -168,7 +168,7 @@ struct ReadSubtitles {
         #expect(again.last?.presentationTime == shown.last?.presentationTime)
     }
 
-    // MARK: A subtitle in half an hour
+    // MARK: One subtitle in half an hour
 
     static let lonely = ["lonely.mkv", "lonely.mp4", "lonely.ts"]
 
@@ -176,7 +176,7 @@ struct ReadSubtitles {
         let line = SubtitleFiles.Line(1_800_000, 1_804_000, "at last")
         let (subtitles, kind): (String, String)
         if name.hasSuffix("ts") {
-            // The program writes what it makes of Blu-ray's at a wrong time, unless it goes by way of a DVD's.
+            // ffmpeg converts Blu-ray subtitles to DVB at a wrong time, except by way of DVD subtitles.
             let graphics = try SubtitleFiles.write(SubtitleFiles.sup([line]), as: "sup")
             let disc = try TestClips.make("lonely-dvd.mkv", ["-copyts", "-i", graphics, "-c:s", "dvdsub"])
             (subtitles, kind) = (
@@ -200,7 +200,7 @@ struct ReadSubtitles {
         for (earlier, later) in zip(read.moments, read.moments.dropFirst()) {
             #expect(later >= earlier && (later - earlier).seconds < 2.5)
         }
-        // Pictures can be jumped to every ten seconds.
+        // There is a keyframe every ten seconds.
         #expect((start - 1..<start + 13).contains(try #require(read.moments.first).seconds))
         let first = try #require(read.cues.first { Self.text($0) == "at last" || Self.image($0) != nil })
         let moment = try #require(first.presentationTime) - (film.summary.track(.video)?.start ?? .zero)
@@ -212,7 +212,7 @@ struct ReadSubtitles {
         return images.first
     }
 
-    /// Each reading goes on by a second of film or so, whatever there is to be read.
+    /// Each read advances by about a second of film, even if there are no packets.
     @Test(arguments: lonely) func aSubtitleInHalfAnHourIsFoundAndUntilThenThereIsPace(_ name: String) throws {
         let film = try lonelyFilm(name)
         let track = try #require(film.summary.tracks.first { $0.kind == .subtitle })
@@ -240,9 +240,10 @@ struct ReadSubtitles {
         #expect(try #require(start.moments.first).seconds < 2.5)
     }
 
-    // MARK: One input for all
+    // MARK: Shared input
 
-    /// Whoever reads the subtitles of a pipe waits for what the others read, hears how far they have come, and holds nobody up.
+    /// The subtitle reader of a pipe waits for data that the other readers read, receives their progress, and does not
+    /// block them.
     @Test(.timeLimit(.minutes(1))) func subtitlesOfAPipeFollowWhatTheOthersRead() throws {
         let lines = try SubtitleFiles.write(
             SubtitleFiles.srt([.init(200, 900, "one"), .init(9000, 9500, "two")]), as: "srt")
@@ -262,7 +263,7 @@ struct ReadSubtitles {
             let all = try? ReadSubtitles(sources[2])
             read.withLock { $0 = all }
         }
-        // The picture to its end before the first of the sound: nobody waits for subtitles.
+        // Reads all video before the first audio: the readers do not wait for subtitles.
         for source in sources.prefix(2) { while try source.read() != nil {} }
         reader.join()
         feeder.join()

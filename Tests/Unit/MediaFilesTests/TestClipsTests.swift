@@ -4,7 +4,7 @@ import Testing
 @Suite struct TestClipsTests {
     private let folder = ScratchFolder()
 
-    /// Returns the path of a subtitle file that ffmpeg makes of another one.
+    /// Returns the path of a subtitle file that ffmpeg converts from another one.
     private func converted(_ line: String, in name: String) throws -> String {
         try folder.write(Array("1\n00:00:01,000 --> 00:00:02,000\n\(line)\n".utf8), to: name)
         return try TestClips.make("lines.ass", ["-i", folder.path(name)])

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PTP
 
-/// Somebody sends as fast as this computer can; from the same ports, because others are turned away at once.
+/// A host that sends at the maximum rate; from the PTP ports, because other ports are rejected immediately.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct FloodTests {
     private static let ports: (event: UInt16, general: UInt16) = (32341, 32342)
     private let master = IPv4Address("127.0.0.1")!
 
-    /// Sends questions until it is stopped.
+    /// Sends requests until it is stopped.
     private final class Flood: Sendable {
         private let isOver = Atomic<Bool>(false)
         private let count = Atomic<Int>(0)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// How many Syncs another speaker hears in a time.
+    /// Returns the number of Sync messages that another speaker receives within a duration.
     private func syncs(at listener: DatagramSocket, in time: Duration) -> Int {
         var buffer = [UInt8](repeating: 0, count: 2048)
         while listener.receive(into: &buffer) != nil {}
@@ -55,7 +55,7 @@ import Testing
         return count
     }
 
-    /// A stranger, and a speaker that is served, whose questions are answered.
+    /// From a stranger, and from a served speaker, whose requests are answered.
     @Test(arguments: [false, true]) func aFloodNeitherStopsTheBeatNorTheEnd(isServed: Bool) throws {
         let witness = IPv4Address("127.0.0.3")!
         let flooder = IPv4Address("127.0.0.2")!

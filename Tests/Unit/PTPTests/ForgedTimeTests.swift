@@ -6,12 +6,12 @@ import Testing
 
 @testable import PTP
 
-/// Nobody signs PTP messages: what is said in a speaker's name may be anybody's word.
+/// PTP messages are not authenticated: a message with a speaker's address may be forged.
 @Suite struct ForgedTimeTests {
     private let world = HandTurnedClock()
     private let theirs = ClockIdentity(rawValue: 0xA1B2_C3FF_FED4_E5F6)
 
-    /// Better than everybody, and 5000 s away.
+    /// The best quality of all masters, and 5000 s ahead.
     private func forger(_ identity: ClockIdentity = ClockIdentity(rawValue: 0xBAD)) -> HandTurnedClock.Voice {
         var quality = GrandmasterQuality.sender(identity)
         quality.priority1 = 0
@@ -22,7 +22,7 @@ import Testing
         .init(identity: theirs, ahead: .seconds(3), announces: .sender(theirs))
     }
 
-    /// A film that was heard on our time, and is paused.
+    /// Pauses playback that used our time.
     private func pauseOnOurTime() {
         world.instance.add(world.speaker)
         world.instance.noteStreamSetUp(world.speaker)
@@ -32,7 +32,7 @@ import Testing
         world.instance.setPlaying(false, for: world.speaker)
     }
 
-    /// A film that was heard on the speaker's own clock, and is paused.
+    /// Pauses playback that used the speaker's clock.
     private func pauseOnTheirTime() throws {
         world.instance.add(world.speaker)
         world.instance.noteStreamSetUp(world.speaker)
@@ -86,7 +86,7 @@ import Testing
         #expect(world.instance.peer(world.speaker)?.readiness.probes == 1)
     }
 
-    /// The forger knows the master's name and numbers, and speaks before it or after it.
+    /// The forger knows the master's identity and sequence numbers, and sends before or after it.
     @Test(arguments: [true, false]) func aForgerBesideTheTrueMasterMovesNothing(isFirst: Bool) throws {
         try pauseOnTheirTime()
         let epoch = world.instance.served.timeline.epoch
@@ -100,7 +100,7 @@ import Testing
         #expect(world.instance.peer(world.speaker)?.isDoubted(at: world.time.now) == false)
     }
 
-    /// It need not forge the Sync: a Follow_Up that comes before the true one is enough to take its place.
+    /// The Sync need not be forged: a Follow_Up that arrives before the true one is sufficient.
     @Test func aForgedFollowUpDoesNotTakeTheTrueOnesPlace() throws {
         try pauseOnTheirTime()
         var (first, second) = (master, forger(theirs))
@@ -135,7 +135,7 @@ import Testing
         #expect(world.instance.peer(world.speaker)?.isDoubted(at: world.time.now) == false)
     }
 
-    /// What was said while the master still spoke is no evidence for a time in which it does not.
+    /// Messages received while the master was active are no evidence for a time in which it is silent.
     @Test func liesToldBesideTheMasterDoNotCountWhenItIsSilentForAMoment() throws {
         try pauseOnTheirTime()
         let epoch = world.instance.served.timeline.epoch

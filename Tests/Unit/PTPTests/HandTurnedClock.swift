@@ -5,7 +5,7 @@ import TalkieTestKit
 
 @testable import PTP
 
-/// A network on which nothing is heard but `backlog` datagrams, all of them strangers' and all there at once.
+/// A network that delivers only `backlog` datagrams, all from strangers and all at once.
 final class SilentWire: PTPWire {
     let backlog = Atomic<Int>(0)
 
@@ -23,7 +23,7 @@ final class SilentWire: PTPWire {
     }
 }
 
-/// This computer's part in PTP in virtual time, and a network in which anybody may say anything in anybody's name.
+/// This computer's PTP instance in virtual time, in a network in which any message can be sent from any address.
 final class HandTurnedClock {
     let time = ManualClock()
     let wire = SilentWire()
@@ -39,7 +39,7 @@ final class HandTurnedClock {
         round = PTPRound(identity: identity, beginning: time.now)
     }
 
-    /// Who speaks, and what.
+    /// A sender of messages.
     struct Voice {
         var identity: ClockIdentity
         /// Its time minus this computer's.
@@ -59,7 +59,7 @@ final class HandTurnedClock {
             message[...], on: channel, &round)
     }
 
-    /// One Sync with its Follow_Up, and an Announce, all in the speaker's name.
+    /// Delivers a Sync with its Follow_Up, and an Announce, from the speaker's address.
     func speak(_ voice: Voice, _ sequence: UInt16) {
         var writer = PTPMessageWriter(identity: voice.identity)
         if let quality = voice.announces {
@@ -75,7 +75,7 @@ final class HandTurnedClock {
         deliver(writer.bytes, on: .general, from: voice)
     }
 
-    /// A forged Follow_Up between the true Sync and its own.
+    /// Delivers a forged Follow_Up between the true Sync and its Follow_Up.
     func interleave(_ voice: Voice, before forger: Voice, _ sequence: UInt16) {
         var writer = PTPMessageWriter(identity: voice.identity)
         writer.sync(sequence: sequence)
@@ -94,7 +94,7 @@ final class HandTurnedClock {
         deliver(writer.bytes, on: channel, from: voice, port: port)
     }
 
-    /// Eight beats a second, in each of which all of them speak.
+    /// Runs eight beats per second; all senders send in each.
     func pass(_ seconds: Double, _ voices: Voice...) {
         for _ in 0..<Int(seconds * 8) {
             instance.engine.beat(&round)
@@ -109,7 +109,7 @@ final class HandTurnedClock {
 
     private var beats: UInt16 = 0
 
-    /// How far the time that the speaker's anchors are written on is from this computer's, in seconds.
+    /// The timeline for the speaker's anchors minus this computer's time, in seconds.
     var ahead: Double? {
         instance.timeline(for: speaker).map {
             Double($0.mapping.target(at: time.now).nanoseconds - time.now.nanoseconds) / 1e9

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PTP
 
-/// What a service manager says in the environment (sd_listen_fds(3)).
+/// Socket activation by the environment (sd_listen_fds(3)).
 @Suite struct ServiceDescriptorsTests {
     private func read(_ environment: [String: String]) -> ServiceDescriptors {
         ServiceDescriptors(environment: environment, process: 77)
@@ -35,7 +35,7 @@ import Testing
     }
 }
 
-/// Sockets that come bound; loopback addresses, and ports that everybody may bind.
+/// Sockets that are passed in bound; loopback addresses and unprivileged ports.
 @Suite struct HandedPortsTests {
     private static let ports: (event: UInt16, general: UInt16) = (32371, 32372)
     private let handed = HandedPorts(eventPort: ports.event, generalPort: ports.general)
@@ -71,7 +71,7 @@ import Testing
             stranger.send([2, 2], to: IPv4Address("127.0.0.71")!, port: 32371)
             let datagram = try #require(lent.event.receive(into: &buffer), "round \(round)")
             #expect(datagram.count == 2 && datagram.source == IPv4Address("127.0.0.72"))
-            // The kernel's stamps are switched on, or a message would seem to have come when it was read.
+            // Kernel timestamps are enabled; otherwise the arrival time would be that of the read.
             #expect(datagram.received <= .now)
             #expect(fcntl(lent.event.descriptor, F_GETFD) & FD_CLOEXEC != 0)
         }
@@ -115,7 +115,7 @@ import Testing
         #expect(objections[2].contains("on UDP port 32375; PTP needs 32371 and 32372"))
         #expect(objections[3].contains("descriptor 9999 is not a UDP socket of IPv4"))
         #expect(objections[4] == "UDP port 32371 on 127.0.0.78 was passed without 32372; PTP needs both")
-        // They are not held: this process may bind the port itself.
+        // The rejected sockets are closed: this process can bind the port.
         _ = try open(on: "127.0.0.78")
     }
 

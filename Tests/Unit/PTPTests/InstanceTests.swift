@@ -5,7 +5,7 @@ import Testing
 
 @testable import PTP
 
-/// A speaker's place in a test: two sockets on another loopback address with the same ports.
+/// The sockets of a speaker in a test: another loopback address with the same ports.
 private struct Listener {
     let address: IPv4Address
     let event: DatagramSocket
@@ -19,7 +19,7 @@ private struct Listener {
         general = try PTPPorts.open(address, ports.general)
     }
 
-    /// The next message for which `select` gives a value; nil after two seconds.
+    /// Returns the first value of `select` for a received message; nil after two seconds.
     func next<Result>(
         on socket: DatagramSocket, _ select: (PTPMessage, DatagramSocket.Datagram) -> Result?
     ) -> Result? {
@@ -90,7 +90,7 @@ private struct Listener {
         }
         let received = try #require(answer?.0.instant)
         #expect(answer?.1.clock.rawValue == 99)
-        // 1 ms of grace: the kernel's stamp comes from another clock, read a moment apart.
+        // 1 ms of tolerance: the kernel's timestamp is from another clock, read at another time.
         #expect(received.nanoseconds >= asked.nanoseconds - 1_000_000)
         #expect(received.nanoseconds <= HostInstant.now.nanoseconds + 1_000_000)
         writer.request(.peerDelayRequest, sequence: 42)
@@ -153,7 +153,7 @@ private struct Listener {
         }
         #expect(peer.nextCorrection() == .milliseconds(10))
         #expect(peer.nextCorrection() == .milliseconds(10))
-        // Silence hears no step.
+        // A step is inaudible while nothing plays.
         peer.isPlaying = false
         peer.pathCorrection = .zero
         #expect(peer.nextCorrection() == .zero)
@@ -188,13 +188,13 @@ private struct Listener {
             let origin = PTPInstant(nanoseconds: HostInstant.now.nanoseconds + 5_000_000_000)
             writer.followUp(origin: PTPTimestamp(origin), sequence: sequence)
             listener.general.send(writer.bytes, to: master, port: ports.1)
-            // From an address that we play nothing to: of no effect.
+            // From an address without a session: ignored.
             lie.sync(sequence: sequence)
             stranger.event.send(lie.bytes, to: master, port: ports.0)
             lie.followUp(origin: PTPTimestamp(PTPInstant(nanoseconds: 1)), sequence: sequence)
             stranger.general.send(lie.bytes, to: master, port: ports.1)
         }
-        // The instance's own beat, eight a second: its time as long as it serves, then its questions.
+        // Returns the instance's next beat, eight per second: Sync while it serves, then delay requests.
         func beat() -> PTPMessageType? { listener.next(on: listener.event) { message, _ in message.header.type } }
         for sequence in 0..<UInt16(12) {
             speak(sequence)
@@ -208,7 +208,7 @@ private struct Listener {
         let ahead = timeline.mapping.target(at: now).nanoseconds - now.nanoseconds - 5_000_000_000
         #expect(abs(ahead) < 5_000_000, "\(ahead) ns")
         #expect(instance.timeline(for: IPv4Address("127.0.0.3")!)?.grandmaster == clock, "others are served")
-        // What lies in the queue is old; afterwards only questions come.
+        // Queued messages are old; afterwards only delay requests arrive.
         var buffer = [UInt8](repeating: 0, count: 2048)
         while listener.event.receive(into: &buffer) != nil {}
         var kinds: Set<PTPMessageType> = []
@@ -228,7 +228,7 @@ private struct Listener {
         #expect(!peer.isFollowed)
         let yieldsAgain = peer.yield(at: began.advanced(by: .seconds(5)))
         #expect(!yieldsAgain, "once a session")
-        // Time of its own is evidence enough, but not once sound has lain on ours.
+        // A clock of the speaker is sufficient evidence, but not after audio was played on our time.
         peer.syncs = 8
         var heard = peer
         heard.isPlaying = true
@@ -280,12 +280,13 @@ private struct Listener {
                     requester: PortIdentity(clock: clock, port: 0x8005), sequence: UInt16(draw() % 64))
             }
             var bytes = writer.bytes
-            // Some are damaged, and some are cut.
+            // Some messages are damaged, and some are truncated.
             if draw() % 3 == 0 { bytes[Int(draw() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: draw()) }
             if draw() % 9 == 0 { bytes.removeLast(Int(draw() % UInt64(bytes.count))) }
             let isEvent = draw() % 2 == 0
             (isEvent ? listener.event : listener.general).send(bytes, to: master, port: isEvent ? ports.0 : ports.1)
-            // Never more on the way than a socket holds: another speaker's question is answered when all before it is read.
+            // Limits the messages in flight to a socket's buffer: when another speaker's request is answered, all
+            // before it are read.
             guard round % 100 == 99 else { continue }
             question.request(.delayRequest, sequence: UInt16(round))
             witness.event.send(question.bytes, to: master, port: ports.0)
@@ -317,7 +318,7 @@ private struct Listener {
         var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: 99))
         writer.request(.delayRequest, sequence: 1)
         stranger.event.send(writer.bytes, to: master, port: ports.0)
-        // The known speaker asks after the stranger did; its answer shows that both questions were read.
+        // The known speaker's request follows the stranger's; its response shows that both were read.
         listener.event.send(writer.bytes, to: master, port: ports.0)
         let answered = listener.next(on: listener.general) { message, _ -> Bool? in
             if case .delayResponse = message.content { return true }

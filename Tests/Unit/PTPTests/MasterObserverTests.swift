@@ -4,12 +4,12 @@ import Testing
 
 @testable import PTP
 
-/// A foreign master measured in virtual time: every number is reproducible.
+/// Measures a foreign master in virtual time: every number is reproducible.
 @Suite struct MasterObserverTests {
     private let origin = HostInstant(nanoseconds: 1_000_000_000_000)
     private func at(_ seconds: Double) -> HostInstant { origin.advanced(by: .nanoseconds(Int64(seconds * 1e9))) }
 
-    /// Eight Syncs a second over a stretch of seconds.
+    /// Observes eight Syncs per second over an interval in seconds.
     private func listen(
         _ observer: inout MasterObserver, to master: inout SimulatedMaster, from: Double, until: Double
     ) {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// How far the measured time is from the true one, in microseconds.
+    /// Returns the estimated time minus the true one, in microseconds.
     private func error(_ observer: MasterObserver, _ master: SimulatedMaster, at seconds: Double) throws -> Double {
         let mapping = try #require(observer.mapping(at: at(seconds), fallbackPath: .zero))
         return Double(mapping.target(at: at(seconds)).nanoseconds - master.clock.time(at: at(seconds)).nanoseconds)
@@ -75,7 +75,7 @@ import Testing
         var liar = master
         var moment = 10.0
         while moment < 20 {
-            // Between two true messages one of somebody who forges the sender, each time with another lie.
+            // Between two true messages there is a forged one from the same sender, each with a different offset.
             master.speak(to: &observer, at: at(moment))
             liar.clock.offset = master.clock.offset &+ Int64(moment * 7e8)
             liar.speak(to: &observer, at: at(moment + 0.06))
@@ -126,7 +126,7 @@ import Testing
         observer.noteAnnounce(.sender(partner), from: header, at: at(0))
         listen(&observer, to: &master, from: 0, until: 1)
         #expect(observer.grandmaster == partner)
-        // A single announcement of another changes nothing.
+        // A single announcement of another master changes nothing.
         observer.noteAnnounce(.sender(ClockIdentity(rawValue: 3)), from: header, at: at(5))
         #expect(observer.grandmaster == partner)
     }

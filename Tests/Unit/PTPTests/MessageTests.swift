@@ -5,7 +5,7 @@ import Testing
 
 @testable import PTP
 
-/// The published messages (Tests/Fixtures/airplay-vectors.json, section ptp_messages).
+/// Returns a published message (Tests/Fixtures/airplay-vectors.json, section ptp_messages).
 private func vector(_ name: String) throws -> [UInt8] {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fixtures/airplay-vectors.json")

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PTP
 
-/// The program that binds the ports for this one, and others in its place. The ports are those that everybody may bind;
-/// the true ones are bound in `PrivilegeTests`.
+/// The helper program that binds the ports, and faulty substitutes. The tests use unprivileged ports; `PrivilegeTests`
+/// binds the real ones.
 @Suite(.timeLimit(.minutes(1))) struct PortHelperTests {
     private static let ports: (event: UInt16, general: UInt16) = (32381, 32382)
     private static let count = Lock<UInt8>(0)
-    /// Of this test case alone: cases run side by side and bind the same ports.
+    /// A separate address per test case: cases run in parallel and bind the same ports.
     private let address: IPv4Address
     private let folder = FileManager.default.temporaryDirectory.appending(path: "ports-\(UUID().uuidString)")
 
@@ -23,7 +23,7 @@ import Testing
         address = try #require(IPv4Address("127.0.81.\(number)"))
     }
 
-    /// Something else at the helper's place, in Python: `pair` is its standard input.
+    /// Returns a substitute for the helper, in Python: `pair` is its standard input.
     private func helper(_ body: String, patience: Duration = .seconds(20)) throws -> PortHelper {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let path = folder.appending(path: "helper").path
@@ -86,7 +86,7 @@ import Testing
             + "socket.send_fds(pair, [b''], made)",
     ]) func anythingElseIsRefusedAndKeepsNoDescriptor(_ body: String) throws {
         #expect(try refusal(body).message.contains("gives an invalid answer"))
-        // Nothing of it is held: the ports are free.
+        // No socket was kept: the ports are free.
         _ = try PTPSockets.open(
             on: address, eventPort: Self.ports.event, generalPort: Self.ports.general, handed: HandedPorts(),
             helper: nil)

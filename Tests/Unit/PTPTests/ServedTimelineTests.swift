@@ -50,7 +50,7 @@ import Testing
         #expect(served.follow(second, of: other, at: mapping(ahead: 9), isPlaying: false))
     }
 
-    /// What lies on a master's time is approached; it never steps, and never runs more than 100 ppm off.
+    /// The served time approaches a master's; it never steps, and its rate is never off by more than 100 ppm.
     @Test func whileSoundPlaysTheMasterIsApproachedSlowly() throws {
         let served = ServedTimeline(clock: clock)
         served.follow(master, of: speaker, at: mapping(ahead: 1000), isPlaying: false)
@@ -75,7 +75,7 @@ import Testing
     @Test func aMasterThatFallsSilentIsRememberedByItsRate() {
         let served = ServedTimeline(clock: clock)
         served.follow(master, of: speaker, at: mapping(ahead: 0, partsPerMillion: 20), isPlaying: true)
-        // Two milliseconds to make up for: as fast as is allowed, but not for ever.
+        // Two milliseconds are corrected at the maximum rate, for a limited time.
         served.follow(master, of: speaker, at: mapping(ahead: 2_000_000, partsPerMillion: 20), isPlaying: true)
         #expect(served.timeline.mapping.rateOffset == ServedTimeline.largestBend)
         let before = served.instant(at: clock.now)
@@ -100,7 +100,7 @@ import Testing
         let served = ServedTimeline(clock: clock)
         let (epoch, before) = (served.timeline.epoch, served.instant(at: clock.now))
         clock.suspend(for: .seconds(600))
-        // While this computer slept, speakers heard ten minutes pass.
+        // During the suspension of this computer, ten minutes passed for the speakers.
         #expect(before.duration(to: served.instant(at: clock.now)) == .seconds(600))
         #expect(served.timeline.epoch == epoch + 1)
         clock.suspend(for: .milliseconds(20))

@@ -3,7 +3,7 @@ import TalkieTestKit
 
 @testable import PTP
 
-/// A foreign clock that speaks as a grandmaster.
+/// A foreign clock that sends as a grandmaster.
 struct SimulatedMaster {
     var identity = ClockIdentity(rawValue: 0xA1B2_C3FF_FED4_E5F6)
     var clock = ForeignClock()
@@ -18,7 +18,7 @@ struct SimulatedMaster {
             control: 0, logInterval: 0xFD)
     }
 
-    /// One Sync with its Follow_Up, and one question with its answer.
+    /// Delivers a Sync with its Follow_Up, and the response to a delay request.
     mutating func speak(to observer: inout MasterObserver, at host: HostInstant) {
         sequence &+= 1
         let word = clock.exchange(at: host)

@@ -2,12 +2,12 @@ import MediaCore
 
 @testable import VirtualSpeaker
 
-/// Sound in which every frame tells which one it is, and what a speaker's device made of it.
+/// Audio in which every frame encodes its number, and checks of what a speaker's device played.
 final class CountedSound: PlayoutSink {
     struct State {
-        /// The device's frame minus the sound's.
+        /// The device's frame minus the audio's.
         var offset: Int64?
-        /// The frame of the sound that is to come next.
+        /// The frame that is expected next.
         var next: Int64 = 0
         var frames: Int64 = 0
         var faults: [String] = []
@@ -15,11 +15,11 @@ final class CountedSound: PlayoutSink {
 
     private let state = Lock(State())
 
-    /// Frames heard so far, …
+    /// Number of frames played so far.
     var frames: Int64 { state.withLock { $0.frames } }
-    /// … and what was wrong with them: left out, heard twice, or at another moment.
+    /// Errors so far: frames that were skipped, played twice, or played at another time.
     var faults: [String] { state.withLock { $0.faults } }
-    /// The device's frame minus the sound's.
+    /// The device's frame minus the audio's.
     var offset: Int64? { state.withLock { $0.offset } }
 
     static func samples(from first: Int64, frames: Int) -> [Int16] {
@@ -32,7 +32,7 @@ final class CountedSound: PlayoutSink {
         return samples
     }
 
-    /// On purpose nothing is sent before this frame.
+    /// Sets the next expected frame after an intentional gap.
     func expect(_ frame: Int64) { state.withLock { $0.next = frame } }
 
     func write(_ samples: ArraySlice<Float>, at frame: DeviceFrame) {

@@ -6,8 +6,8 @@ import Testing
 @testable import AirPlay
 @testable import VirtualSpeaker
 
-/// Every counter of a stream begins just before it goes round, or before a place where somebody might think it does: no packet
-/// is left out or heard twice, and each frame stays at its moment.
+/// Every counter of a stream starts just before it wraps, or before a value at which an implementation might wrap it:
+/// no packet is skipped or played twice, and each frame keeps its time.
 @Suite struct CounterBorderTests {
     private static let borders = [16, 23, 24, 31, 32]
     private static let kinds = [StreamKind.realtime, .buffered]
@@ -19,13 +19,13 @@ import Testing
         #expect(rig.complaints == [], comment)
     }
 
-    /// The moments at which frames are heard, as the first stream has them.
+    /// Returns the offset of the played frames, which must stay that of the first stream.
     private func offset(_ rig: StreamRig) -> Int64 { rig.heard.offset ?? .min }
 
     @Test(arguments: kinds, borders)
     func countersPassTheirBorders(_ kind: StreamKind, _ bits: Int) throws {
         let border: UInt64 = 1 << UInt64(bits)
-        // A second of frames, 60 packets, 90 packets before it.
+        // The border is a second of frames, 60 packets of the sequence and 90 of the nonce ahead.
         let counters = StreamCounters(
             timestamp: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: border &- 44100)),
             sequence: UInt32(truncatingIfNeeded: border &- 60), nonce: border - 90)
@@ -41,7 +41,7 @@ import Testing
         #expect(offset(rig) == offset(plain))
     }
 
-    /// The line is as old as half the circle of timestamps, 13.5 hours at 44.1 kHz, and as the whole of it.
+    /// The timeline spans half the range of timestamps, 13.5 hours at 44.1 kHz, and the whole range.
     @Test(arguments: kinds, [false, true])
     func aLinePassesHalfTheCircleAndAllOfIt(_ kind: StreamKind, _ renews: Bool) throws {
         var rig = try StreamRig(kind, StreamCounters(timestamp: RTPTimestamp(rawValue: 0xFFFF_0000), sequence: 7))
@@ -55,11 +55,11 @@ import Testing
         }
         expectPerfect(rig, "\(kind)")
         #expect(offset(rig) == before)
-        // A quarter of the circle at most lies between two anchors; this rig looks for them every half hour.
+        // Anchors are at most a quarter of the range apart; this rig checks every half hour.
         if kind == .buffered { #expect(renews ? (6...8).contains(rig.renewals) : rig.renewals == 0) }
     }
 
-    /// Three days with a packet or two every ten minutes.
+    /// Three days with one or two packets every ten minutes.
     @Test(arguments: kinds) func threeDaysAreNoLongerThanAMinute(_ kind: StreamKind) throws {
         var rig = try StreamRig(kind, StreamCounters(timestamp: RTPTimestamp(rawValue: 0x7FFF_0000), sequence: 65_500))
         try rig.run(for: .seconds(1))
@@ -77,8 +77,8 @@ import Testing
         #expect(offset(rig) == before)
     }
 
-    /// Hours of which every packet is sent, when they are asked for; otherwise ten seconds. A debug build takes minutes for an
-    /// hour: `TALKIE_VIRTUAL_HOURS=72 swift test -c release -Xswiftc -enable-testing --filter StreamCounterTests`.
+    /// Hours of which every packet is sent; the default is ten seconds. A debug build takes minutes per hour:
+    /// `TALKIE_VIRTUAL_HOURS=72 swift test -c release -Xswiftc -enable-testing --filter StreamCounterTests`.
     private static let hours = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_HOURS"] ?? "")
 
     @Test(arguments: kinds) func everyPacketOfAsManyHoursAsAreAskedForIsHeardAtItsMoment(_ kind: StreamKind) throws {

@@ -5,11 +5,11 @@ import Testing
 @testable import AirPlayWire
 @testable import VirtualSpeaker
 
-/// Gives back a frame for each packet, at the time that the packet had.
+/// A codec that returns one frame per packet, with the packet's time.
 private final class TimeKeeper: AudioCodecs, PCMConverter {
     private let waiting = Lock<[MediaTime]>([])
     private let newest = Lock<MediaTime?>(nil)
-    /// The time of the last packet that was handed in.
+    /// The time of the last packet.
     var last: MediaTime? { newest.withLock { $0 } }
     let damagedPackets = 0
 
@@ -38,7 +38,7 @@ private final class TimeKeeper: AudioCodecs, PCMConverter {
 }
 
 @Suite struct DecoderCounterTests {
-    /// A decoder that saw time go back would take it for a jump.
+    /// A decoder would treat a time that goes back as a seek.
     @Test func aDecodersTimeGoesOnWhereTimestampsGoRound() throws {
         let keeper = TimeKeeper()
         let decoder = SoundDecoder(codecs: keeper)

@@ -5,12 +5,12 @@ import Testing
 @testable import AirPlay
 @testable import VirtualSpeaker
 
-/// What is taken back, sent again or asked for again where counters go round.
+/// Flushes, rewinds and retransmissions where counters wrap.
 @Suite struct FlushBorderTests {
     private static let borders = [16, 23, 24, 31, 32]
     private static let frames = 352
 
-    /// Ten packets, of which the sixth lies behind the border; each holds its number.
+    /// Ten packets, of which the sixth follows the border; each contains its number.
     private struct Sender {
         let store = PacketStore(bytes: 1 << 12, packets: 64)
         var line: RTPTimestampMapper
@@ -37,7 +37,7 @@ import Testing
             }
         }
 
-        /// Everything that waits, as the speaker gets it.
+        /// Sends all waiting packets; returns them as the speaker receives them.
         mutating func send() throws -> [StoredPacket] {
             var (sound, wire): ([UInt8], [UInt8]) = ([], [])
             while let timestamp = store.take(into: &sound) {
@@ -135,7 +135,7 @@ import Testing
         #expect(left == [6, 7, 8, 9])
     }
 
-    /// A time that is days away is still before or behind, whatever its timestamp on the circle would say.
+    /// A time that is days away is still ordered correctly, regardless of its 32-bit timestamp.
     @Test func aTimeBeyondHalfTheCircleIsStillBehindWhatWasPlaced() throws {
         var sender = Sender(border: 32)
         sender.add(0..<10)

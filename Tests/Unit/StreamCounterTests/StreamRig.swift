@@ -7,8 +7,8 @@ import TalkieTestKit
 @testable import AirPlay
 @testable import VirtualSpeaker
 
-/// What a sender and a speaker do with packets, joined on a clock that is turned by hand: no socket and no thread, but each
-/// byte as it would be on the wire.
+/// The packet processing of a sender and a speaker, connected on a manually advanced clock: no socket and no thread,
+/// but the bytes of the wire.
 struct StreamRig {
     static let rate = 44100
     static let packet = 352
@@ -21,21 +21,21 @@ struct StreamRig {
     let engine: PlayoutEngine
     /// When the first frame is due.
     let start: HostInstant
-    /// Packets that came too late to be sent.
+    /// Packets that were too late to be sent.
     private(set) var leftOut = 0
-    /// Packets sent once more.
+    /// Retransmitted packets.
     private(set) var resent = 0
-    /// Anchors given after the first.
+    /// Anchors sent after the first.
     private(set) var renewals = 0
-    /// Frames of sound placed so far.
+    /// Frames of audio placed so far.
     private(set) var placed: Int64 = 0
-    /// A sender that names one frame and never another.
+    /// False simulates a sender that never renews its anchor.
     var renews = true
-    /// So much is placed ahead of what is heard.
+    /// How far ahead of playback audio is placed.
     var ahead: Duration = .seconds(2)
-    /// How often both sides are given their turn: a realtime packet leaves in each at most.
+    /// Interval of the iterations of both sides; at most one realtime packet is sent in each.
     var pace: Duration = .milliseconds(4)
-    /// Of so many realtime packets one gets lost on the way.
+    /// One of this number of realtime packets is lost.
     var loses: UInt16?
 
     private var playing: PlayoutEngine.Playing
@@ -48,7 +48,7 @@ struct StreamRig {
     private let realtimeUnpacker: RealtimeUnpacker
     private var bufferedUnpacker: BufferedUnpacker
     private var told: SentAnchor
-    /// The frame of the sound that is placed next.
+    /// The frame of the audio that is placed next.
     private var next: Int64 = 0
     private var isFed = true
     private var requests: UInt16 = 65_530
@@ -88,7 +88,7 @@ struct StreamRig {
         }
     }
 
-    /// Plays for so long.
+    /// Plays for a duration.
     mutating func run(for duration: Duration) throws {
         let end = host.now.advanced(by: duration)
         while host.now < end {
@@ -105,7 +105,7 @@ struct StreamRig {
         isFed = true
     }
 
-    /// Silence until this frame of the sound, of which the line goes on.
+    /// Stays silent until a frame of the audio, on the same timeline.
     mutating func skip(to frame: Int64) throws {
         try drain()
         next = frame
@@ -211,7 +211,7 @@ struct StreamRig {
         engine.setAnchor(PlayoutAnchor(position: anchor.position, instant: anchor.moment, clock: Self.master))
     }
 
-    /// What the speaker had to complain about; that it ran dry where nothing was sent is no complaint.
+    /// Errors reported by the speaker, except underruns where nothing was sent.
     var complaints: [SpeakerEvent] {
         record.events.filter {
             switch $0 {

@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// The renderer without its thread: the test settles the feeder where the thread would.
+/// The renderer without its thread: the test runs the feeder instead.
 @Suite struct AudioRendererTests {
     let clock = ManualClock()
     let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
@@ -21,7 +21,7 @@ import Testing
 
     var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
 
-    /// Enqueues while the renderer asks for more; returns how many buffers it took.
+    /// Enqueues while the renderer is ready; returns the number of buffers.
     func fill(from source: any SampleSource) throws -> Int {
         var count = 0
         while renderer.isReadyForMoreMediaData, let buffer = try source.read() {

@@ -57,7 +57,7 @@ import Testing
         #expect(numbers(store, 3) == [])
     }
 
-    /// DVB states a time-out of half a minute, and takes its bitmaps away earlier.
+    /// DVB states a time-out of half a minute, and clears its bitmaps earlier.
     @Test func bitmapsEndWhereTheNextOnesBeginInWhateverOrderTheyCome() {
         func bitmap(_ width: Int) -> SubtitleCue {
             let rect = PixelRect(x: 0, y: 0, width: width, height: 1)

@@ -17,7 +17,7 @@ import Testing
         let layer = layer(0..<8)
         #expect(layer.flush(fromSourceTime: Self.frame * 5) == 3)
         #expect(layer.waitingTimes == (0..<5).map { Self.frame * Int64($0) })
-        // In the middle of a picture: that one is shown, up to there.
+        // Within a frame: that frame is shown up to there.
         #expect(layer.flush(fromSourceTime: MediaTime(value: 7, timescale: 50)) == 1)
         #expect(layer.waitingTimes == (0..<4).map { Self.frame * Int64($0) })
         var last: SampleBuffer?
@@ -37,7 +37,7 @@ import Testing
         #expect(room.wait(until: .now))
         #expect(!room.wait(until: .now), "said once")
         #expect(layer.isReadyForMoreMediaData)
-        // What was to be the end is not it any more.
+        // The end of the stream was flushed too.
         _ = layer.take(upTo: Self.frame * 9)
         #expect(!layer.isDrained)
         layer.flush(fromSourceTime: Self.frame * 5)
@@ -54,7 +54,7 @@ import Testing
             layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
         _ = presenter.step()
         synchronizer.setRate(1, time: .zero)
-        // The second picture has been converted and waits for its instant.
+        // The second frame has been converted and waits for its presentation time.
         clock.advance(by: .milliseconds(30))
         _ = presenter.step()
         layer.flush(fromSourceTime: Self.frame)

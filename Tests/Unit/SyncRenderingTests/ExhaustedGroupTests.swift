@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncRendering
 
-/// A group on a computer that gives no further thread.
+/// A group on a computer on which no further thread can be created.
 @Suite(.timeLimit(.minutes(1))) final class ExhaustedGroupTests {
     private let clock = ManualClock()
     private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))

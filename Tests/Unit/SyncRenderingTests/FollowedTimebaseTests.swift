@@ -16,7 +16,7 @@ import Testing
         let start = try #require(synchronizer.timebase.snapshot.scheduled).hostAnchor
         #expect(try #require(whole.snapshot.scheduled).hostAnchor - start == .milliseconds(100))
         #expect(try #require(member.snapshot.scheduled).hostAnchor - start == .milliseconds(70))
-        // A person's delay moves every member and none of the others' places.
+        // A user-provided delay shifts every member equally.
         whole.delay = .zero
         #expect(try #require(member.snapshot.scheduled).hostAnchor - start == .milliseconds(-30))
     }

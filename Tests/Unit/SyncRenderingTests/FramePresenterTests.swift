@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Drives a presenter over virtual time, feeding the layer as a decoder would.
+/// Drives a presenter in virtual time, feeding the layer as a decoder would.
 @Suite struct FramePresenterTests {
     let clock = ManualClock()
     let layer = DisplayLayer(depth: 8)

@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Layers that are handed encoded pictures.
+/// Layers that receive encoded video.
 @Suite(.timeLimit(.minutes(1))) struct LayerDecodingTests {
     private struct Codecs: VideoCodecs {
         var refusal: MediaError?
@@ -18,7 +18,7 @@ import Testing
     private var source: any SampleSource { Self.film.source(for: Self.film.summary.tracks[0]) }
     private let frame = film.frame
 
-    /// Waits until something is so; the layer's signal tells when to look again.
+    /// Waits until a condition holds; the layer's signal triggers each check.
     private func wait(for layer: DisplayLayer, _ isSo: () -> Bool) throws {
         let limit = HostInstant.now.advanced(by: .seconds(20))
         while !isSo() { try #require(layer.arrival.wait(until: limit) || isSo()) }
@@ -40,7 +40,7 @@ import Testing
         let error = try #require(layer.error as? RenderError)
         #expect(error.code == .noCodecs)
         #expect(error.message.contains("MediaCodecs"))
-        // Nobody reads a film to its end for nothing, and its sound is not held up.
+        // A layer without a decoder requests no data, and does not delay the start of audio.
         #expect(!layer.isReadyForMoreMediaData)
         #expect(layer.hasSufficientMediaDataForReliablePlaybackStart)
         layer.flush()
@@ -76,7 +76,7 @@ import Testing
         #expect(!layer.isDrained)
         _ = layer.take(upTo: second(9))
         try wait(for: layer) { layer.isDrained }
-        // More may follow all the same.
+        // Data may follow the end.
         layer.enqueue(try #require(try source.read()))
         try wait(for: layer) { layer.nextTime == frame * 3 }
     }
@@ -101,7 +101,7 @@ import Testing
         for _ in 0..<12 { layer.enqueue(try #require(try source.read())) }
         try wait(for: layer) { layer.count == 4 }
         layer.flush(fromSourceTime: frame * 6)
-        // What replaces it may be enqueued at once.
+        // Its replacement may be enqueued at once.
         let later = try #require(try source.read()).moved(to: frame * 6)
         layer.enqueue(later)
         layer.finish()
@@ -127,12 +127,12 @@ import Testing
         weak let gone = layer
         layer = nil
         let limit = HostInstant.now.advanced(by: .seconds(20))
-        // The thread holds it for the length of a step.
+        // The thread retains the layer during an iteration.
         while gone != nil, HostInstant.now < limit {}
         #expect(gone == nil)
     }
 
-    // MARK: On the screen
+    // MARK: Screen
 
     @Test func theImageIsRemovedWithAFlushThatSaysSoAndOnlyThen() {
         final class Glass: VideoOutput {

@@ -4,9 +4,10 @@ import Testing
 
 @testable import SyncRendering
 
-/// A group behind a renderer, everything turned by hand: who feeds its members, and that nothing is lost where that changes.
+/// A renderer with a group, without threads: which feeder feeds its members, and that no audio is lost when that
+/// changes.
 @Suite struct OneFeederTests {
-    /// A renderer, its feeder, and the feeders of members that were to have a thread of their own.
+    /// A renderer, its feeder, and the feeders of members that would have separate threads.
     private final class Rig {
         let clock = ManualClock()
         let synchronizer: RenderSynchronizer
@@ -31,20 +32,20 @@ import Testing
             renderer.setOutput(group)
         }
 
-        /// Feeders that would have a thread.
+        /// The number of feeders that would have a thread.
         var threads: Int { standing.withLock { $0.filter { !$0.isShared && $0.renderer.isAlive }.count } }
 
         func enqueue(_ count: Int) throws { for _ in 0..<count { renderer.enqueue(try #require(try source.read())) } }
 
-        /// Everything waits in the renderer: it asks for as much as the outputs want.
+        /// Enqueues as much as the renderer requests for its outputs.
         func fill() throws {
             while renderer.isReadyForMoreMediaData, let buffer = try source.read() { renderer.enqueue(buffer) }
         }
 
-        /// The renderer's own feeder.
+        /// Runs the renderer's own feeder.
         func turn() { feeder.settle() }
 
-        /// Those that would have threads.
+        /// Runs the feeders that would have threads.
         func turnMembers() { for feeder in standing.withLock({ $0 }) where !feeder.isShared { feeder.turn() } }
 
         func settle() {
@@ -59,7 +60,7 @@ import Testing
             group.change(to: members) { [outcomes] outcome in outcomes.withLock { $0.append(outcome) } }
         }
 
-        /// Lets film pass: each output plays what it has.
+        /// Advances film time: each output plays what it has.
         func run(_ outputs: [RecordingOutput], for steps: Int) throws {
             for _ in 0..<steps {
                 clock.advance(by: .milliseconds(20))
@@ -132,7 +133,7 @@ import Testing
         #expect(second.acceptedUntil == rig.renderer.progress.acceptedUntil)
     }
 
-    /// Outputs that act on what they are told, such as network speakers, do not look at the timeline by themselves.
+    /// Outputs that are notified of changes, such as network speakers, do not poll the timeline.
     @Test func anOutputThatLeavesIsToldItsStopOnceTheStartBeforeItIsPerceived() throws {
         let (first, second) = (RecordingOutput(capacity: 50_000), RecordingOutput(capacity: 50_000))
         let rig = Rig(first)
@@ -154,14 +155,14 @@ import Testing
         #expect(rig.outcomes.withLock { $0.count } == 1)
     }
 
-    /// On a busy machine the renderer's feeder may be late by as much as a change of outputs takes.
+    /// On a busy machine the renderer's feeder may be late by the duration of a change of outputs.
     @Test func whoJoinsBeginsWithSoundThatTheFeederHasNotTakenYet() throws {
         let (first, second) = (RecordingOutput(capacity: 5_000), RecordingOutput(capacity: 50_000))
         let rig = Rig(first)
         try rig.fill()
         rig.turn()
         rig.change(to: second)
-        // The renderer's feeder has no turn in all of this.
+        // The renderer's feeder does not run during the change.
         for _ in 0..<6 {
             _ = rig.group.advanceChange()
             rig.turnMembers()
@@ -183,7 +184,7 @@ import Testing
             if status.isDrained, status.acceptedUntil != status.enqueuedUntil { isToldInTime.withLock { $0 = false } }
         }
         for round in 1...3 {
-            // What comes after an end has an end of its own.
+            // Audio after an end has a separate end.
             try rig.enqueue(5)
             rig.renderer.finish()
             rig.turn()
@@ -232,7 +233,7 @@ import Testing
         let rig = Rig(first)
         try rig.fill()
         rig.turn()
-        // To another output altogether: what was accepted and not heard goes along.
+        // With a new output, accepted but not yet audible audio is moved to it.
         rig.renderer.setOutput(second)
         rig.turn()
         #expect(first.state.withLock { $0.isClosed })

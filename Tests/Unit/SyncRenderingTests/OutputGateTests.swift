@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncRendering
 
-/// Lines seen through a gate, by outputs that join or leave in mid-film.
+/// Gated timelines, for outputs that join or leave during playback.
 @Suite struct OutputGateTests {
     private let clock = ManualClock(HostInstant(nanoseconds: 0))
     private let synchronizer: RenderSynchronizer
@@ -17,7 +17,7 @@ import Testing
 
     private func at(_ seconds: Double) -> HostInstant { HostInstant(nanoseconds: Int64(seconds * 1e9)) }
     private func film(_ seconds: Double) -> MediaTime { MediaTime(seconds: seconds) }
-    /// The rate seen at an instant, and where the film is.
+    /// Returns the rate and the film time of the gated timeline at an instant.
     private func seen(_ seconds: Double) -> (rate: Double, film: Double) {
         let segment = gated.snapshot.segment(at: at(seconds))
         return (segment.rate, segment.mediaTime(at: at(seconds)).seconds)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SyncRendering
 
-/// A group of recording outputs behind a real renderer; film time is turned by hand, the feeders are real threads.
+/// A real renderer with a group of recording outputs; film time is advanced manually, the feeders are real threads.
 @Suite(.timeLimit(.minutes(1))) struct OutputGroupTests {
     private let clock = ManualClock()
     private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
@@ -29,7 +29,7 @@ import Testing
         while renderer.isReadyForMoreMediaData, let buffer = try source.read() { renderer.enqueue(buffer) }
     }
 
-    /// Waits for what other threads bring about.
+    /// Waits for an effect of other threads.
     private func eventually(_ condition: () -> Bool) -> Bool {
         let limit = HostInstant.now.advanced(by: .seconds(10))
         while HostInstant.now < limit {
@@ -64,7 +64,7 @@ import Testing
         let source = sound
         try fill(from: source)
         #expect(eventually { quick.state.withLock { $0.samples.count > 90_000 } })
-        // Ten seconds of film pass in which the second member takes nothing.
+        // Ten seconds of film during which the second member accepts nothing.
         synchronizer.setRate(1, atHostTime: clock.now)
         for _ in 0..<20 {
             clock.advance(by: .milliseconds(500))
@@ -76,7 +76,7 @@ import Testing
         stuck.play(frames: 10_000)
         #expect(eventually { stuck.state.withLock { $0.samples.count > 4_096 } })
         stuck.play(frames: 10_000)
-        // What it takes now is at most the lateness and what its feeder held behind the playhead.
+        // It accepts at most the lateness limit and what its feeder held since.
         #expect(
             eventually {
                 stuck.play(frames: 10_000)
@@ -111,7 +111,7 @@ import Testing
         #expect(openings(first) == 0, "nobody listens yet")
         synchronizer.addRenderer(renderer)
         #expect(openings(first) == 1 && openings(second) == 1)
-        // Who takes the place of another before there is sound opens, and the other is given back.
+        // A member that replaces another one before playback is opened, and the other one is closed.
         group.change(to: [first, third]) { _ in }
         while group.advanceChange() != nil {}
         #expect(openings(first) == 1 && openings(third) == 1)
@@ -155,7 +155,7 @@ import Testing
         try renderer.start { _ in }
         defer { renderer.invalidate() }
         let source = sound
-        // How much is asked for follows the members as they open.
+        // The amount requested depends on the members, as they open.
         let isFull = eventually {
             try? fill(from: source)
             return (renderer.progress.acceptedUntil?.seconds ?? 0) > 2.9
@@ -272,7 +272,7 @@ import Testing
         #expect(group.volume(of: members[0]) == 98)
     }
 
-    /// As when a room is chosen before the first film is open.
+    /// As when an output is selected before the first film is open.
     @Test func aStepOfTheMasterBeforeAnythingPlaysIsKeptByAnOutputThatBecameAMemberThen() throws {
         let (first, second) = (RecordingOutput(), RecordingOutput())
         second.state.withLock { $0.ownVolume = 30 }
@@ -304,7 +304,7 @@ import Testing
         #expect(group.knownVolume == 28 && group.volume(of: speaker) == 28)
     }
 
-    /// What speakers of one network have in common.
+    /// State shared by the speakers of a network.
     private final class Club: Sendable {}
 
     @Test func membersFindWhatTheyShareInTheirContext() throws {

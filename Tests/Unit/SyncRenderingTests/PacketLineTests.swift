@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncRendering
 
-/// Where packets that an output takes untouched follow on from each other, and which of them give way at a joint.
+/// Continuity of passed-through packets, and which packets are dropped at a gapless boundary.
 @Suite struct PacketLineTests {
     private func line(framesPerPacket: Int32) -> PacketLine {
         var line = PacketLine()
@@ -40,7 +40,7 @@ import Testing
         #expect(line.isBetterWithout(little, before: millisecond(1002), heardFrom: millisecond(1002)))
         let much = tail(at: second(1), until: millisecond(1019), length: .zero)
         #expect(!line.isBetterWithout(much, before: millisecond(1019), heardFrom: millisecond(1019)))
-        // A piece that can begin at any frame loses what the packet covers of it.
+        // A piece that can start at any frame loses what the packet covers of it.
         #expect(line.isBetterWithout(little, before: nil, heardFrom: millisecond(1002)))
     }
 
@@ -49,7 +49,7 @@ import Testing
         let line = line(framesPerPacket: 0)
         let (first, last) = (MediaTime(value: -far, timescale: 1), MediaTime(value: far, timescale: 1))
         let tail = tail(at: last, until: last, length: MediaTime(nanoseconds: 1))
-        // All of both is lost whatever is decided.
+        // Either decision loses all of both.
         #expect(!line.isBetterWithout(tail, before: first, heardFrom: first))
         #expect(
             !line.isBetterWithout(self.tail(at: first, until: first, length: second(1)), before: last, heardFrom: last))

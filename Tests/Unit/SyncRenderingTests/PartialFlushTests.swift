@@ -1,10 +1,11 @@
+import CardPlayout
 import MediaCore
 import Testing
 
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A renderer over an output, turned by hand; sounds are numbers, so that what is heard says which sound and which frame.
+/// A renderer with an output, without threads; samples encode the number of the sound and of the frame.
 private final class FlushRig {
     let clock = ManualClock()
     let synchronizer: RenderSynchronizer
@@ -42,7 +43,7 @@ private final class FlushRig {
 }
 
 @Suite struct PartialFlushOnASoundCardTests {
-    /// What left the card: sound and frame of each sample that was not silence, and when.
+    /// The sound and frame of each audible sample that left the card, and its instant.
     private final class Ears {
         var heard: [(sound: Int, frame: Int64, at: HostInstant)] = []
     }
@@ -90,7 +91,7 @@ private final class FlushRig {
         rig.feeder.settle()
     }
 
-    /// The sounds as stretches of frames that follow one another without a gap.
+    /// The audible sounds as ranges of consecutive frames.
     private var stretches: [(sound: Int, frames: Range<Int64>)] {
         var all: [(sound: Int, frames: Range<Int64>)] = []
         for (sound, frame, _) in ears.heard {
@@ -150,7 +151,7 @@ private final class FlushRig {
         run(for: .milliseconds(2500))
         #expect(stretches.count == 1)
         #expect(try #require(stretches.first).frames.upperBound > 160_000)
-        // What it said is enough is enough.
+        // A flush with the reported lead succeeds.
         let enough = rig.synchronizer.currentTime().rescaled(to: 48000) + Int64(lead.inSeconds * 48000) + 48
         rig.enqueue(1, 192_000..<400_000)
         rig.flush(from: enough)
@@ -232,7 +233,7 @@ private final class FlushRig {
     }
 }
 
-/// A speaker that holds packets of 352 frames and lets go of those that come up later than a second from now.
+/// A speaker that buffers packets of 352 frames and can discard those due more than a second from now.
 private final class PacketOutput: PartialFlushing {
     struct State {
         var samples: [Float] = []
@@ -246,7 +247,7 @@ private final class PacketOutput: PartialFlushing {
     let latency = OutputLatency(startLead: .milliseconds(50))
     let desiredDepth: Duration = .seconds(60)
     let state = Lock(State())
-    /// Packets it takes before it is full.
+    /// Maximum number of packets.
     let capacity: Int
 
     init(capacity: Int) { self.capacity = capacity }
@@ -300,7 +301,8 @@ private final class PacketOutput: PartialFlushing {
 }
 
 @Suite struct PartialFlushOnASpeakerTests {
-    /// At 1000 frames the output has everything, at 300 it is full and the rest waits in encoder, converter and queue.
+    /// With 1000 packets the output buffers everything; with 300 it is full and the rest is in encoder, converter and
+    /// queue.
     @Test(arguments: [300, 1000], [20, 96_000, 105_599, 105_600, 105_601, 105_700, 106_000, 106_900, 150_123])
     func theJointIsExactWhereverTheSoundIs(capacity: Int, from: Int64) throws {
         let output = PacketOutput(capacity: capacity)
@@ -312,7 +314,7 @@ private final class PacketOutput: PartialFlushing {
         #expect(rig.result == .flushed(from: rig.time(from)))
         rig.enqueue(2, from..<(from + 48_000))
         rig.renderer.finish()
-        // The speaker plays what it was full of.
+        // The speaker plays its full buffer.
         var heard: [Float] = []
         for _ in 0..<10 {
             rig.feeder.settle()

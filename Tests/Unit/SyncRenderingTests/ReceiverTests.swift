@@ -4,13 +4,13 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// The producing end for Swift concurrency; film time is turned by hand.
+/// The asynchronous producer interface; film time is advanced manually.
 @Suite(.timeLimit(.minutes(1))) struct ReceiverTests {
     let clock = ManualClock()
     let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
 
-    /// Lets other tasks run until a condition holds.
+    /// Yields to other tasks until a condition holds.
     private func eventually(_ condition: () -> Bool) async -> Bool {
         let limit = HostInstant.now.advanced(by: .seconds(20))
         while !condition() {
@@ -34,9 +34,9 @@ import Testing
         #expect(await eventually { !renderer.isReadyForMoreMediaData })
         let before = renderer.enqueueCount
         #expect(before < total)
-        // The card holds 0.4 s at once; time has to pass for the rest.
+        // The card buffers 0.4 s; the rest needs time to pass.
         stage.synchronizer.setRate(1, time: .zero, atHostTime: stage.clock.now)
-        // However long a busy machine keeps the task waiting.
+        // Without a limit, because a busy machine may delay the task.
         while renderer.enqueueCount < total {
             stage.run(for: .milliseconds(100))
             await Task.yield()

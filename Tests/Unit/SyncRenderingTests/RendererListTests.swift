@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Who takes part in a timeline, and starts that wait for them; on virtual time.
+/// Adding and removing renderers, and starts that wait for them, in virtual time.
 @Suite struct RendererListTests {
     let clock = ManualClock()
 
@@ -14,7 +14,7 @@ import Testing
         for kind in ContentKind.allCases where kind.isLongForm {
             let second = AudioRenderer(codecs: SyntheticCodecs(), contentKind: kind)
             #expect(synchronizer.addRenderer(second)?.code == .secondLongFormAudio)
-            // Refused and free: another synchronizer may have it.
+            // A rejected renderer can be added to another synchronizer.
             #expect(RenderSynchronizer(clock: clock).addRenderer(second)?.code == nil)
         }
         synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs(), contentKind: .interfaceSound))
@@ -122,7 +122,7 @@ import Testing
         #expect(stage.synchronizer.renderers.isEmpty)
         let last = try #require(stage.sounds(from: HostInstant(nanoseconds: 0)).last)
         #expect((1.9...2.3).contains(last.film))
-        // Free for another timeline, and empty.
+        // The removed renderer is empty and can be added to another timeline.
         let other = RenderSynchronizer(clock: stage.clock)
         other.addRenderer(stage.renderer)
         #expect(stage.renderer.progress.enqueuedUntil == nil)
@@ -172,11 +172,11 @@ import Testing
         #expect(stage.synchronizer.effectiveRate == 1)
         #expect((8.5..<9.0).contains(stage.synchronizer.currentTime().seconds))
         #expect(stage.worstError(from: fed) < 0.001)
-        // Not one sample of the beginning is missing.
+        // No sample of the start is missing.
         #expect(abs(try #require(stage.sounds(from: fed).first).film - 7) < 0.001)
     }
 
-    /// What every player's button does: `rate = rate == 0 ? 1 : 0`.
+    /// The usual play button: `rate = rate == 0 ? 1 : 0`.
     @Test func aPauseIsTakenWhileAStartWaits() throws {
         let stage = try VirtualStage()
         stage.synchronizer.rate = 1
@@ -216,7 +216,7 @@ import Testing
         #expect(stage.worstError(from: fed) < 0.001)
     }
 
-    /// The card is opened by the first sound, and has to find out its own delay.
+    /// The card is opened by the first audio, and has to measure its delay.
     @Test func withoutThePatienceNothingThatIsEnqueuedIsLostWhileTheOutputOpens() throws {
         let stage = try VirtualStage()
         stage.synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
@@ -276,7 +276,7 @@ import Testing
         #expect(stage.synchronizer.effectiveRate == 0)
     }
 
-    /// However short it is: 20 ms are less than any route wants before a start.
+    /// Shorter than what any route needs before a start: 20 ms.
     @Test func shortMaterialIsSufficientOnceItsEndIsKnown() throws {
         let film = SyntheticFilm(duration: millisecond(20), sampleRate: VirtualStage.rate)
         let stage = try VirtualStage(film: film)
@@ -291,7 +291,7 @@ import Testing
         stage.run(for: .seconds(1))
         #expect(stage.synchronizer.effectiveRate == 1)
         #expect(stage.sounds(from: ended).count >= 58)
-        // Readiness came back with the end: more may follow.
+        // The end makes the renderer ready again: data may follow.
         #expect(stage.renderer.isReadyForMoreMediaData)
         #expect(stage.renderer.progress.isDrained)
     }

@@ -1,10 +1,11 @@
+import CardPlayout
 import MediaCore
 import Testing
 
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A renderer says `failed` while nothing can be heard, and no longer.
+/// A renderer's status is `failed` while its output has failed, and no longer.
 @Suite struct RendererStatusTests {
     private let clock = ManualClock()
     private let synchronizer: RenderSynchronizer
@@ -36,7 +37,7 @@ import Testing
         feeder.settle()
         #expect(renderer.status == .failed && renderer.progress.hasFailed)
         #expect((renderer.error as? OutputError)?.code == .lost)
-        // Film goes on, and sound comes that nobody can hear.
+        // Film time continues, and audio is enqueued that cannot be audible.
         clock.advance(by: .seconds(3))
         try fill(renderer, from: source)
         feeder.settle()
@@ -54,7 +55,7 @@ import Testing
         #expect(again.withLock { $0 } == [MediaTime(value: 5, timescale: 1)])
     }
 
-    /// As an application does that seeks with one call.
+    /// An application may seek with one call.
     @Test(arguments: [false, true])
     func aJumpWithoutAFlushPastWhatTheOutputHoldsBeginsThere(isGrouped: Bool) throws {
         let stage = try VirtualStage(isGrouped: isGrouped)
@@ -74,7 +75,7 @@ import Testing
         #expect(abs(first - 8) < 0.5)
     }
 
-    /// The application has not noticed the jump: what it goes on enqueueing lies before the new place.
+    /// The application has not noticed the seek: it continues to enqueue audio before the new position.
     @Test(arguments: [false, true])
     func soundFromTheOldPlaceDoesNotKeepAJumpWaiting(isGrouped: Bool) throws {
         let stage = try VirtualStage(isGrouped: isGrouped)
@@ -93,7 +94,7 @@ import Testing
         #expect(stage.sounds(from: again).count > 100 && stage.worstError(from: again) < 0.01)
     }
 
-    /// All that is left of the film lies before the new place.
+    /// All remaining audio is before the new position.
     @Test(arguments: [false, true])
     func aJumpPastTheEndOfTheSoundDoesNotWaitForMore(isGrouped: Bool) throws {
         let stage = try VirtualStage(seconds: 6, isGrouped: isGrouped)
@@ -138,7 +139,7 @@ import Testing
         #expect(result.withLock { $0 } == .flushed(from: end))
     }
 
-    /// In a process of its own, whose standard error is read.
+    /// In a separate process, whose standard error is captured.
     @Test func aRendererWithoutAnOutputSaysSoOnce() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let tests = RendererStatusTests()
@@ -181,10 +182,10 @@ import Testing
         #expect(stage.renderer.progress.undecodable == nil)
         stage.run(for: .seconds(4))
         let lost = try #require(stage.renderer.progress.undecodable)
-        // One buffer of 64 packets begins in the spoilt second.
+        // A buffer of 64 packets starts in the damaged second.
         #expect(lost.duration == MediaTime(value: 65_536, timescale: 48_000), "\(lost)")
         #expect(lost.start >= second(2) && lost.start < second(3), "\(lost)")
-        // A player takes it for its own count; the application's stays.
+        // The player resets its own count; the application's is unchanged.
         #expect(stage.renderer.takeUndecodableSound() == lost && stage.renderer.takeUndecodableSound() == nil)
         #expect(stage.renderer.progress.undecodable == lost)
         stage.renderer.flush()
@@ -251,7 +252,7 @@ import Testing
         }
         turn()
         #expect(lost.state.withLock { !$0.samples.isEmpty })
-        // Whoever has taken it keeps it: nobody tries again.
+        // A device in use by another program is not retried.
         lost.state.withLock { $0.failure = OutputError(.busy, "somebody else plays there") }
         turn()
         #expect(renderer.status == .failed)
@@ -295,7 +296,7 @@ import Testing
     }
 }
 
-/// Codecs of synthetic films for which all packets of the third second are damaged.
+/// Synthetic codecs with which all packets of the third second are damaged.
 private struct SpoiledCodecs: AudioCodecs {
     private let inner = SyntheticCodecs()
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ReplayBufferTests {
     private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(value: milliseconds, timescale: 1000) }
 
-    /// A buffer of packets of 20 ms each.
+    /// Returns a buffer of packets of 20 ms each.
     private func buffer(at start: Int64, packets count: Int64) -> SampleBuffer {
         let format = AudioFormat(parameters: CodecParameters(codec: "x"), sampleRate: 48000, layout: .stereo)
         let batch = PacketBatch()
@@ -36,7 +36,7 @@ import Testing
         #expect(!sound[1].flags.contains(.decodeOnly))
         #expect(packets(sound[1]).first == joint && packets(sound[1]).count == 24)
         #expect(sound[2].presentationTime == time(2000))
-        // The bytes went along.
+        // The moved buffer has the same bytes.
         guard case .encodedAudio(_, let batch) = sound[1].payload else {
             Issue.record("\(sound[1].payload)")
             return
@@ -52,7 +52,7 @@ import Testing
         #expect(sound.filter { $0.flags.contains(.decodeOnly) }.count == 2)
     }
 
-    /// Readers fill a batch anew once nobody holds it: one that is held for long is one more that they allocate.
+    /// Readers reuse a batch that is no longer referenced; each one retained for long is an additional allocation.
     @Test func soundThatWasForgottenIsSoonHeldNoMore() {
         var history = ReplayBuffer()
         final class Watch { weak var batch: PacketBatch? }

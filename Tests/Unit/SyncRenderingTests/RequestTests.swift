@@ -1,3 +1,4 @@
+import CardPlayout
 import Dispatch
 import MediaCore
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Requests for media data, on virtual time.
+/// Requests for media data, in virtual time.
 @Suite struct RequestTests {
     @Test func aClosureIsAskedUntilTheRouteIsFull() throws {
         let output = RecordingOutput(capacity: 1_000_000, desiredDepth: .seconds(30), sampleRate: VirtualStage.rate)
@@ -17,7 +18,8 @@ import Testing
         #expect(stage.queue.count == 0)
     }
 
-    /// Two hours, one second at a time, on a route that wants four minutes: never less than that less one buffer.
+    /// Two hours, one second at a time, on a route with a depth of four minutes: the queue never falls below that by
+    /// more than one buffer.
     @Test func itIsAskedAgainForTwoHoursAsOftenAsItTakesToStayFull() throws {
         let output = RecordingOutput(desiredDepth: .seconds(240), passThroughCodec: "synthetic")
         let stage = try VirtualStage(seconds: 7500, output: output)
@@ -38,7 +40,7 @@ import Testing
             one.presentationTime.map { $0 + one.duration } == next.presentationTime
         }
         #expect(inOrder)
-        // What is kept for a change of speed is what is not yet heard.
+        // Only audio that is not yet audible is retained for a change of speed.
         #expect(stage.renderer.state.withLock { $0.kept.count } < 300)
     }
 
@@ -71,7 +73,7 @@ import Testing
         stage.renderer.requestMediaDataWhenReady(on: stage.queue) { calls.withLock { $0 += 1 } }
         stage.run(for: .seconds(10))
         #expect((400...501).contains(calls.withLock { $0 }))
-        // It is asked at once after a flush: there may be something to give again.
+        // A flush triggers a request at once, because data may have to be provided again.
         let before = calls.withLock { $0 }
         stage.renderer.flush()
         stage.queue.turn()
@@ -105,7 +107,7 @@ import Testing
         #expect(stage.renderer.progress.isDrained)
     }
 
-    /// The loop of AVFoundation's own talk has no way out but readiness.
+    /// The loop of AVFoundation's sample code ends only when the renderer is not ready.
     @Test func aLoopThatStopsItsRequestsAndGoesOnAskingComesToItsEnd() throws {
         let film = SyntheticFilm(duration: millisecond(200), sampleRate: VirtualStage.rate)
         let stage = try VirtualStage(film: film)
@@ -129,7 +131,7 @@ import Testing
         stage.run(for: .seconds(2))
         #expect(turns.withLock { $0 } < 10)
         #expect(stage.sounds(from: begun).count >= 598)
-        // The closure is over: there is room, and another may be asked.
+        // The request has ended: the renderer is ready, and a new request is possible.
         #expect(renderer.isReadyForMoreMediaData)
         let more = Lock(0)
         renderer.requestMediaDataWhenReady(on: stage.queue) { more.withLock { $0 += 1 } }
@@ -155,7 +157,7 @@ import Testing
         #expect(layer.isReadyForMoreMediaData)
     }
 
-    /// `.main`, and a closure that holds its owner weakly: as programs for AVFoundation are written.
+    /// `.main`, and a closure with a weak reference to its owner, as in programs for AVFoundation.
     @Test func aClosureOnADispatchQueueMayHoldItsOwnerWeakly() {
         final class Feeder: Sendable {
             let renderer = AudioRenderer(codecs: SyntheticCodecs())
@@ -171,12 +173,12 @@ import Testing
         var feeder: Feeder? = Feeder()
         feeder?.begin(on: DispatchQueue(label: "feeder"))
         feeder?.asked.wait()
-        // Compiles; nobody serves the main queue here.
+        // Checks that this compiles; the main queue does not run here.
         feeder?.begin(on: .main)
         feeder?.renderer.stopRequestingMediaData()
         weak let owner = feeder
         feeder = nil
-        // A call that has not ended holds it for as long.
+        // A running call retains the owner until it returns.
         let deadline = HostInstant.now.advanced(by: .seconds(5))
         while owner != nil, HostInstant.now < deadline { HostInstant.now.advanced(by: .milliseconds(1)).sleep() }
         #expect(owner == nil, "a request holds its owner")
@@ -209,7 +211,7 @@ import Testing
         #expect(queue.count == 0)
     }
 
-    /// The closure may hold what is nobody else's and not `Sendable`: the compiler sees that it was sent away.
+    /// The closure may capture a non-`Sendable` value: the parameter is `sending`.
     @Test func aClosureMayCaptureWhatIsNotSendable() throws {
         final class Reader {
             var given = 0
@@ -260,7 +262,7 @@ import Testing
         var calls: Int { state.withLock { $0.calls } }
     }
 
-    // MARK: Threads of their own
+    // MARK: Suppliers with a separate thread
 
     @Test func aThreadThatSuppliesIsWokenWhenThereIsRoomAndOnlyThen() throws {
         let stage = try VirtualStage()
@@ -313,7 +315,7 @@ import Testing
         #expect(!room.wait(until: .now))
     }
 
-    // MARK: Pictures
+    // MARK: Video
 
     @Test func aLayerAsksForPicturesAsItShowsThem() throws {
         let clock = ManualClock()

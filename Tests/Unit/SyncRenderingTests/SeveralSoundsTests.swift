@@ -1,12 +1,13 @@
+import CardPlayout
 import MediaCore
 import Testing
 
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Several long sounds on one synchronizer, each by a renderer with an output of its own.
+/// Several long-form audio renderers on one synchronizer, each with a separate output.
 @Suite struct SeveralSoundsTests {
-    /// A stage with a second renderer and a second card beside its own.
+    /// A stage with a second renderer and a second card.
     private final class Rig {
         let stage: VirtualStage
         let renderer: AudioRenderer
@@ -36,7 +37,7 @@ import Testing
             }
         }
 
-        /// Asks for sound of a source as an application would.
+        /// Requests audio from a source like an application.
         func feed(from source: any SampleSource) {
             let renderer = renderer
             renderer.requestMediaDataWhenReady(on: stage.queue) {
@@ -47,7 +48,7 @@ import Testing
             }
         }
 
-        /// As the stage's, of the second card.
+        /// Returns the stage's `worstError` for the second card.
         func worstError(from instant: HostInstant) -> Double {
             let snapshot = stage.synchronizer.timebase.snapshot
             return heard.filter { $0.at >= instant }.map { abs(snapshot.mediaTime(at: $0.at).seconds - $0.film) }.max()

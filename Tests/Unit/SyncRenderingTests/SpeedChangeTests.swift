@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Speeds, routes and bad input, on virtual time: what is not yet heard is done again by the renderer itself.
+/// Speeds, routes and invalid input, in virtual time: the renderer itself converts audio again that is not yet audible.
 @Suite struct SpeedChangeTests {
     private func playing(_ seconds: Int64 = 600, isGrouped: Bool = false) throws -> VirtualStage {
         let stage = try VirtualStage(seconds: seconds, isGrouped: isGrouped)
@@ -14,7 +14,7 @@ import Testing
         return stage
     }
 
-    /// The longest silence between two instants.
+    /// Returns the longest silence from an instant on, in seconds.
     private func longestHole(_ stage: VirtualStage, from start: HostInstant) -> Double {
         let instants = stage.sounds(from: start).map(\.at)
         let pairs = zip([start] + instants, instants)
@@ -29,14 +29,14 @@ import Testing
         stage.synchronizer.setRate(Float(speed))
         stage.run(for: .seconds(4))
         #expect(stage.synchronizer.effectiveRate == speed)
-        // Film never stood still.
+        // Film time never stopped.
         let passed = (stage.synchronizer.currentTime() - before).seconds
         #expect(abs(passed - 4 * speed) < 0.2)
         #expect(longestHole(stage, from: changed) < 0.6)
         let settled = changed.advanced(by: .milliseconds(600))
         #expect(stage.sounds(from: settled).count > 9_000)
         #expect(stage.worstError(from: settled) < 0.02)
-        // And back.
+        // Back to the natural speed.
         let back = stage.clock.now
         stage.synchronizer.setRate(1)
         stage.run(for: .seconds(2))
@@ -55,7 +55,7 @@ import Testing
         #expect(stage.renderer.enqueueCount - output < 10)
     }
 
-    /// A timebase that follows a foreign clock runs some ppm faster or slower: no reason to stretch.
+    /// A timebase that follows a foreign clock differs by some ppm, which needs no time stretching.
     @Test func aSlewedTimebaseIsNoChangeOfSpeed() throws {
         let stage = try playing()
         let now = stage.clock.now
@@ -94,7 +94,8 @@ import Testing
         #expect(stage.renderer.enqueueCount == count)
     }
 
-    /// A speaker takes packets untouched; at a speed they have to be decoded, and at natural speed they pass again.
+    /// A speaker accepts packets unchanged. At another speed they have to be decoded, and at the natural speed they
+    /// pass through again.
     @Test func onASpeakerASpeedLeavesPassThroughAndComesBackToIt() throws {
         let output = RecordingOutput(
             capacity: 10_000_000, desiredDepth: .seconds(20), sampleRate: VirtualStage.rate,
@@ -121,7 +122,7 @@ import Testing
         #expect(output.state.withLock { $0.packets.count } > packets)
     }
 
-    /// What was flushed away stays away, also when what is left is stretched anew.
+    /// Flushed audio stays discarded, also when the remaining audio is stretched again.
     @Test func aChangeOfSpeedBringsNothingBackThatWasFlushed() throws {
         let stage = try playing()
         stage.renderer.stopRequestingMediaData()
@@ -133,12 +134,12 @@ import Testing
         stage.synchronizer.setRate(1.5)
         stage.run(for: .seconds(4))
         let films = stage.sounds(from: HostInstant(nanoseconds: 0)).map(\.film)
-        // Where sound ends abruptly the resampler rings for some frames, and a number that rings is another number.
+        // Where audio ends abruptly the resampler rings for some frames, which decode to other numbers.
         #expect(films.count { $0 > end.seconds + 0.01 } < 8)
         #expect(films.contains { $0 > end.seconds - 0.1 && $0 <= end.seconds })
     }
 
-    // MARK: Bad input
+    // MARK: Invalid input
 
     private func buffer(_ stage: VirtualStage, at time: MediaTime?, number: Int64) throws -> SampleBuffer {
         let source = stage.sound
@@ -161,7 +162,7 @@ import Testing
 
     @Test func timesThatGoBackwardsAreHeardOnceAndHarmNothing() throws {
         let stage = try VirtualStage()
-        // Forward, the same again, far back, and on.
+        // Forward, repeated, far back, and forward.
         for number in [0, 4096, 4096, 0, 8192] as [Int64] {
             let time = MediaTime(value: number, timescale: Int32(VirtualStage.rate))
             stage.renderer.enqueue(try buffer(stage, at: time, number: number))

@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A renderer of subtitles over a layer and a screen, in virtual time.
+/// A subtitle renderer with a layer and a screen, in virtual time.
 @Suite struct SubtitleRendererTests {
     private final class Rig {
         let clock = ManualClock()
@@ -15,7 +15,7 @@ import Testing
         let drawing = CountedDrawing()
         let presenter: FramePresenter
         let drawer: SteppedDrawer
-        /// Of a second renderer.
+        /// The drawer of a second renderer.
         var further: SteppedDrawer?
         let frame: MediaTime
         private var next = 0
@@ -28,7 +28,7 @@ import Testing
             screen.canvas = SubtitleCanvas(
                 area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
                 storage: PixelSize(width: 64, height: 64))
-            // `@unchecked` is not needed: a test turns everything on one thread.
+            // `@unchecked` is not needed: a test runs everything on one thread.
             nonisolated(unsafe) let drawing = drawing
             renderer = SubtitleRenderer(over: layer) { drawing }
             presenter = FramePresenter(
@@ -40,7 +40,7 @@ import Testing
 
         func say(_ lines: CountedLine...) { for line in lines { renderer.enqueue(line.cue) } }
 
-        /// Lets time pass; pictures come as a decoder would bring them.
+        /// Advances time; frames are enqueued as by a decoder.
         func run(for duration: Duration, pictures: Int = .max) {
             let end = clock.now.advanced(by: duration)
             while clock.now < end {
@@ -63,7 +63,7 @@ import Testing
             next = number
         }
 
-        /// What was seen, as "lines: pictures" for pictures in a row that bore the same ones.
+        /// The displayed subtitles as "lines: frames" for consecutive frames with equal lines.
         var seen: [String] {
             var runs: [(lines: [Int], first: Int, last: Int)] = []
             for shown in screen.shown {
@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test func aPictureThatStaysGetsItsLinesWhenTheyAreDue() {
-        // Four seconds each, as slides have.
+        // Four seconds per frame, as in a slide show.
         let rig = Rig(every: MediaTime(value: 4, timescale: 1))
         rig.say(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 6, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
@@ -259,14 +259,14 @@ import Testing
         renderer.stop()
     }
 
-    /// Says that no line begins before that second.
+    /// Returns a buffer that states that no line starts before a second.
     private static func pace(_ second: Int64) -> SampleBuffer {
         SampleBuffer(
             payload: .encodedSubtitle(SubtitleFormat(parameters: CodecParameters(codec: "none")), PacketBatch()),
             presentationTime: MediaTime(value: second, timescale: 1))
     }
 
-    // MARK: Lines that are far from each other
+    // MARK: Sparse lines
 
     private static let sparse = [
         CountedLine(1, at: 5, for: 2), CountedLine(2, at: 9, for: 2), CountedLine(3, at: 13, for: 2),
@@ -321,7 +321,7 @@ import Testing
         rig.say(CountedLine(7, at: 0, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(500))
-        // The first picture of an exact seek to between two pictures is the one before.
+        // An exact seek between two frames shows the earlier one first.
         rig.seek(to: MediaTime(value: 2010, timescale: 1000), number: 50)
         rig.drawer.step()
         rig.run(for: .milliseconds(100))
@@ -337,7 +337,7 @@ import Testing
         let rig = Rig()
         rig.say(CountedLine(7, at: 0, for: 60))
         for pass in 1...2 {
-            // The second and third pass begin after 1 and 2 seconds; the line begins half a second before each.
+            // The second and third pass start after 1 and 2 seconds; the line starts 0.5 s before each.
             if isDecoded { rig.drawer.step() }
             rig.renderer.flush(fromSourceTime: MediaTime(seconds: Double(pass)))
             rig.say(CountedLine(7 + pass, at: Double(pass) - 0.5, for: 60))
@@ -368,7 +368,7 @@ import Testing
         #expect(told == ["there are too many subtitles at once; some are not shown"])
     }
 
-    /// For the thread sanitizer: the thread draws while others enqueue, ask, hide and flush.
+    /// For the thread sanitizer: the thread draws while others enqueue, query, hide and flush.
     @Test func aRealThreadDrawsWhileOthersAskAndChange() throws {
         let synchronizer = RenderSynchronizer()
         let layer = DisplayLayer(depth: 8)

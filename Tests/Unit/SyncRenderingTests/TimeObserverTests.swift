@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Observers of the timeline; film and host time are turned by hand.
+/// Observers of the timeline; film and host time are advanced manually.
 @Suite struct TimeObserverTests {
     let clock = ManualClock()
     let synchronizer: RenderSynchronizer
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Lets host time pass the way the observer's thread would: from one thing that is due to the next.
+    /// Advances host time like the observer's thread: from one due event to the next.
     private func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
@@ -50,7 +50,7 @@ import Testing
         #expect(log.count == 6)
     }
 
-    /// Two hours of film, an observer that looks once a second.
+    /// Two hours of film, with an interval of one second.
     @Test func inTwoHoursNotOneSecondIsMissedOrToldTwice() {
         let observer = periodic(second(1))
         synchronizer.setRate(1, time: .zero)
@@ -144,7 +144,7 @@ import Testing
         synchronizer.setRate(1)
         run(for: .milliseconds(500))
         #expect(log.count == 1)
-        // Run up to the boundary exactly, pause there, go on.
+        // Runs up to exactly the boundary, pauses there, and resumes.
         synchronizer.setRate(1, time: second(4))
         clock.advance(by: .seconds(1))
         synchronizer.setRate(0)
@@ -156,7 +156,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    /// The observer's thread came late: what it missed is told, every boundary once.
+    /// If the observer's thread is late, every missed boundary is reported once.
     @Test func latenessLosesNoBoundary() {
         let observer = boundary((1...50).map { millisecond($0 * 10) })
         synchronizer.setRate(1, time: .zero)
@@ -175,7 +175,7 @@ import Testing
         #expect(log.isEmpty)
     }
 
-    // MARK: Bad manners
+    // MARK: Misbehaving observers
 
     private struct Mishap: Error {}
 
@@ -214,7 +214,7 @@ import Testing
         #expect(log.map { $0.rounded() } == [51, 52])
     }
 
-    /// It is told of a jump and jumps: for ever, but the other observers and the film have their turn.
+    /// The observer seeks on every seek, without end; other observers and playback still progress.
     @Test func anObserverThatJumpsWheneverItIsToldOfAJumpKeepsNobodyWaiting() {
         let synchronizer = synchronizer
         let calls = Lock(0)
@@ -244,7 +244,7 @@ import Testing
 
     // MARK: Real time
 
-    /// With the machine's clock the observers have a thread of their own, which ends with the synchronizer.
+    /// With the host clock, observers have a separate thread that ends with the synchronizer.
     @Test(.timeLimit(.minutes(1))) func onTheMachinesClockObserversAreCalledByThemselves() async {
         let synchronizer = RenderSynchronizer()
         let arrived = Signal()

@@ -80,11 +80,11 @@ import Testing
         #expect(instant(5) == nil)
         synchronizer.setRate(2, time: MediaTime(value: 1, timescale: 1), atHostTime: start)
         #expect(instant(5) == .seconds(2))
-        // What lies before a scheduled start is due when that begins.
+        // A film time before a scheduled start is due at the start.
         #expect(instant(0) == .zero)
         clock.advance(by: .seconds(3))
         #expect(instant(5) == .seconds(2) && instant(0) == .milliseconds(-500))
-        // A change of speed at film moment 7, a stop at 9.
+        // A change of speed at film time 7, a stop at 9.
         synchronizer.setRate(1, atHostTime: start.advanced(by: .seconds(3)))
         #expect(instant(5) == .seconds(2) && instant(9) == .seconds(5))
         clock.advance(by: .seconds(3))

@@ -4,9 +4,9 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A clock beside those of the outputs that leads the film.
+/// A timeline source other than the outputs.
 @Suite struct TimelineSourceTests {
-    /// A line of its own, and what it was told.
+    /// A fixed timeline, and the outcomes that were reported.
     private final class Source: TimelineSource {
         let line: TimebaseSegment?
         let told = Lock<[TimelineOutcome]>([])

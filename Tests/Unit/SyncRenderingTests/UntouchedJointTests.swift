@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Pieces of one codec that a speaker takes untouched follow one another.
+/// Gapless boundaries between passed-through pieces of one codec.
 @Suite struct UntouchedJointTests {
     private let clock = ManualClock()
     private let tape = PacketTape()
@@ -23,13 +23,13 @@ import Testing
 
     private func time(_ frame: Int64) -> MediaTime { MediaTime(value: frame, timescale: PacketTape.rate) }
 
-    /// A piece as it comes out of a file: an encoder's silence in front, and a last packet of which only the beginning is heard.
+    /// Enqueues a piece like a demuxer: with encoder delay, and a last packet of which only the beginning is audible.
     ///
     /// - Parameters:
-    ///   - delay: frames of that silence.
-    ///   - start: where it is heard from, in frames of the timeline.
-    ///   - joins: it is marked as a piece of its own.
-    ///   - trims: the last packet says how much of it is padding; otherwise that it is short.
+    ///   - delay: frames of encoder delay.
+    ///   - start: first audible frame of the timeline.
+    ///   - joins: marks the piece as a gapless boundary.
+    ///   - trims: the last packet states its padding; otherwise it states a shorter duration.
     private func enqueue(
         _ sound: Int, frames count: Int64, delay: Int64 = 1024, at start: Int64, trims: Bool = false,
         as format: AudioFormat = PacketTape.format(), rounded: Bool = false, joins: Bool = true
@@ -39,7 +39,7 @@ import Testing
         while first < count {
             let batch = PacketBatch()
             let begin = first
-            // Some packets in each buffer.
+            // Several packets per buffer.
             for _ in 0..<5 where first < count {
                 let samples = (first..<first + packet).flatMap { frame -> [Float] in
                     let value = frame < 0 || frame >= count ? 0 : FloatCodecs.value(sound, frame)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// Frames around a joint at which nothing is heard, and the first frame heard that is in a wrong place.
+    /// Returns the number of silent frames around a boundary, and the first frame at a wrong position.
     private func look(at joint: Int64) -> (lost: Int, wrong: Int64?) {
         let range = max(0, joint - 20_000)..<joint + 20_000
         var (lost, wrong) = (0, Int64?.none)
@@ -90,7 +90,7 @@ import Testing
         #expect(tape.deliveries == [.passThrough(PacketTape.format())])
         #expect(tape.slots.allSatisfy { $0.isUntouched })
         #expect(tape.furthest <= 144, "a packet came late or early by \(tape.furthest) frames")
-        // 672 frames of the last packet are heard, which leaves no room for the next piece's first.
+        // 672 frames of the last packet are audible, which leaves no space for the next piece's first one.
         #expect(look(at: 100_000).lost == 672)
         #expect(look(at: 100_000).wrong == nil)
     }
@@ -125,7 +125,7 @@ import Testing
     @Test mutating func aHundredJointsDoNotAddUp() {
         var place: Int64 = 0
         for count in 0..<100 {
-            // Containers that count milliseconds move each packet by up to half of one.
+            // Containers with timestamps in milliseconds displace each packet by up to 0.5 ms.
             let length = 20_000 + Int64(count * 37)
             enqueue(count % 7 + 1, frames: length, at: place, rounded: true)
             place += length
@@ -145,7 +145,7 @@ import Testing
         #expect(look(at: 66_000).lost == 66_000 - 61_440)
     }
 
-    /// A jump leads into the middle of a piece: what lies before is there for decoders.
+    /// After a seek into a piece, the packets before the target are only for decoders.
     @Test mutating func whatLiesBeforeAPiecesBeginningIsNotHeardInAHole() {
         enqueue(1, frames: 61_440, at: 0)
         let batch = PacketBatch()
@@ -183,7 +183,7 @@ import Testing
         feeder.settle()
         #expect(tape.deliveries.count == 2)
         let (lost, wrong) = look(at: joint)
-        // Half a packet's place is the most that either piece has to give.
+        // Either piece loses at most half a packet.
         #expect(lost <= 512, "lost \(lost)")
         #expect(wrong == nil, "frame \(wrong ?? 0) of \(joint)")
         #expect(tape.longestHole == 0)
@@ -205,7 +205,7 @@ import Testing
     @Test mutating func theLastPacketOfAllIsPlayed() {
         enqueue(1, frames: 60_000, at: 0)
         feeder.settle()
-        // What follows may need its place.
+        // The last packet is held back: the next piece may need its position.
         #expect(tape.sound(in: 59_990..<60_000).allSatisfy { $0 == nil })
         renderer.finish()
         feeder.settle()

@@ -4,8 +4,8 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// What whoever has only a synchronizer and a renderer gets: following a speaker's own clock, a new start after a suspension
-/// and before counters have gone round, and starts that are kept. On virtual time.
+/// Functions of the synchronizer for an application without a player, in virtual time: following a speaker's own clock,
+/// restarts after a suspension and before counters wrap, and appointed starts.
 @Suite struct UpkeepTests {
     private func stage(running moment: MediaTime = .zero) throws -> VirtualStage {
         let stage = try VirtualStage()
@@ -22,7 +22,7 @@ import Testing
         return events
     }
 
-    // MARK: A clock that cannot be moved
+    // MARK: A foreign clock
 
     @Test func theLineFollowsSoundThatLiesInASpeakerAndLetsGoOfIt() throws {
         let stage = try stage()
@@ -32,7 +32,7 @@ import Testing
         stage.run(for: .seconds(40))
         let now = stage.clock.now
         let apart = (stage.synchronizer.currentTime() - held.mediaTime(at: now)).seconds
-        // Unfollowed it would be 2 ms.
+        // Without following it would be 2 ms.
         #expect(abs(apart) < 50e-6, "\(apart)")
         #expect(stage.synchronizer.timebase.rate > 1)
         stage.card.held = nil
@@ -40,7 +40,7 @@ import Testing
         #expect(stage.synchronizer.timebase.rate == 1, "nobody holds it any more")
     }
 
-    // MARK: A suspension
+    // MARK: Suspension
 
     private func runUntilNoticed(_ stage: VirtualStage) {
         let limit = stage.clock.now.advanced(by: .milliseconds(300))

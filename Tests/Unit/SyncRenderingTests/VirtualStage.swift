@@ -1,10 +1,11 @@
+import CardPlayout
 import MediaCore
 
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A synchronizer, a renderer that was added to it, and a virtual sound card: the contract as an application sees it, all
-/// on a clock that the test turns.
+/// A synchronizer, a renderer that was added to it, and a virtual sound card: the contract from the view of an
+/// application, on a manually advanced clock.
 final class VirtualStage {
     let clock = ManualClock()
     let queue: ManualQueue
@@ -18,7 +19,7 @@ final class VirtualStage {
     let news = Lock<[String]>([])
     static let rate = 3000
 
-    /// Sound that was heard: when, and which film moment it is, in seconds; nil for silence.
+    /// Audible frames: the instant, and the film time in seconds; nil for silence.
     private(set) var heard: [(at: HostInstant, film: Double?)] = []
     /// Called before each step of virtual time.
     var meanwhile: () -> Void = {}
@@ -34,7 +35,7 @@ final class VirtualStage {
         renderer = AudioRenderer(codecs: codecs, events: events)
         device = VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo))
         card = VirtualSoundCard(clock: clock, device: device)
-        // A number that fades is another number.
+        // A fade would change the encoded numbers.
         card.edges.fadeIn = .zero
         card.edges.fadeOut = .zero
         self.film =
@@ -52,7 +53,7 @@ final class VirtualStage {
 
     var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
 
-    /// Asks for sound of a source as an application would.
+    /// Requests audio from a source like an application.
     func feed(from source: any SampleSource) {
         let renderer = renderer
         renderer.requestMediaDataWhenReady(on: queue) {
@@ -63,7 +64,7 @@ final class VirtualStage {
         }
     }
 
-    /// Everything that can move without time passing, moves.
+    /// Runs everything that can progress without time passing.
     func settle() {
         for _ in 0..<100 {
             let moved = queue.turn()
@@ -73,7 +74,7 @@ final class VirtualStage {
         }
     }
 
-    /// Lets virtual time pass.
+    /// Advances virtual time.
     func run(for duration: Duration, step: Duration = .milliseconds(5)) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
@@ -84,12 +85,12 @@ final class VirtualStage {
         settle()
     }
 
-    /// What was heard from an instant on, without silence.
+    /// Returns what was audible from an instant on, without silence.
     func sounds(from instant: HostInstant) -> [(at: HostInstant, film: Double)] {
         heard.compactMap { item in item.at < instant ? nil : item.film.map { (item.at, $0) } }
     }
 
-    /// The largest distance between what was heard from an instant on and what the timebase says, in seconds.
+    /// Returns the largest deviation of audible film time from the timebase since an instant, in seconds.
     func worstError(from instant: HostInstant) -> Double {
         let snapshot = synchronizer.timebase.snapshot
         return sounds(from: instant).map { abs(snapshot.mediaTime(at: $0.at).seconds - $0.film) }.max() ?? .infinity
@@ -97,9 +98,9 @@ final class VirtualStage {
 }
 
 extension GroupWork {
-    /// Everything happens on the test's thread, changes of members only when it advances them.
+    /// Runs everything on the test's thread; changes of members only when the test advances them.
     ///
-    /// - Parameter turns: told each feeder that is to have a thread of its own.
+    /// - Parameter turns: called for each feeder that would have a separate thread.
     static func byHand(_ turns: @escaping @Sendable (MemberFeeder) -> Void = { _ in }) -> GroupWork {
         var work = GroupWork()
         work.turn = { feeder, _ in
@@ -115,7 +116,7 @@ extension GroupWork {
     }
 }
 
-/// A moment on the film in whole seconds.
+/// Returns a film time in seconds.
 func second(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1) }
-/// A moment on the film in milliseconds.
+/// Returns a film time in milliseconds.
 func millisecond(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1000) }

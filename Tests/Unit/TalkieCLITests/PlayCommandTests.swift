@@ -16,13 +16,13 @@ import Testing
         try #require(try TalkieCommand.parseAsRoot(["play"] + words) as? PlayCommand).arguments
     }
 
-    /// Status and complaint of a line that must be refused for its words alone.
+    /// Returns the message for a command line that must be rejected because of its arguments.
     private func refusal(_ words: String...) throws -> String {
         let outcome = CommandLineRunner.outcome(of: ["play"] + words)
         #expect(outcome.status == 2)
         #expect(outcome.output.isEmpty)
         let lines = outcome.complaint.split(separator: "\n", omittingEmptySubsequences: false)
-        // One sentence, one usage line, and the end of the last line.
+        // One sentence, one usage line, and a final newline.
         #expect(lines.count == 3)
         #expect(lines.first?.hasPrefix("talkie: ") == true)
         #expect(lines.dropFirst().first?.hasPrefix("Usage: talkie play FILE|URL|PLAYLIST…") == true)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func usageIsCheckedBeforeInputAndInputBeforeOutputs() {
-        // Whoever looks for speakers has an identity, and it is kept: not in the home of whoever runs the tests.
+        // A search for speakers creates and stores an identity, which must not be in the user's state folder.
         let state = NSTemporaryDirectory() + "talkie-test-\(UUID().uuidString)"
         setenv("XDG_STATE_HOME", state, 1)
         defer { try? FileManager.default.removeItem(atPath: state) }
@@ -160,7 +160,7 @@ import Testing
         #expect(CommandLineRunner.outcome(of: ["play", #filePath, "--speaker", nobody]).status == 69)
     }
 
-    /// What the runner makes of words without a command.
+    /// Returns the arguments that the runner parses from a command line without a command.
     private func spoken(_ words: String...) throws -> PlayArguments {
         let understood = CommandWords.understood(words, commands: ["play", "speakers", "help"])
         return try #require(try TalkieCommand.parseAsRoot(understood) as? PlayCommand).arguments
@@ -175,7 +175,7 @@ import Testing
         for words in [["speakers", "a.mkv"], ["--help"], ["--version"], ["-h"], ["help"], ["fly"], []] {
             #expect(CommandWords.understood(words, commands: ["play", "speakers", "help"]) == words)
         }
-        // The words are those of play from then on.
+        // Errors are then reported as those of `play`.
         let outcome = CommandLineRunner.outcome(of: ["film.mkv", "--warp-speed"])
         #expect(outcome.status == 2 && outcome.complaint.contains("Usage: talkie play"))
         #expect(CommandLineRunner.outcome(of: ["/no/such/film.mkv"]).status == 66)

@@ -50,7 +50,7 @@ import VirtualSpeaker
     }
 
     @Test func anAddressOfAnotherComputerIsUnavailable() {
-        // 192.0.2.0/24 is nobody's (RFC 5737).
+        // 192.0.2.0/24 is reserved for documentation (RFC 5737).
         let outcome = CommandLineRunner.outcome(of: ["speaker", "--clock", "ntp", "--address", "192.0.2.1"])
         #expect(outcome.status == 69)
         #expect(outcome.complaint.contains("192.0.2.1"))

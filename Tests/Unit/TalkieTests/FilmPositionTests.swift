@@ -20,7 +20,7 @@ import Testing
         #expect(position.moment(in: MediaTime(value: 100, timescale: 1)) == MediaTime(value: 30, timescale: 1))
         #expect(position.moment(in: MediaTime(value: 50, timescale: 1)) == .zero)
         #expect(position.moment(in: nil) == nil)
-        // The end itself is not the beginning.
+        // `-0` is the end, not the start.
         #expect(try FilmPosition(parsing: "-0") == .fromEnd(.zero))
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import TalkieApp
 @testable import Telemetry
 
-/// Copies of what commit b004e64 wrote (Tests/Fixtures/state-version-1), read with today's code.
+/// Reads copies of files that commit b004e64 wrote (Tests/Fixtures/state-version-1).
 @Suite struct StateVersionTests {
     private static let fixture = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Fixtures/state-version-1")
@@ -89,7 +89,7 @@ import Testing
         #expect(failure?.message.contains("newer Talkie") == true)
     }
 
-    // MARK: The speaker in software
+    // MARK: Software speaker
 
     @Test func aSpeakerInSoftwareStillKnowsItsSenders() throws {
         let content = try #require(receiver.read().content)
@@ -119,7 +119,7 @@ import Testing
         #expect(receiver.read().note == nil, "once")
     }
 
-    // MARK: The flight recorder
+    // MARK: Flight recorder
 
     @Test func aTimelineAndTheSpeakersRecordSayWhatTheySaidThen() throws {
         let report = try TimelineReport(
@@ -131,7 +131,7 @@ import Testing
         #expect(report.screenMode == "unpaced, window memory on dummy")
         let route = try #require(report.routes.first)
         #expect(report.routes.count == 1 && route.name == "Küche" && route.kind == "bufferedSpeaker")
-        // As b004e64's own `talkie report` printed them.
+        // As printed by `talkie report` of b004e64.
         func near(_ sketch: QuantileSketch, _ expected: Double) -> Bool {
             sketch.quantiles([0.5]).map { abs($0[0] - expected) < 0.0006 } ?? false
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own for one test, gone with it.
+/// A temporary folder that is removed with this object.
 final class TemporaryFolder: Sendable {
     let path: String
 

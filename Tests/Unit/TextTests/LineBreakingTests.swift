@@ -3,7 +3,7 @@ import Testing
 @testable import Text
 
 @Suite struct LineBreakingTests {
-    /// Every character is as wide as every other.
+    /// All characters have the same width.
     private func breaking(_ room: Int) -> LineBreaking { LineBreaking(room: Double(room)) { Double($0.count) } }
 
     @Test func linesEndBetweenGroupsThenBetweenWordsThenAnywhere() {
@@ -24,7 +24,7 @@ import Testing
         #expect(breaking(10).shortened("Kitchen") == "Kitchen")
         #expect(breaking(10).shortened("Grandmother’s kitchen") == "Grandmoth…")
         #expect(breaking(1).shortened("Kitchen") == "")
-        // A letter and its mark are one.
+        // A letter and its combining mark are one character.
         #expect(breaking(3).shortened("e\u{301}e\u{301}e\u{301}e\u{301}") == "e\u{301}e\u{301}…")
     }
 

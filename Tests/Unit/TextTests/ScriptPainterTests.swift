@@ -3,7 +3,7 @@ import Testing
 
 @testable import Text
 
-/// Events of scripts, drawn on a picture of 640 × 360 in the middle of a window of 640 × 400.
+/// Events of scripts, drawn on a frame of 640 × 360 in the middle of a window of 640 × 400.
 @Suite struct ScriptPainterTests {
     private let painter: ScriptPainter
     private let frame = ScriptPainter.Frame(
@@ -32,14 +32,14 @@ import Testing
         let events = texts.enumerated().map { index, text in
             ScriptPainter.Event(bytes: Array("\(index),0,Default,,0,0,0,,\(text)".utf8), start: 0, duration: length)
         }
-        // Each call is another set of events.
+        // Each call uses a new set of events.
         return painter.draw(events, numbers: [UInt64.random(in: 1 ... .max)], at: moment, in: frame)
     }
 
     @Test func anEventStandsWhereItsStyleSaysInThePictureAndNotInTheWindow() throws {
         let line = try #require(draw("line").first)
         #expect(abs(line.rect.x + line.rect.width / 2 - 320) <= 2)
-        // Ten pixels above the picture's lower edge, and the letters' own room.
+        // Ten pixels above the frame's lower edge, plus the line's descent.
         #expect((330...370).contains(line.rect.y + line.rect.height))
     }
 

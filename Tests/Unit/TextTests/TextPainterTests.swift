@@ -20,7 +20,7 @@ import Testing
 
     @Test(arguments: ["Zürich, œuvre, Łódź", "Москва", "Αθήνα", "תל אביב", "القاهرة", "Tiếng Việt", "▶ ■ ♪ ↑ ↓ …"])
     func everyScriptIsDrawn(_ text: String) throws {
-        // A font without a letter draws a box in its place: the same one for each.
+        // A font without a glyph draws the same box for each character.
         let boxes = painter.width(of: String(repeating: "\u{10FFFD}", count: text.count), size: 40)
         let overlay = try #require(drawn(text))
         #expect(overlay.rect.width > 40)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func hebrewAndArabicRunFromRightToLeft() throws {
-        // The first letter lies on the right, and a lamed stands taller than full stops.
+        // The first letter is on the right, and a lamed is higher than full stops.
         for text in ["ל......", "ا......"] {
             let line = try #require(drawn(text))
             let middle = line.rect.width / 2
@@ -46,7 +46,7 @@ import Testing
     @Test func nothingInTheWordsIsACommand() throws {
         for text in [#"{\an9}x"#, #"\N\n\h"#, #"{\p1}m 0 0 l 600 0 600 300"#, "{x", "x}", #"\{x\}"#] {
             let overlay = try #require(drawn(text))
-            // All of it is written on one line, where it was wished.
+            // All of it is drawn on one line at the requested position.
             #expect(abs(overlay.rect.x - 20) < 8 && overlay.rect.height < 45, "\(text) lies at \(overlay.rect)")
             #expect(painter.width(of: text, size: 40) > painter.width(of: "x", size: 40))
         }
@@ -85,7 +85,7 @@ import Testing
         #expect(painter.width(of: String(repeating: "W", count: 100_000), size: 40) >= 16000)
     }
 
-    /// The first row that anything is drawn in.
+    /// Returns the first row with drawn pixels.
     private func top(of overlay: OverlayImage, columns: Range<Int>) -> Int {
         (0..<overlay.rect.height).first { row in
             columns.contains { overlay.pixels[(row * overlay.rect.width + $0) * 4 + 3] > 64 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import VirtualSpeaker
 
-/// A sender in a test: pairs over a conversation and then speaks encrypted.
+/// A sender in a test: pairs in a conversation and then encrypts.
 private struct Sender {
     var conversation: ControlConversation
     var sealer: HAPFrameSealer?
@@ -13,7 +13,7 @@ private struct Sender {
 
     init(_ backend: NotedBackend) { conversation = ControlConversation(backend: backend) }
 
-    /// The reply to one request; nil when none came.
+    /// Returns the response to a request; nil if there is none.
     mutating func ask(_ request: RTSPRequest) throws -> RTSPResponse? {
         let plain = request.encoded()
         let bytes = sealer?.seal(plain) ?? plain
@@ -25,7 +25,7 @@ private struct Sender {
         return response
     }
 
-    /// Transient pairing; false when the speaker refused the password.
+    /// Performs transient pairing; returns false if the speaker rejected the password.
     mutating func pair(_ password: String) throws -> Bool {
         var setup = PairSetup(.transient)
         let challenge = try #require(try ask(RTSPRequest("POST", "/pair-setup", body: setup.start())))
@@ -125,7 +125,7 @@ private struct Sender {
         #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("RTSP/1.0 503 "))
     }
 
-    /// The head of a request whose body is still to come: is it taken?
+    /// Sends the head of a request without its body; returns true if the speaker accepts it.
     private func takesBody(of bytes: Int, _ sender: inout Sender) -> Bool {
         let head = Array("SET_PARAMETER rtsp://127.0.0.1/1 RTSP/1.0\r\nContent-Length: \(bytes)\r\n\r\n".utf8)
         _ = sender.conversation.receive(sender.sealer?.seal(head) ?? head)

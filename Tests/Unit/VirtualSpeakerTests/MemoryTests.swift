@@ -4,7 +4,7 @@ import Testing
 
 @testable import VirtualSpeaker
 
-/// What a speaker keeps, in this process's memory.
+/// Stores a speaker's data in memory.
 private final class KeptInMemory: SpeakerMemory {
     private let keepsake = Lock<SpeakerKeepsake?>(nil)
 
@@ -16,7 +16,7 @@ private final class KeptInMemory: SpeakerMemory {
     }
 }
 
-/// What a speaker kept was written by a later program.
+/// Stored data of a newer version.
 private struct Newer: SpeakerMemory {
     func recall() -> (keepsake: SpeakerKeepsake?, note: String?) { (nil, "it is newer") }
     func keep(_ keepsake: SpeakerKeepsake) -> String? { "it is newer" }

@@ -26,7 +26,7 @@ import Testing
     @Test func afterSettlingASlowMessageCountsForLittle() {
         let second: Int64 = 1_000_000_000
         let settled = filter(after: [(0, 0), (2 * second, 2 * second + 30_000_000)])
-        // 30 ms late counts as 2.5 ms, and of those one part in 256.
+        // 30 ms late is limited to 2.5 ms, of which one part in 256 is applied.
         #expect(settled.offset == -2_500_000 / 256)
     }
 

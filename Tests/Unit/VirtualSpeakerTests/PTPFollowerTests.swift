@@ -8,7 +8,7 @@ import Testing
 
 struct PTPFollowerTests {
     @Test func anAnnounceThatComesAsSoonAsItListensIsHeard() throws {
-        // This process's own, below those that the system gives away (ip_local_port_range).
+        // Ports of this process, below the kernel's ephemeral range (ip_local_port_range).
         let base = UInt16(20_000 + getpid() % 3000 * 4)
         let ports: (event: UInt16, general: UInt16) = (base + 2, base + 3)
         let (sender, speaker) = (IPv4Address(rawValue: 0x7F00_0001), IPv4Address(rawValue: 0x7F00_0003))
@@ -18,7 +18,7 @@ struct PTPFollowerTests {
         var writer = PTPMessageWriter(identity: master)
         writer.announce(.sender(master), sequence: 1)
         var answer = [UInt8](repeating: 0, count: 2048)
-        // The thread starts at its own time: only many rounds show what depends on that.
+        // The start of the thread varies: only many rounds reveal a race.
         for round in 0..<50 {
             let follower = try PTPFollower(
                 sockets: sockets, sender: sender, oscillator: Oscillator(partsPerMillion: 0), quirks: SpeakerQuirks(),
@@ -26,7 +26,7 @@ struct PTPFollowerTests {
             defer { follower.stop() }
             while voice.receive(into: &answer) != nil {}
             voice.send(writer.bytes, to: speaker, port: ports.general)
-            // It answers with an Announce of its own as soon as it has taken in another's.
+            // The follower answers with an Announce as soon as it has processed the other one.
             _ = Poller.wait(reading: [voice.descriptor], until: .now.advanced(by: .seconds(2)))
             try #require(follower.grandmaster == master.rawValue, "round \(round)")
         }

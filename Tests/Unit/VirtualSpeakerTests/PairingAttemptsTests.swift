@@ -57,7 +57,7 @@ import Testing
                 let address = IPv4Address(rawValue: 0x0B00_0000 + UInt32(number % 1000))
                 return take(address, seconds: 1 + Double(number) / 1000) == nil
             }.count
-        // Within a minute: what may come at once, and ten a second.
+        // Within a minute: the initial allowance, and ten per second.
         #expect((700...810).contains(granted), "\(granted)")
     }
 

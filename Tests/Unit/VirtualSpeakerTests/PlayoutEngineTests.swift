@@ -6,7 +6,7 @@ import Testing
 
 @testable import VirtualSpeaker
 
-/// The engine on a clock that is turned by hand, and a sender whose clock it knows.
+/// The engine on a manually advanced clock, and a sender with a known clock.
 @Suite struct PlayoutEngineTests {
     private static let master: UInt64 = 0xA1
     private let host = ManualClock()
@@ -79,7 +79,7 @@ import Testing
             _ = playing.round(at: host.now, of: engine)
         }
         #expect(record.spans.isEmpty)
-        // A stream that begins anew plays as soon as there is an anchor that means something.
+        // A restarted stream plays as soon as it has a usable anchor.
         engine.flushBuffered(until: 2000)
         engine.insert([packet(2000, 5000)])
         #expect(engine.setAnchor(anchor(PTPInstant(nanoseconds: host.now.nanoseconds), position: 5000)))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import VirtualSpeaker
 
-/// What `talkie speaker` writes: who may read it, and a disk that takes no more.
+/// Files of `talkie speaker`: their permissions, and a full disk.
 @Suite struct RecordingFileTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "talkie-\(UUID().uuidString)").path
 
@@ -72,7 +72,7 @@ import Testing
         var limit = EventRateLimit()
         let start = HostInstant(nanoseconds: 0)
         var (admitted, summaries) = (0, [String]())
-        // A thousand a second for a minute.
+        // A thousand per second for a minute.
         for number in 0..<60_000 {
             let now = start.advanced(by: .milliseconds(number))
             let answer = limit.admit(

@@ -78,7 +78,7 @@ import Testing
         try TCPSocket.connect(to: home, port: speaker.port, deadline: .now.advanced(by: .seconds(5)))
     }
 
-    /// The status of /info; nil when the connection was closed instead.
+    /// Returns the status of /info; nil if the connection was closed instead.
     private func askInfo(_ stream: TCPSocket) throws -> Int? {
         let deadline = HostInstant.now.advanced(by: .seconds(10))
         guard stream.sendWhole(RTSPRequest("GET", "/info").encoded(), until: deadline) else { return nil }
@@ -104,7 +104,7 @@ import Testing
             })
         let sender = try connect(speaker)
         #expect(try askInfo(sender) == 200)
-        // The first to come went; the last is still served.
+        // The oldest connection was closed; the newest is still served.
         var buffer = [UInt8](repeating: 0, count: 16)
         #expect(try silent[0].receive(into: &buffer, deadline: .now.advanced(by: .seconds(10))) == 0)
         #expect(try askInfo(try #require(silent.last)) == 200)

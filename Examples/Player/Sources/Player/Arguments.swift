@@ -1,9 +1,9 @@
-/// What the player was told: `[--speaker NAME]… FILE…`.
+/// The command line: `[--speaker NAME]… FILE…`.
 struct Arguments {
     var speakers: [String] = []
     var files: [String] = []
 
-    /// Nil when the words make no sense.
+    /// Returns nil for an invalid command line.
     init?(_ words: [String]) {
         var rest = words[...]
         while let word = rest.popFirst() {

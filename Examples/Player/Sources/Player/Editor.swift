@@ -1,9 +1,8 @@
 import Foundation
 import Talkie
 
-/// Carries out what a person types: `list`, `add FILE`, `remove N`, `move N M`, `volume N`, `skip`, `pause`,
-/// `play`, `quit`.
-/// Numbers count the queue's items from 1.
+/// Executes commands of standard input: `list`, `add FILE`, `remove N`, `move N M`, `volume N`, `skip`, `pause`,
+/// `play`, `quit`. Numbers count the queue's items from 1.
 final class Editor: Sendable {
     private let player: QueuePlayer
     private let quit = NSLock()
@@ -31,7 +30,7 @@ final class Editor: Sendable {
             edit(.remove(item.id), "removed \(item.address)")
         case "move":
             guard let item = item(1), words.count > 2, let place = Int(words[2]) else { return say("move N M") }
-            // The first place is taken by what plays.
+            // The playing item keeps the first position.
             guard item != items.first, place > 1 else { return say("place 1 is playing") }
             let before = items.filter { $0 != item }.prefix(place - 1).last
             edit(.move(item.id, after: before?.id), "moved \(item.address)")
@@ -44,7 +43,7 @@ final class Editor: Sendable {
         }
     }
 
-    /// Changes the list and says how the change is heard.
+    /// Applies an edit and prints its audible effect.
     private func edit(_ edit: QueueEdit, _ text: String) {
         Task {
             switch await player.apply(edit) {

@@ -1,22 +1,22 @@
 import Foundation
 import Talkie
 
-/// Plays until the queue is over, a person closes the window or types `quit`; returns the exit status by ending the process.
+/// Plays until the queue ends, the window is closed or `quit` is typed; then exits the process with the exit status.
 func runPlayer(_ words: [String]) -> Never {
     guard let arguments = Arguments(words) else {
         say("usage: Player [--speaker NAME]... FILE...")
         exit(2)
     }
     do {
-        // Step 1: what to play. Playlists are opened, and the playlists in them.
+        // Step 1: items. Playlists are expanded, including nested ones.
         let (items, leftOut) = try QueueItem.list(arguments.files)
         leftOut.forEach(say)
 
-        // Step 2: where to. Without a name it is this computer's sound card.
+        // Step 2: outputs. Without a name it is this computer's sound card.
         let destination = try SoundDestination(speakers: arguments.speakers, notice: say)
         destination.warnings.forEach(say)
 
-        // Step 3: the player. What it tells comes on its own thread.
+        // Step 3: the player. Its events arrive on its own thread.
         let player = QueuePlayer(destination: destination) { news in
             switch news {
             case .began(let item, _, _): say("playing \(item.title ?? item.address)")
@@ -31,17 +31,17 @@ func runPlayer(_ words: [String]) -> Never {
         player.append(items)
         player.play()
 
-        // Step 4: a window for the pictures. It opens with the first one.
+        // Step 4: a window. It opens with the first frame.
         let window = PlayerWindow(title: "Player") { key in
             if key == "SPACE" { player.state.phase == .playing ? player.pause() : player.play() }
         }
         window.show(player)
 
-        // Step 5: changes of the list, one a line, while it plays.
+        // Step 5: edits during playback, one per line.
         let editor = Editor(player)
         Thread { while let line = readLine() { editor.carryOut(line) } }.start()
 
-        // Step 6: until it is over. The window wants the main thread, so another one looks.
+        // Step 6: the end. The window needs the main thread, so another thread polls the state.
         Thread {
             while !editor.isQuit, player.state.phase != .ended, player.state.phase != .failed {
                 Thread.sleep(forTimeInterval: 0.1)
@@ -58,11 +58,11 @@ func runPlayer(_ words: [String]) -> Never {
         }
         exit(0)
     } catch {
-        // Every error of the library carries a sentence for a person and a code for the program.
+        // Every error of the library has a message for users and a code for the program.
         say(error.message)
         exit(1)
     }
 }
 
-/// One line on standard output, at once.
+/// Writes a line to standard output without buffering.
 @Sendable func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }

@@ -1,2 +1,3 @@
-// The player of docs/guides/tutorial.md: plays files one after the other, and takes changes of the list while it plays.
+// The player of docs/guides/tutorial.md: plays files one after the other, and accepts edits of the queue during
+// playback.
 runPlayer(Array(CommandLine.arguments.dropFirst()))

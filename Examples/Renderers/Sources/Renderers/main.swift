@@ -1,20 +1,21 @@
 // A film from a file to a sound card or an AirPlay speaker, and to a window: with renderers alone, no player in between.
 // usage: Renderers FILE [SPEAKER]
 import AirPlay
+import CardOutput
 import Dispatch
-import LocalOutput
 import MediaCodecs
 import MediaCore
 import MediaFiles
+import ScreenOutput
 import SyncRendering
 
 let words = CommandLine.arguments
 guard words.count > 1 else { fatalError("usage: Renderers FILE [SPEAKER]") }
 
-// What to play.
+// Input.
 let film = try MediaFile.open(words[1])
 
-// Where to: this computer's sound card, or a speaker across the network, by name or address (airplay://HOST).
+// Output: this computer's sound card, or a speaker on the network, by name or address (airplay://HOST).
 let speakers = AirPlayProvider()
 let places = words.count > 2 ? try speakers.find([words[2]], until: Interruption()) { print($0) } : []
 let found = try places.flatMap { try speakers.outputs(at: $0) }
@@ -25,7 +26,7 @@ let output: any AudioOutput =
     default: OutputGroup(members: found, codecs: FilmAudioCodecs())
     }
 
-// One timeline, and two renderers on it.
+// One timeline with two renderers.
 let synchronizer = RenderSynchronizer()
 let sound = AudioRenderer()
 let pictures = DisplayLayer()
@@ -33,7 +34,7 @@ sound.setOutput(output)
 synchronizer.addRenderer(sound)
 synchronizer.addRenderer(pictures)
 
-/// Feeds a renderer with a track, as far ahead as it asks for. A film without such a track has none to wait for.
+/// Feeds a renderer with a track, as far ahead as it requests. Without such a track the renderer is not waited for.
 func feed(_ renderer: some QueuedSampleBufferRendering, with kind: Track.Kind) throws {
     guard let track = film.summary.track(kind) else { return renderer.stopRequestingMediaData() }
     let source = try film.reader(for: track)
@@ -43,7 +44,7 @@ func feed(_ renderer: some QueuedSampleBufferRendering, with kind: Track.Kind) t
                 guard let buffer = try source.read() else { return renderer.stopRequestingMediaData() }
                 renderer.enqueue(buffer)
             } catch {
-                // A film that breaks off: what there is of it is played.
+                // The readable part of a truncated film is played.
                 print(error)
                 return renderer.stopRequestingMediaData()
             }
@@ -53,7 +54,7 @@ func feed(_ renderer: some QueuedSampleBufferRendering, with kind: Track.Kind) t
 try feed(sound, with: .audio)
 try feed(pictures, with: .video)
 
-// The window: it opens with the first picture. Space pauses; the film's end, `q` and the window's own button close it.
+// The window opens with the first frame. Space pauses; the end of the film, `q` and the close button close it.
 let screen = ScreenLoop(converter: SoftwarePictureConverter())
 let control = screen.control
 control.attach(pictures, to: synchronizer)
@@ -70,11 +71,11 @@ let end = synchronizer.addBoundaryTimeObserver(forTimes: [film.summary.duration]
     control.stop()
 }
 
-// Both wait for each other, and for the output; then film passes.
+// The start waits for both renderers and the output; then film time runs.
 synchronizer.setRate(1, time: .zero)
 screen.run()
 
-// Gives the speaker or the card back.
+// Closes the output.
 sound.invalidate()
 speakers.remember()
 if let error = sound.error ?? pictures.error { fatalError("\(error)") }

@@ -2,9 +2,10 @@ import Foundation
 import TalkieTestKit
 import Testing
 
-/// Films whose picture and sound say which second is played: a colour and a tone for each.
+/// Films in which a colour and a tone identify each second.
 ///
-/// Pictures are 320x180 with a white block in the upper left quarter of each side. Made by ffmpeg (`TestClips`), copied into one folder.
+/// Frames are 320x180 with a white block in the upper left quarter of each side. Made by ffmpeg (`TestClips`), copied
+/// into one folder.
 struct FeatureFilms {
     typealias Color = DisplayPicture.Color
 
@@ -14,7 +15,7 @@ struct FeatureFilms {
         Color(red: 200, green: 200, blue: 0), Color(red: 0, green: 200, blue: 200),
         Color(red: 200, green: 0, blue: 200),
     ]
-    /// The tone of each second on the first and on the second sound track, in Hz.
+    /// The tones of each second on the first and second audio track, in Hz.
     static let tones = (0..<6).map { 400 + 150 * $0 }
     static let secondTones = (0..<6).map { 1500 + 150 * $0 }
 
@@ -45,7 +46,7 @@ struct FeatureFilms {
         return scratch.path(name)
     }
 
-    /// Six seconds; a second picture track in the reverse order, and a second sound track in German.
+    /// Creates a film of six seconds with a second video track in reverse order, and a second audio track in German.
     func film(_ name: String = "film.mkv", _ options: [String] = []) throws -> String {
         let (inputs, filter) = Self.picture(Array(0..<6))
         return try make(
@@ -59,7 +60,7 @@ struct FeatureFilms {
             ] + options)
     }
 
-    /// A film of some of the seconds, with one track of each kind.
+    /// Creates a film of some of the seconds, with one track of each kind.
     func part(_ name: String, _ seconds: ClosedRange<Int>, _ options: [String] = []) throws -> String {
         let (inputs, filter) = Self.picture(Array(seconds))
         return try make(
@@ -71,7 +72,7 @@ struct FeatureFilms {
             ] + options)
     }
 
-    /// Three seconds of fields with white bars that move by 20 pixels from one field to the next.
+    /// Creates three seconds of interlaced video with white bars that move by 20 pixels per field.
     func combed() throws -> String {
         try make(
             "combed.mkv",
@@ -82,7 +83,7 @@ struct FeatureFilms {
             ] + Self.tone(400, 3) + ["-c:v", "ffv1", "-c:a", "flac"])
     }
 
-    /// Three seconds of grey of 203 cd/m² in PQ (SMPTE ST 2084).
+    /// Creates three seconds of grey of 203 cd/m² in PQ (SMPTE ST 2084).
     func bright() throws -> String {
         try make(
             "bright.mkv",
@@ -97,7 +98,7 @@ struct FeatureFilms {
             ])
     }
 
-    /// Four seconds in 5.1: 400 Hz on the left, 1300 Hz in the centre, equally loud.
+    /// Creates four seconds in 5.1: 400 Hz on the left, 1300 Hz in the centre, equally loud.
     func surround() throws -> String {
         try make(
             "surround.mkv",
@@ -110,7 +111,7 @@ struct FeatureFilms {
             ])
     }
 
-    /// Six seconds, every second one of them 30 dB quieter.
+    /// Creates six seconds, every second one of them 30 dB quieter.
     func loudAndQuiet() throws -> String {
         let (inputs, filter) = Self.picture(Array(0..<6))
         return try make(
@@ -122,13 +123,13 @@ struct FeatureFilms {
             ])
     }
 
-    /// A picture of one of the colours.
+    /// Creates an image of one of the colours.
     func image(_ name: String, _ second: Int) throws -> String {
         let (inputs, _) = Self.picture([second])
         return try make(name, inputs + ["-frames:v", "1"])
     }
 
-    /// Three seconds of sound, the picture of the first second inside as its cover.
+    /// Creates three seconds of audio with the first second's colour as embedded cover.
     func song() throws -> String {
         try make(
             "song.flac",
@@ -137,7 +138,8 @@ struct FeatureFilms {
             ])
     }
 
-    /// A playlist of HLS whose better quality is the first second of the film, and whose lesser one is the second.
+    /// Creates an HLS playlist whose higher variant repeats the first second of the film, and whose lower one the
+    /// second.
     func qualities() throws -> String {
         for (name, second) in [("high", 0), ("low", 1)] {
             let (inputs, filter) = Self.picture([second, second, second])

@@ -8,9 +8,10 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// What the help page and the guides promise, on a screen and a sound card: films with picture and sound, from their beginning.
+/// Features of the help page and the guides, on a screen and a sound card: films with video and audio, played from
+/// their start.
 ///
-/// Two programs play at once, each on a screen and a sink of its own. `Tools/features` reads the tags.
+/// Two programs play at once, each with a separate screen and sink. `Tools/features` reads the tags.
 @Suite(
     .serialized, .timeLimit(.minutes(5)), .repeatedWhenTheMachineStalls,
     .enabled(
@@ -20,7 +21,7 @@ struct FeatureTests {
     let films: FeatureFilms
     init() throws { films = try FeatureFilms() }
 
-    // MARK: What is played
+    // MARK: Playback
 
     // feature: guide: Sound on this computer, exit status 0, --end, --speed, --loop-file, --loop-playlist, --hwdec
     @Test func aFilmOrAPartOfItIsPlayed() throws {
@@ -57,7 +58,7 @@ struct FeatureTests {
         let film = try films.film()
         var paused = Setup("--pause", "--end", "2.6", film)
         paused.isOver = { playback in
-            // The first picture is there; a second later the user goes on.
+            // Resumes one second after the first frame is shown.
             if let first = playback.seen.first, first.to - first.from > 1, playback.seen.count == 1 {
                 playback.pressOnce("space")
             }
@@ -100,7 +101,7 @@ struct FeatureTests {
         #expect(rest.seen.first?.second == 3 && rest.heard().map(\.second) == [3, 4, 5], "\(rest.result.errors)")
     }
 
-    // MARK: Where the picture goes
+    // MARK: Video output
 
     // feature: --fs, --screen, --size, --vo, --scale, --video-aspect-override, --video-rotate, --tone-mapping, --target-peak
     @Test func theWindowAndItsColorsAreAsTheOptionsSay() throws {
@@ -123,7 +124,7 @@ struct FeatureTests {
         #expect(abs(small[2] - small[0] - 178) <= 1 && small[3] - small[1] == 100, "\(small)")
         let large = try runs[2].picture()
         #expect(large.lit == [0, 0, 640, 360])
-        // Twice as large: the edge of the white block in the blue picture is sharp.
+        // Scaled by 2 without interpolation: the edge of the white block in the blue frame is sharp.
         #expect(large.color(159, 20).red > 220 && large.color(160, 20).red < 40)
         for run in runs[3...] { run.expect(seconds: [], heard: [0, 1, 2]) }
         let (bright, dim) = (try runs[3].picture().color(100, 90), try runs[4].picture().color(100, 90))
@@ -152,7 +153,7 @@ struct FeatureTests {
         for run in runs[2...] { run.expect(seconds: [], heard: [0, 1, 2]) }
     }
 
-    // MARK: Where the sound goes
+    // MARK: Audio output
 
     // feature: --audio-device, --volume, --mute, --audio-delay, guide: A television or an amplifier in between
     @Test func theSoundIsAsLoudAndAsLateAsTheOptionsSay() throws {
@@ -200,7 +201,7 @@ struct FeatureTests {
             Setup(surround), Setup("--dialog-level", "12", surround), Setup(uneven), Setup("--night-mode", uneven),
             Setup("--loudness", "ebur128", "--loudness-target", "-35", film), channels,
         ])
-        // The centre's tone against the left one's.
+        // Level of the centre channel's tone relative to that of the left channel.
         let voices = runs[0...1].map { $0.level(0, hertz: 1300) / $0.level(0) }
         #expect((3...5).contains(voices[1] / voices[0]), "12 dB, not \(voices)")
         let ranges = runs[2...3].map { $0.level(4) / $0.level(5) }
@@ -289,7 +290,7 @@ struct FeatureTests {
         var moved = Setup(
             "--speaker", "local", "--speaker", "airplay://127.0.0.43:\(speaker.port)", "--loop-file", "1",
             "--fs", try films.film(), screen: "640x360")
-        // The list lies beside the middle of this screen.
+        // On this screen the list does not cover the middle, where the colour is sampled.
         moved.keys = [1: ["s"], 2: ["End", "Return"]]
         let run = try ObservedPlayback.play([moved])[0]
         let both = Array(0..<6) + Array(0..<6)
@@ -300,7 +301,7 @@ struct FeatureTests {
         run.expect(seconds: both, offset: -0.12...0.12)
     }
 
-    // MARK: Covers and pictures
+    // MARK: Covers and images
 
     // feature: --audio-display, --cover-art-auto, --cover-art-file, --image-display-duration, guide: Music and pictures
     @Test func songsShowTheirCoversAndPicturesFollowOneAnother() throws {
@@ -320,7 +321,7 @@ struct FeatureTests {
         #expect(slides.count == 2 && (1.0...2.2).contains(slides[1].from - slides[0].from), "\(slides)")
     }
 
-    // MARK: Messages, records and settings
+    // MARK: Messages, recordings and settings
 
     // feature: --timeline, --timeline-max-age, --timeline-max-size, --timeline-keep, --log-file, --log-level, --really-quiet
     // feature: --config-dir, --profile, --no-config
@@ -372,7 +373,7 @@ struct FeatureTests {
         #expect(found.output.contains("the default device opens at "), "\(found.output)")
     }
 
-    // MARK: Films from the network
+    // MARK: Network
 
     // feature: --user-agent, --referrer, --http-header-fields, --http-header-fields-append, --cookies, --cookies-file
     // feature: --ytdl, --ytdl-format, --ytdl-raw-options
@@ -406,7 +407,7 @@ struct FeatureTests {
         }
         runs[1].expect(seconds: [0, 1, 2])
         let text = try String(contentsOfFile: words, encoding: .utf8)
-        // Options reach it as lines of a configuration on standard input.
+        // The options are passed as configuration lines on standard input.
         #expect(text.contains("format") && text.contains("worst") && text.contains("retries"), "\(text)")
         #expect(runs[2].result.status == 66, "\(runs[2].result.errors)")
     }

@@ -7,27 +7,27 @@ import VirtualSpeaker
 
 @testable import RouteTestSupport
 
-/// The program playing on an X server and a sink of its own, with what its screen showed and what its sink played.
+/// The program with a private X server and sink, and what its screen showed and its sink played.
 ///
 /// `@unchecked Sendable`: used by the thread that runs the program until that has ended, then by the test.
 final class ObservedPlayback: @unchecked Sendable {
     /// How the program is started, and when it is ended.
     struct Setup {
-        /// Those after `play`.
+        /// Arguments after `play`.
         var words: [String]
         var screen = "320x180"
-        /// Channels of the sink.
+        /// Channel count of the sink.
         var channels = 2
         var environment: [String: String] = [:]
-        /// Keys by xdotool's names, pressed when a second of the film is first on the screen.
+        /// Key names of xdotool, pressed when a second of the film is first shown.
         var keys: [Int: [String]] = [:]
-        /// Called for each look at the screen; true ends the program by SIGTERM.
+        /// Called for each sample of the screen; returning true ends the program by SIGTERM.
         var isOver: (ObservedPlayback) -> Bool = { _ in false }
 
         init(_ words: String..., screen: String = "320x180") { (self.words, self.screen) = (words, screen) }
     }
 
-    /// A second of the film, and the part of the run in which it was seen or heard, in seconds of the host clock.
+    /// A second of the film, and the interval in which it was seen or heard, in seconds of the host clock.
     struct Stretch {
         var second: Int
         var from: Double
@@ -36,17 +36,17 @@ final class ObservedPlayback: @unchecked Sendable {
 
     let display: VirtualDisplay
     private(set) var result = Program.Result(status: -1, output: "", errors: "")
-    /// Nil for a black screen and for colours of no film.
+    /// Samples of the screen; `second` is nil for black and for colours of no film.
     private(set) var looks: [(at: Double, second: Int?)] = []
-    /// The screen at the last look.
+    /// The last sample of the screen.
     private(set) var screen: DisplayPicture?
     /// The screen at each change and once a second.
     private(set) var pictures: [DisplayPicture] = []
-    /// What the sink played. A test replaces it by the recording of a speaker.
+    /// Recording of the sink. A test replaces it by the recording of a speaker.
     var sound: Recording?
-    /// Keys that have not been pressed yet, by second.
+    /// Keys not pressed yet, by second.
     private var keys: [Int: [String]]
-    /// What pactl prints of the program's stream.
+    /// Output of pactl for the program's stream.
     private(set) var stream = ""
 
     private let setup: Setup
@@ -59,7 +59,7 @@ final class ObservedPlayback: @unchecked Sendable {
         home = try Scratch()
     }
 
-    /// A speaker in software on an address of its own, 127.0.0.`host`.
+    /// Starts a software speaker with the address 127.0.0.`host`.
     static func speaker(
         _ host: UInt8, output: SpeakerConfiguration.Output = .none
     ) throws -> SoftwareSpeaker {
@@ -68,7 +68,7 @@ final class ObservedPlayback: @unchecked Sendable {
                 address: .init(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, output: output, clock: .required))
     }
 
-    /// Runs programs to their ends, two at once: more are too many beside another lane on two cores.
+    /// Runs programs to their ends, two at once: more would overload two cores that also run another test lane.
     static func play(_ setups: [Setup]) throws -> [ObservedPlayback] {
         let server = try PulseServer(sink: nil)
         defer { server.stop() }
@@ -121,7 +121,7 @@ final class ObservedPlayback: @unchecked Sendable {
         if let ended { result = ended }
     }
 
-    /// Returns false once the process has ended, also before it is waited for.
+    /// Returns false once the process has exited, even as a zombie.
     private static func isRunning(_ pid: pid_t) -> Bool {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
         return text.split(separator: ")").last?.split(separator: " ").first != "Z"
@@ -150,11 +150,11 @@ final class ObservedPlayback: @unchecked Sendable {
 
     /// Presses a key at the first call.
     func pressOnce(_ key: String) {
-        // Seconds of the film begin at 0.
+        // -1 is no second of a film: seconds start at 0.
         if keys.updateValue([], forKey: -1) == nil { press([key]) }
     }
 
-    // MARK: What was seen and heard
+    // MARK: Observations
 
     /// The seconds of the film on the screen, in order.
     var seen: [Stretch] {
@@ -170,10 +170,10 @@ final class ObservedPlayback: @unchecked Sendable {
         return all
     }
 
-    /// The seconds of the film in the recording, by the tones of a track.
+    /// Returns the seconds of the film in the recording, by the tones of a track.
     func heard(_ tones: [Int] = FeatureFilms.tones) -> [Stretch] { heard(tones, in: sound) }
 
-    /// The seconds of the film in a recording, by the tones of a track.
+    /// Returns the seconds of the film in a recording, by the tones of a track.
     func heard(_ tones: [Int] = FeatureFilms.tones, in sound: Recording?) -> [Stretch] {
         guard let sound else { return [] }
         var all: [Stretch] = []
@@ -191,9 +191,10 @@ final class ObservedPlayback: @unchecked Sendable {
         return all
     }
 
-    /// How strong a tone is at its strongest while that of a second is heard, 1 at full scale; 0 when that is not heard.
+    /// Returns the maximum level of a tone while a second of the film is audible, 1 at full scale; 0 if that second is
+    /// not audible.
     ///
-    /// - Parameter hertz: another tone than that of the second itself.
+    /// - Parameter hertz: a tone other than that of the second.
     func level(_ second: Int, hertz: Int? = nil) -> Double {
         guard let sound else { return 0 }
         let tone = FeatureFilms.tones[second]
@@ -208,14 +209,15 @@ final class ObservedPlayback: @unchecked Sendable {
         return strongest
     }
 
-    /// The median of sound minus picture, in seconds, over what began while both were running: the first picture is shown before.
+    /// Median of audio minus video, in seconds. Excludes the first second, whose first frame is shown before the start.
     var offset: Double? {
         let pairs = zip(seen.dropFirst().reversed(), heard().dropFirst().reversed())
         let offsets = pairs.filter { $0.second == $1.second }.map { $1.from - $0.from }.sorted()
         return offsets.isEmpty ? nil : offsets[offsets.count / 2]
     }
 
-    /// Sound minus picture, in seconds, where a second of the film begins; nil where it was not both seen and heard.
+    /// Returns audio minus video, in seconds, at the start of a second of the film; nil if it was not both seen and
+    /// heard.
     func offset(of second: Int) -> Double? {
         guard let seen = seen.first(where: { $0.second == second }),
             let heard = heard().first(where: { $0.second == second })
@@ -223,9 +225,10 @@ final class ObservedPlayback: @unchecked Sendable {
         return heard.from - seen.from
     }
 
-    /// Expects picture and sound to go through these seconds of the film, and the program to end with a status.
+    /// Expects video and audio to go through these seconds of the film, and the program to end with a status.
     ///
-    /// - Parameter offset: bounds of sound minus picture in seconds; nil where a busy machine would decide.
+    /// - Parameter offset: bounds of audio minus video in seconds; nil if the result would depend on the load of the
+    ///   machine.
     func expect(
         seconds: [Int], heard wanted: [Int]? = nil, tones: [Int] = FeatureFilms.tones, status: Int32 = 0,
         offset: ClosedRange<Double>? = nil, at location: SourceLocation = #_sourceLocation
@@ -242,14 +245,14 @@ final class ObservedPlayback: @unchecked Sendable {
             sourceLocation: location)
     }
 
-    /// The last picture of the film on the screen, when the bar has left it.
+    /// Returns the last frame of the film on the screen, after the bar was hidden.
     func picture() throws -> DisplayPicture {
         try #require(pictures.last { FeatureFilms.isLit($0) }, "\(result.errors)")
     }
 }
 
 extension FeatureFilms {
-    /// Whether more than the pointer of an X server without windows is on a screen.
+    /// Returns true if a screen shows more than the pointer of an X server without windows.
     static func isLit(_ picture: DisplayPicture) -> Bool {
         var lit = 0
         for y in stride(from: 2, to: picture.height, by: 9) {
@@ -260,7 +263,7 @@ extension FeatureFilms {
 }
 
 extension URL {
-    /// Writes what makes a sound server ALSA's default card.
+    /// Writes an ALSA configuration with a sound server as default card; returns its path.
     func asoundConfiguration() throws -> String {
         let file = appending(path: "asound.conf")
         let text = "</usr/share/alsa/alsa.conf>\npcm.!default { type pulse }\nctl.!default { type pulse }\n"

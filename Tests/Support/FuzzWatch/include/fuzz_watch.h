@@ -1,28 +1,28 @@
-/* What a library asks of the system while it is watched. The library's calls come here because a program's own symbols go before
-   those of shared libraries. */
+/* System calls of a library while it is watched. They are intercepted, because symbols of the executable take
+   precedence over those of shared libraries. */
 #pragma once
 #include <stdint.h>
 
 typedef struct {
-  /* Files of the folder that were opened. */
+  /* Opened files of the folder. */
   int32_t files;
-  /* Anything else that was to be opened; nothing outside is. */
+  /* Attempts to open anything else; they fail. */
   int32_t outside;
-  /* Devices, pipes and folders among those. */
+  /* Devices, pipes and folders among them. */
   int32_t devices;
-  /* Anything that was to be written, wherever it lies. */
+  /* Attempts to open a file for writing, at any path; they fail. */
   int32_t writes;
-  /* Ports that were to be bound or listened on. */
+  /* Attempts to bind or listen on a port; they fail. */
   int32_t ports;
-  /* Connections and names that were asked for beside those of the own server; none is made. */
+  /* Attempts to connect to or resolve anything except the test's server; they fail. */
   int32_t strangers;
-  /* Times that the library wanted to wait. */
+  /* Number of waits. */
   int32_t waits;
-  /* The path of the last of the devices. */
+  /* The path of the last device. */
   char path[512];
 } fuzz_watch_seen;
 
-/* From now on. Paths below `folder` may be opened, and connections to `port` of 127.0.0.1 be made; 0 for none.
-   `tired` is called when the library has waited or opened files for longer than is worth while. */
+/* Starts watching the calling thread. Only paths below `folder` can be opened, and only `port` of 127.0.0.1 can be
+   connected to; 0 is none. `tired` is called at the maximum number of waits or opened files. */
 void fuzz_watch_begin(const char *folder, uint16_t port, void (*tired)(void));
 fuzz_watch_seen fuzz_watch_end(void);

@@ -70,7 +70,7 @@ import Testing
         jar.take(
             "b=2; Domain=example.\(suffix); Path=/", from: try #require(WebAddress("http://film.example.\(suffix)/")))
         #expect(line(jar, "http://other.example.\(suffix)/") == "b=2")
-        // A host of that name sets them for itself.
+        // A host with exactly that name sets host-only cookies.
         jar.take("c=3; Domain=\(domain); Path=/", from: try #require(WebAddress("http://\(suffix)/")))
         #expect(line(jar, "http://\(suffix)/") == "c=3" && line(jar, "http://evil.\(suffix)/") == nil)
         jar.add(listed: "d=4; Domain=.\(suffix); Path=/")

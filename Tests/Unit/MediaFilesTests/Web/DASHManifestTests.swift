@@ -133,7 +133,7 @@ import Testing
             "<AdaptationSet mimeType=\"video/mp4\"><SegmentTemplate duration=\"1\" media=\"$Number$"
             + String(repeating: "x", count: 30_000) + "\"/>" + String(repeating: one, count: 32) + "</AdaptationSet>"
         #expect(refusal(set, "mediaPresentationDuration=\"PT27H\"")?.code == .limitExceeded)
-        // Ten qualities of an hour.
+        // Ten representations of an hour.
         let long =
             "<AdaptationSet mimeType=\"video/mp4\"><SegmentTemplate duration=\"2\" media=\"v/$Number%06d$.m4s\"/>"
             + String(repeating: one, count: 10) + "</AdaptationSet>"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MediaFiles
 
-/// One thread, as libavformat reports refusals by thread.
+/// Uses one thread, because libavformat's TLS errors are recorded per thread.
 @Suite struct TLSWatchTests {
     @Test func aRefusalBelongsToTheConnectionThatWasOpenThen() {
         TLSWatch.note(.certificate)

@@ -17,7 +17,7 @@ import Testing
         ] { #expect(WebAddress(wrong) == nil, "\(wrong)") }
     }
 
-    /// RFC 3986, 5.4.1, as far as it is about the web.
+    /// RFC 3986, 5.4.1, the examples relevant for http.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),

@@ -4,21 +4,21 @@ import Testing
 
 @testable import MediaFiles
 
-/// A file of 48 MB at one address, whose bytes follow from their places, read by several readers.
+/// A file of 48 MB at one address, whose bytes depend on their positions, read by several readers.
 @Suite struct WebCacheTests {
     private static let size: Int64 = 48 << 20
 
     private final class Server: Sendable {
         struct State {
-            /// Where each connection began.
+            /// The start position of each connection.
             var starts: [Int64] = []
             var sent: Int64 = 0
             var tag = "\"a\""
-            /// Connections break off after so many bytes.
+            /// Connections end after this number of bytes.
             var limit = Int64.max
         }
         let state = Lock(State())
-        /// Held while nothing is sent.
+        /// While true nothing is sent.
         let isStalled = Lock(false)
 
         final class Connection: WebConnection {
@@ -68,7 +68,7 @@ import Testing
     /// AVERROR_EXIT of libavutil.
     private static let cancelled: Int32 = -0x5449_5845
 
-    /// Repeats after a number of bytes that no block and no connection has.
+    /// A period that is no multiple of a block or connection size.
     private static let period = 1_000_003
     private static let pattern = (0..<period + 65_536).map {
         UInt8(truncatingIfNeeded: ($0 % period) ^ ($0 % period) >> 8 ^ ($0 % period) >> 16)
@@ -99,7 +99,7 @@ import Testing
     private var starts: [Int64] { server.state.withLock { $0.starts } }
     private var sent: Int64 { server.state.withLock { $0.sent } }
 
-    /// Reads so many bytes, and checks them. Returns the error that came instead.
+    /// Reads and verifies a number of bytes. Returns the error if reading fails.
     @discardableResult
     private func read(_ count: Int64, from reader: WebCache.Reader) -> Int32? {
         let end = reader.offset + count
@@ -122,12 +122,12 @@ import Testing
             read(400_000, from: first)
             read(390_001, from: second)
         }
-        // The other one leads.
+        // The second reader overtakes the first.
         read(2_000_000, from: second)
         read(1_000_000, from: first)
         #expect(starts == [0])
         #expect(sent <= max(first.offset, second.offset) + 64 << 10)
-        // A third one begins at the start again.
+        // A third reader starts at the beginning.
         let third = cache.reader(BlockingGuard([]))
         read(3_000_000, from: third)
         #expect(starts == [0] && sent <= second.offset + 64 << 10)
@@ -135,7 +135,7 @@ import Testing
 
     @Test func readersTooFarApartHaveAConnectionEachAndMeetAgain() {
         let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
-        // No reader waits for one that reads nothing.
+        // No reader waits for one that does not read.
         read(40 << 20, from: first)
         read(1 << 20, from: second)
         #expect(starts == [0, 0])
@@ -180,7 +180,7 @@ import Testing
         _ = first.seek(to: first.offset + 600_000)
         read(20_000, from: first)
         #expect(starts == [0, first.offset - 20_000])
-        // The other one follows, and meets what was fetched.
+        // The second reader follows and reads from the cache.
         _ = second.seek(to: first.offset - 20_000)
         read(40_000, from: second)
         #expect(starts.count == 2)

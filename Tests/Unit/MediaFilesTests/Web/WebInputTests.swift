@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaFiles
 
-/// Servers made of prepared answers: each connection takes the next, and is closed behind it.
+/// Servers with prepared responses: each connection sends the next one and closes.
 @Suite struct WebInputTests {
     private final class Servers {
         var answers: [String]
@@ -23,7 +23,7 @@ import Testing
                 return 0
             }
             func receive(_ target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
-                // Three bytes at a time, so that nothing is where it is expected by luck.
+                // Three bytes at a time, so that field boundaries fall between reads.
                 let count = min(3, bytes.count, target.count)
                 if count == 0 { return -541_478_725 }
                 _ = target.update(fromContentsOf: bytes.prefix(count))
@@ -56,7 +56,7 @@ import Testing
             connect: servers.connect)
     }
 
-    /// What is read, and the error that ended it where it was none.
+    /// Returns everything read, and the error that ended reading; nil at the end of the stream.
     private func all(_ input: WebInput) -> (text: String, error: Int32?) {
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 7))
         while bytes.count < 10_000 {
@@ -105,7 +105,7 @@ import Testing
             [part("01234", from: 0, of: 12)] + Array(repeating: "HTTP/1.1 503 Busy\r\n\r\n", count: 50))
         let (text, error) = all(try input(servers))
         #expect(text == "01234" && error != nil)
-        // Three tries for the reading that met it.
+        // The read that failed tried three times.
         #expect(servers.asked.count == 4)
     }
 
@@ -147,7 +147,7 @@ import Testing
         #expect(servers.asked[0].head.contains("Range: bytes=4-7\r\n"))
     }
 
-    // MARK: Who may know what
+    // MARK: Secrets
 
     private let secrets = "Authorization: Bearer me,X-Key: k,Accept-Language: de"
 
@@ -178,7 +178,7 @@ import Testing
         let servers = Servers([onward("http://a.org/film"), part("x", from: 0, of: 1)])
         #expect(throws: WebFailure.self) { try input(servers, "https://a.org/film", try self.options(secrets)) }
         #expect(servers.asked.count == 1)
-        // Where everybody is believed it is followed, without what is secret.
+        // With verification disabled the redirect is followed, without secrets.
         let trusting = Servers([onward("http://a.org/film"), part("x", from: 0, of: 1)])
         var options = try self.options(secrets)
         (options.trust, options.referrer) = (.everybody, "https://page.org/")
@@ -206,11 +206,11 @@ import Testing
         #expect(throws: WebFailure.self) { try input(stranger, "http://anna:secret@a.org/film") }
     }
 
-    // MARK: Bytes beyond all files
+    // MARK: Positions beyond all files
 
     private static let extremes: [Int64] = [1 << 62, -(1 << 62), .max, -.max, .min]
 
-    /// `#EXT-X-MAP` with `BYTERANGE="1000@9223372036854775800"`, answered with just that.
+    /// `#EXT-X-MAP` with `BYTERANGE="1000@9223372036854775800"`, with a response of exactly that range.
     @Test(arguments: [9_223_372_036_854_775_800, 1 << 62, Int64.max - 1] as [Int64])
     func aRangeThatEndsBeyondAllFilesIsRefused(_ first: Int64) throws {
         let text =
@@ -251,7 +251,7 @@ import Testing
         #expect(all(try input(chunks)).error != nil)
     }
 
-    // MARK: Bad manners
+    // MARK: Misbehaving servers
 
     @Test func aServerThatSendsInACircleOrWithoutEndIsLeft() throws {
         let circle = Servers(Array(repeating: onward("/film"), count: 50))

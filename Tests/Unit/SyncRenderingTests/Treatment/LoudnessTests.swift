@@ -5,7 +5,8 @@ import Testing
 @testable import SyncRendering
 
 @Suite struct LoudnessTests {
-    /// A tone of 1 kHz on each channel, for so many seconds each at decibels of its peak, in the format's order of channels.
+    /// Returns a tone of 1 kHz on each channel; each part has a duration and the peak levels of the channels in dB, in
+    /// the format's order.
     private func tone(_ parts: [(seconds: Int, levels: [Double])], _ format: PCMFormat) -> [Float] {
         var samples: [Float] = []
         for part in parts {
@@ -36,7 +37,7 @@ import Testing
         #expect(abs(lowCut.a.0 - -1.99004745483398) < 1e-8 && abs(lowCut.a.1 - 0.99007225036621) < 1e-8)
     }
 
-    /// EBU Tech 3341, table 1, cases 1, 2, 3 and 5: the answer may be 0.1 LU off.
+    /// EBU Tech 3341, table 1, cases 1, 2, 3 and 5: the tolerance is 0.1 LU.
     @Test(arguments: [44_100, 48_000, 96_000]) func theTonesOfTheStandardMeasureAsItSays(_ rate: Int) throws {
         let format = PCMFormat(sampleRate: rate, layout: .stereo)
         func both(_ parts: (Int, Double)...) -> [Float] {
@@ -48,7 +49,7 @@ import Testing
         #expect(abs(try #require(measured(both((20, -26), (20, -20), (20, -26)), format)) - -23) < 0.1)
     }
 
-    /// Case 6 of the same: five channels, and one for low frequencies that does not count.
+    /// Case 6 of the same: five channels, and a low-frequency channel that is not measured.
     @Test func surroundCountsAsTheStandardSays() throws {
         let format = PCMFormat(sampleRate: 48_000, layout: .surround51)
         let sound = tone([(20, [-28, -28, -24, 0, -30, -30])], format)
@@ -66,7 +67,7 @@ import Testing
 
     private let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
 
-    /// Levels of what comes out, one for each tenth of a second, in decibels of its peaks.
+    /// Returns the peak level of the output for each 0.1 s, in dB.
     private func levels(_ samples: [Float], _ leveller: LoudnessLeveller, target: Double? = -23) -> [Double] {
         var samples = samples
         samples.withUnsafeMutableBufferPointer { buffer in

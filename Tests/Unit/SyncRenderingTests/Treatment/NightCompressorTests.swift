@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 
 @Suite struct NightCompressorTests {
-    /// The level that a steady tone of a level comes out with, both in decibels of its peaks.
+    /// Returns the output level of a steady tone; both levels are peaks in dB.
     private func heard(_ level: Double) -> Double {
         var night = NightCompressor(sampleRate: 48_000)
         night.begin(isOn: true)
@@ -20,7 +20,7 @@ import Testing
         #expect(NightCompressor.reduction(at: -60) == 0)
         #expect(abs(NightCompressor.reduction(at: -20) - 8) < 1e-5)
         #expect(abs(NightCompressor.reduction(at: -2) - 20) < 1e-5)
-        // Neither a step nor an edge.
+        // The curve has no step and no corner.
         for level in stride(from: Float(-60), to: 0, by: 0.1) {
             let slope = (NightCompressor.reduction(at: level + 0.1) - NightCompressor.reduction(at: level)) / 0.1
             #expect(slope > -0.001 && slope < 0.668)
@@ -29,7 +29,7 @@ import Testing
 
     @Test func aWhisperIsRaisedAndAnExplosionLowered() {
         #expect(abs(heard(-50) - -38) < 0.3)
-        // A tone's level lies below its peaks most of the time: it is taken for a little quieter.
+        // The detected level of a tone is below its peaks most of the time, so it is treated as slightly quieter.
         #expect(abs(heard(-23) - -17) < 1.5)
         #expect(abs(heard(-3) - -10.3) < 1.5)
     }

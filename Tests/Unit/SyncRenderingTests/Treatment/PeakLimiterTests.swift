@@ -7,7 +7,7 @@ import Testing
 @Suite struct PeakLimiterTests {
     private let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
 
-    /// What comes out, the delay taken off, in blocks of odd sizes.
+    /// Returns the output without the limiter's delay, processed in blocks of odd sizes.
     private func limited(_ samples: [Float], isLimiting: Bool = true) -> [Float] {
         let limiter = PeakLimiter(format: format)
         var all = (samples + [Float](repeating: 0, count: limiter.delay)).flatMap { [$0, $0 * 0.5] }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func truePeaksOfNoiseAndClicksStayBelowFullScale() {
-        // A converter lets nothing through at half the rate.
+        // Attenuates frequencies near half the sample rate, which a converter does not pass.
         let white = noise(96_000, level: 4)
         var loud = zip(white, white.dropFirst()).map { ($0 + $1) / 2 }
         for place in stride(from: 10_000, to: 90_000, by: 7_919) { loud[place] = 6 }
@@ -74,7 +74,7 @@ import Testing
     }
 }
 
-/// The true peak by fourfold oversampling with a long filter of its own, for what a limiter promises.
+/// True peak measurement by fourfold oversampling, with a filter that is longer than the limiter's.
 enum TruePeakMeasure {
     static func highest(_ samples: [Float]) -> Float {
         let reach = 32

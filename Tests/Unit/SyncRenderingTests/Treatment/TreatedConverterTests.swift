@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncRendering
 
-/// Gives blocks as they were put in.
+/// A converter that returns its input blocks unchanged.
 private final class Blocks: PCMConverter {
     var waiting: [(start: MediaTime, samples: [Float])] = []
     let damagedPackets = 0
@@ -27,7 +27,7 @@ private final class Blocks: PCMConverter {
 
     private func time(_ frame: Int64) -> MediaTime { MediaTime(value: frame, timescale: 48_000) }
 
-    /// Silence with an impulse at some frames.
+    /// Adds silence with impulses at some frames.
     private func put(_ range: Range<Int64>, impulses: Set<Int64>) {
         for start in stride(from: range.lowerBound, to: range.upperBound, by: 1000) {
             let end = min(start + 1000, range.upperBound)
@@ -35,7 +35,7 @@ private final class Blocks: PCMConverter {
         }
     }
 
-    /// What comes out by frame of the film; traps where frames are missing or double inside a block.
+    /// Collects the output by film frame; fails if frames are missing or repeated within a block.
     private func take(_ converter: TreatedConverter, into film: inout [Int64: Float]) throws {
         let block = PCMBlock(format: format, capacity: 1024)
         while try converter.receive(into: block) {
@@ -84,7 +84,7 @@ private final class Blocks: PCMConverter {
         try take(converter, into: &film)
         #expect(film.count == 40_000)
         #expect(Set(film.filter { $0.value != 0 }.keys) == places)
-        // As it was up to the moment, on its way for a fiftieth of a second, and then twice as loud.
+        // Unchanged up to the change, a transition of 20 ms, then twice as loud.
         #expect(film.filter { $0.key < 12_345 && $0.value != 0 }.allSatisfy { $0.value == 0.1 })
         let loud = film.filter { (13_400..<24_000).contains($0.key) && $0.value != 0 }
         #expect(loud.allSatisfy { abs($0.value - 0.2) < 1e-6 })

@@ -4,7 +4,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A film of impulses over an output, turned by hand; what is louder than 100 changes while it plays.
+/// A film of impulses with an output, without threads; a volume above 100 changes during playback.
 private final class TreatmentRig {
     let clock = ManualClock()
     let synchronizer: RenderSynchronizer
@@ -23,7 +23,7 @@ private final class TreatmentRig {
     static let impulse = FloatCodecs.value(0, 100_000)
     static func isImpulse(_ frame: Int64) -> Bool { frame % 997 == 13 }
 
-    /// Silence with an impulse here and there, `codec` packets of a thousand frames.
+    /// Enqueues silence with regular impulses, in packets of a given codec and size.
     func enqueue(_ range: Range<Int64>, codec: String = "pcm_f32le", packet: Int64 = 1000) {
         let format = PacketTape.format(codec: codec)
         for start in stride(from: range.lowerBound, to: range.upperBound, by: 24_000) {
@@ -87,7 +87,7 @@ private final class TreatmentRig {
         func level(_ frames: Range<Int64>) -> Set<Float> {
             Set(impulses.filter { frames.contains($0.key) }.map { ($0.value / TreatmentRig.impulse * 100).rounded() })
         }
-        // As it was, twice as loud a quarter of a second later at most, and as it was again.
+        // The old level, twice as loud at most 0.25 s after the change, and the old level again.
         #expect(level(0..<48_000) == [100])
         #expect(level(60_000..<96_000) == [200])
         #expect(level(108_000..<(last + 1)) == [100])
@@ -148,7 +148,7 @@ private final class TreatmentRig {
         rig.run(for: .milliseconds(200))
         #expect(tape.deliveries.count == 2)
         #expect(tape.slots.allSatisfy { !$0.isUntouched })
-        // A jump, and they pass again.
+        // After a flush packets pass through again.
         rig.renderer.volume = 1
         rig.renderer.flush()
         rig.feeder.settle()

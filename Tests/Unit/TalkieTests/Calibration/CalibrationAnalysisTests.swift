@@ -11,7 +11,7 @@ import Testing
         var room = SyntheticRoom()
         room.delays = [delay]
         let answer = try #require(try room.answer().speakers.first)
-        // Pictures were 0.4 ms late.
+        // Frames were shown 0.4 ms late.
         #expect(abs(answer.offset - (delay - 0.4)) < 0.02)
         #expect(answer.sigma < 0.02)
         #expect(answer.used == 12)
@@ -96,7 +96,7 @@ import Testing
         let answer = try room.answer()
         #expect(answer.way == .light)
         #expect(answer.speakers[0].screenShare == .measured)
-        // 100 ms late sound, a picture 0.4 ms late at the flip and 35 ms more at the panel.
+        // Audio is 100 ms late; the frame is 0.4 ms late at the flip and 35 ms more at the panel.
         #expect(abs(answer.speakers[0].offset - 64.6) < 0.3)
     }
 
@@ -113,7 +113,7 @@ import Testing
         var room = SyntheticRoom()
         room.delays = [20]
         var recording = room.recording()
-        // The third sound comes 12 ms late, the fifth not at all.
+        // The third sound is 12 ms late, the fifth is missing.
         for (index, shift) in [(2, 0.012), (4, nil)] as [(Int, Double?)] {
             let event = room.record.events[index]
             let onset = ((event.due - room.origin).inSeconds + 0.020) * 48000
@@ -129,9 +129,9 @@ import Testing
         #expect(answer.used == 10)
     }
 
-    // MARK: Wrong inputs
+    // MARK: Invalid input
 
-    /// The most frequent reason decides which advice is given; one without advice is named.
+    /// The advice depends on the most frequent reason; a reason without advice is named.
     @Test(arguments: [
         ("clipped", "turn the microphone's gain"), ("echo", "closer to 'Kitchen'"), ("not heard", "turn it up"),
         ("flash not shown", "keep the window in front"), ("flash not seen", "light sensor"),
@@ -202,7 +202,7 @@ import Testing
         var recording = room.recording()
         recording.sampleRate = 48000
         #expect(try #require(refusal(recording, room.record)).message.contains("44100"))
-        // Also where nothing but the sounds can tell.
+        // Also if only the sounds reveal it.
         recording.anchors = [recording.anchors[0]]
         let failure = try #require(refusal(recording, room.record))
         #expect(failure.exitStatus == 66)
@@ -239,7 +239,7 @@ import Testing
         var recording = room.recording()
         recording.channels.append([Float](repeating: 0, count: recording.frames))
         #expect(try #require(refusal(recording, room.record, light: true)).message.contains("light sensor"))
-        // Without insisting it is a microphone with an empty second channel.
+        // Without the option the second channel counts as an empty channel of a microphone.
         #expect(refusal(recording, room.record) == nil)
     }
 }

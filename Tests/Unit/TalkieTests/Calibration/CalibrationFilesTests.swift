@@ -1,6 +1,6 @@
-import LocalOutput
 import MediaCore
 import Routing
+import ScreenOutput
 internal import SyncRendering
 internal import TalkieApp
 import Testing
@@ -72,7 +72,7 @@ import Testing
         let recording = try WaveFile.read(bytes)
         #expect(recording.sampleRate == 44100)
         #expect(zip(recording.channels[0], values).allSatisfy { abs($0 - $1) < 1e-4 })
-        // Cut anywhere, it is read as far as it goes or refused, and never traps.
+        // Any truncation is read as far as possible or rejected, without traps.
         for end in bytes.indices { _ = try? WaveFile.read(Array(bytes[..<end])) }
     }
 
@@ -129,7 +129,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Preferred timing, computers, televisions: two bits each.
+            // Preferred timing, IT formats, CE formats: two bits each.
             (0b00_01_00_00, true), (0b00_00_00_01, true), (0b00_10_00_01, false), (0b00_11_00_01, false),
             (0b00_00_01_00, false), (0b00_00_00_00, false), (0b00_00_00_10, false),
         ] as [(UInt8, Bool)]) func aDisplayStatesWhetherItHidesTheEdges(flags: UInt8, isOverscanning: Bool) throws
@@ -138,7 +138,7 @@ import Testing
         bytes.replaceSubrange(0..<8, with: [0, 255, 255, 255, 255, 255, 255, 0])
         bytes[126] = 1
         bytes.replaceSubrange(128..<132, with: [2, 3, 9, 0])
-        // An audio block of one byte before it.
+        // Preceded by an audio block of one byte.
         bytes.replaceSubrange(132..<137, with: [0x21, 0x09, 0xE2, 0, flags])
         #expect(try #require(DisplayIdentification(bytes)).isOverscanning == isOverscanning)
         for end in bytes.indices { _ = DisplayIdentification(Array(bytes[..<end])) }
@@ -147,7 +147,8 @@ import Testing
     // MARK: Eye and ear
 
     @Test func whatAFingerIsLateByCancelsOutBetweenBothSides() throws {
-        // The outputs add 70 ms; whoever comes from late presses 20 ms of drift after the match, from early likewise.
+        // The outputs add 70 ms. An observer who starts from late presses 20 ms of drift after the match, and likewise
+        // from early.
         let judgement = try #require(EyeAndEarJudgement(late: [-92, -88], early: [-52, -48]))
         #expect(abs(judgement.offset - 70) < 1e-9)
         #expect(abs(judgement.hysteresis - 20) < 1e-9)
@@ -170,7 +171,7 @@ import Testing
         var guide = EyeAndEarGuide(passage: 2, of: 6)
         let asking = guide.text
         #expect(asking.contains("Passage 2 of 6") && asking.contains("SPACE"))
-        // Before the passage, before its first flash, and when only two were seen.
+        // Before the passage, before its first flash, and after only two flashes.
         for time in [nil, .zero, flashes[0], flashes[1]] {
             let answer = guide.hear(pressAt: time, in: trial)
             #expect(answer == nil)
@@ -181,7 +182,7 @@ import Testing
         #expect(EyeAndEarGuide.warning.contains("flash"))
     }
 
-    // MARK: The plan and the answer
+    // MARK: Plan and answer
 
     @Test(arguments: 1...4)
     func everyRunHasEnoughEventsAndEndsWithinAMinute(speakers: Int) {

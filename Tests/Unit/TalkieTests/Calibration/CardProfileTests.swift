@@ -4,12 +4,12 @@ internal import SyncRendering
 import Testing
 
 @testable import AirPlay
-@testable import LocalOutput
+@testable import CardOutput
 @testable import Profiles
 @testable import Storage
 @testable import TalkieApp
 
-/// What is known of the sink → which profile holds, and what becomes of those from before sinks were told apart.
+/// Selection of the profile by the known sink, and the migration of profiles that did not distinguish sinks.
 @Suite struct CardProfileTests {
     let folder = TemporaryFolder()
     var store: ProfileStore { ProfileStore(StateFolder(path: folder.path("state"))) }
@@ -40,7 +40,7 @@ import Testing
         #expect(use(.unknown("the sound server does not answer"), profiles).profile == nil)
     }
 
-    /// Files that the commit before sinks were told apart has written.
+    /// Installs files written by the commit before sinks were distinguished.
     private func placeOldFiles() throws {
         let fixtures = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Fixtures/card-profiles")

@@ -88,7 +88,7 @@ import Testing
         #expect(throws: TalkieError.self) { try ProfileCommands(store: store).forget("room aa") }
     }
 
-    // MARK: Which profile holds
+    // MARK: Selection
 
     @Test func soundIsMovedAgainstItsOffset() {
         let choice = choice(["AA"], [Self.profile("AA", offset: 87.5)])
@@ -135,7 +135,7 @@ import Testing
         try store.keep([Self.profile("AA", offset: 50, at: 200)])
         let kept = store.all().profiles[0]
         #expect(kept.offset == 50 && kept.room?.behindFirst == 12)
-        // And a run of differences keeps what is known of the picture.
+        // A run that measures differences keeps the offset to the video.
         try store.keep([Self.profile("AA", offset: nil, room: ("s", 7), at: 300)])
         #expect(store.all().profiles[0].offset == 50 && store.all().profiles[0].room?.behindFirst == 7)
     }
@@ -155,7 +155,7 @@ import Testing
         #expect(shown[0].json.compact.contains("\"offset_ms\":-81.250"))
     }
 
-    // MARK: The ledger
+    // MARK: Ledger
 
     @Test func theSharesSumToTheOffsetUsed() {
         let profile = Self.profile("AA", offset: 60)

@@ -4,7 +4,7 @@ internal import SyncRendering
 @testable import Calibration
 @testable import Profiles
 
-/// A numbers generator that gives the same numbers every time (SplitMix64).
+/// A reproducible random number generator (SplitMix64).
 struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -16,26 +16,26 @@ struct SeededNumbers: RandomNumberGenerator {
     }
 }
 
-/// A run as it was played, and a microphone that hears it with every fault a room can have.
+/// A simulated run, and a microphone recording with configurable faults of a room.
 struct SyntheticRoom {
     static let start = HostInstant(nanoseconds: 5_000_000_000_000)
 
     var record: CalibrationRecord
     var rate = 48000
-    /// Milliseconds by which each speaker's sound is late.
+    /// Delay of each speaker's audio in milliseconds.
     var delays: [Double] = [0]
-    /// Parts per million by which sound falls behind.
+    /// Clock drift of the audio in parts per million; positive is slow.
     var drift = 0.0
     var amplitude = 0.2
-    /// Of the chirps' own loudness.
+    /// Relative to the loudness of the chirps.
     var noise = 0.0
-    /// An echo's delay in seconds, and its share.
+    /// An echo's delay in seconds, and its level relative to the sound.
     var echo: (delay: Double, share: Double)?
     var gain: Float = 1
-    /// What a light sensor on the second channel sees: milliseconds behind the flip.
+    /// Delay of a light sensor on the second channel after the flip, in milliseconds.
     var light: Double?
 
-    /// - Parameter flip: how much later than due pictures are shown, in milliseconds.
+    /// - Parameter flip: lateness of displayed frames in milliseconds.
     init(speakers: Int = 1, events: Int = 12, seed: UInt64 = 1, flip: Double = 0.4, mode: String = "unpaced window") {
         var numbers = SeededNumbers(state: seed)
         let plan = StimulusPlan(speakers: speakers, perSpeaker: events, using: &numbers)
@@ -75,7 +75,7 @@ struct SyntheticRoom {
             if let light, let flashed = event.flashed {
                 let begin = ((flashed - origin).inSeconds + light / 1000) * Double(rate)
                 let end = begin + event.flashLength.inSeconds * Double(rate)
-                // A panel rises within some milliseconds.
+                // A panel takes some milliseconds to rise.
                 for frame in max(0, Int(begin) - 400)..<min(frames, Int(end) + 400) {
                     let up = min(1, max(0, (Double(frame) - begin) / 240 + 0.5))
                     let down = min(1, max(0, (end - Double(frame)) / 240 + 0.5))
@@ -85,7 +85,7 @@ struct SyntheticRoom {
         }
         var numbers = SeededNumbers(state: seed)
         if noise > 0 {
-            // A chirp's loudness is its amplitude over the root of two.
+            // The RMS level of a chirp is its amplitude over the square root of two.
             let pink = Self.pinkNoise(frames, using: &numbers)
             let level = Float(amplitude / 2.0.squareRoot() * noise)
             for index in sound.indices { sound[index] += pink[index] * level }
@@ -103,7 +103,7 @@ struct SyntheticRoom {
         try CalibrationAnalysis(recording: recording(), record: record).answer()
     }
 
-    /// Noise of 3 dB less an octave and a standard deviation of 1 (Paul Kellet's sum of first-order filters).
+    /// Returns noise of −3 dB per octave and a standard deviation of 1 (Paul Kellet's sum of first-order filters).
     static func pinkNoise(_ count: Int, using numbers: inout SeededNumbers) -> [Float] {
         var (b0, b1, b2) = (0.0, 0.0, 0.0)
         var noise = [Float](repeating: 0, count: count)

@@ -55,7 +55,7 @@ import Testing
     @Test func thePageOfKeysNamesEveryKeyAndNoOther() {
         let named = KeyHelp.rows.flatMap(\.names)
         #expect(Set(named).count == named.count, "each once")
-        // Keys of remote controls and keyboards that have their meaning printed on them, and buttons of mice.
+        // Labelled keys of remote controls and keyboards, and mouse buttons.
         let printed: Set<String> = [
             "PLAY", "PAUSE", "PLAYPAUSE", "PLAYONLY", "PAUSEONLY", "FORWARD", "REWIND", "VOLUME_UP", "VOLUME_DOWN",
             "MUTE", "NEXT", "PREV", "STOP", "POWER", "CLOSE_WIN", "MBTN_RIGHT", "MBTN_FORWARD", "MBTN_BACK",

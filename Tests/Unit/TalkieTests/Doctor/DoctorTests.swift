@@ -12,7 +12,7 @@ import Testing
 @Suite struct DoctorTests {
     let folder = TemporaryFolder()
 
-    /// A socket that listens, until closed.
+    /// Returns a listening socket.
     private func listen(at path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
@@ -35,11 +35,11 @@ import Testing
         finding = try #require(DiscoveryCheck.findings(bus: bus, avahi: avahi).first)
         #expect(finding.verdict == .missing && finding.remedy?.contains("avahi-daemon") == true)
         let avahiSocket = listen(at: avahi)
-        // Both listen, and the daemon did not answer all the same.
+        // Both listen, but the daemon did not respond.
         finding = try #require(DiscoveryCheck.findings(bus: bus, avahi: avahi).first)
         #expect(finding.verdict == .missing && finding.remedy?.contains("restart avahi-daemon") == true)
         close(busSocket)
-        // The file remains; nobody is behind it.
+        // The socket's file remains, but nothing listens.
         #expect(DiscoveryCheck.findings(bus: bus, avahi: avahi).first?.verdict == .missing)
         close(avahiSocket)
         #expect(!UnixSocket.answers(at: String(repeating: "x", count: 200)))
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func everyFindingThatIsNotGoodComesWithItsRemedy() {
-        // The checks that look at this machine and need no display.
+        // The checks of this machine that need no display.
         let findings =
             SoundCardCheck.findings() + SoundServerCheck.findings() + DecoderCheck.findings()
             + PriorityCheck.findings() + ClockCheck.findings() + CapabilityCheck.findings() + PortCheck.findings()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Playback
 
-/// A script stands in for yt-dlp: what it says of a page is written by the test, and the films lie on a server of this computer.
+/// A script in place of yt-dlp: its output is written by the test, and the films are on a local server.
 @Suite struct PageFinderTests {
     private let folder = TemporaryFolder()
 

@@ -18,7 +18,7 @@ import Testing
 
     @Test func theLastThousandAreKeptAndTheFileIsItsOwners() throws {
         for number in 1...(FilmPlaces.mostFilms + 5) {
-            // Only the last few are written one by one: a thousand writes would be a slow test.
+            // Only the last few are written one by one, because a thousand writes are slow.
             if number == FilmPlaces.mostFilms - 5 { try preload(number) }
             if number >= FilmPlaces.mostFilms - 5 { try places.keep(seconds(604_000), of: film(number)) }
         }
@@ -30,7 +30,7 @@ import Testing
         #expect(try #require(attributes[.size] as? Int) < StateFolder.fileLimit)
     }
 
-    /// A file with those before a number in it.
+    /// Writes a file with all entries before a number.
     private func preload(_ number: Int) throws {
         var record = StateRecord(kind: "film-places", version: 1)
         for earlier in 1..<number { record["film-\(earlier - 1)"] = "\(try film(earlier).text) 604000000" }

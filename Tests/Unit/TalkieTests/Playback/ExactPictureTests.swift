@@ -7,12 +7,12 @@ import Testing
 
 @testable import Playback
 
-/// Exact jumps lead to the very picture that playing on would have shown, however the film was coded.
+/// An exact seek shows the frame that continuous playback would show, in any encoding.
 @Suite struct ExactPictureTests {
     struct Film: Sendable, CustomTestStringConvertible {
         var name: String
         var codec: String
-        /// Pictures that are left out of a film of 25 a second.
+        /// Frames that are removed from a film of 25 frames per second.
         var without = "0"
         var testDescription: String { name }
     }
@@ -36,7 +36,7 @@ import Testing
         var checksum: UInt64
     }
 
-    /// Where it is seen, and its brightness in one number.
+    /// Returns the time of a frame and a checksum of its luma.
     private func seen(_ buffer: SampleBuffer) throws -> Seen {
         let picture = try #require(buffer.picture)
         let checksum = picture.withPlanes { planes in
@@ -73,7 +73,7 @@ import Testing
             decoder: try FilmPictureDecoder(format: try #require(track.videoFormat), threads: 2))
     }
 
-    /// As played: the pictures from the start to the end.
+    /// Returns the frames of continuous playback from start to end.
     private func play(_ film: Film) throws -> [Seen] {
         let pictures = try open(film)
         var all: [Seen] = []
@@ -89,10 +89,10 @@ import Testing
         var seed: UInt64 = 7
         for round in 0..<40 {
             seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            // Mostly short ways ahead, as people wind, and back from the end.
+            // Mostly short distances forward, as users seek, and back from the end.
             let step = round % 4 == 3 ? 4000 + Int(seed >> 33) % 6000 : 100 + Int(seed >> 33) % 1900
             place = (place + step) % 11_500
-            // What a slow machine has left out before must not be missing here.
+            // Frames skipped before on a slow machine must not be missing here.
             if round % 5 == 4 { pictures.decoder.effort = [.syncOnly, .referencesOnly, .plain][round % 3] }
             let target = MediaTime(value: Int64(place), timescale: 1000)
             try pictures.seek(to: target, aim: .exact)
@@ -107,7 +107,8 @@ import Testing
         }
     }
 
-    /// An index says that no sync picture lies between: going on costs the pictures in between, a jump all from the sync picture.
+    /// The index shows no keyframe in between: reading on costs the frames in between, a seek all frames since the
+    /// keyframe.
     @Test func aShortWayAheadReadsOnFromWhereItIs() throws {
         let pictures = try open(Self.films[4])
         var read: [MediaTime] = []
@@ -125,7 +126,7 @@ import Testing
     }
 }
 
-/// Counts what is read of a source.
+/// Counts what is read of a source, and seeks.
 private final class CountingSource: SampleSource, @unchecked Sendable {
     private let inner: any SampleSource
     private let note: (MediaTime) -> Void

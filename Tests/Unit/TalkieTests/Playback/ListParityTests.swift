@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Whatever a player of one film can, a list can.
+/// Everything that works with one film works with a playlist.
 @Suite struct ListParityTests {
     private func queue(_ addresses: [String], _ options: PlayerOptions = PlayerOptions()) -> VirtualQueue {
         let queue = VirtualQueue(options)
@@ -83,7 +83,7 @@ import Testing
         queue.core.setMuted(false)
         let loud = queue.clock.now
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
-        // What fades is no number.
+        // A fade changes the encoded numbers.
         let said = queue.stretches.filter { $0.at > loud && $0.frames.count > 400 }
         #expect(said.map(\.sound) == [2, 3])
         #expect(said.last?.frames == 0..<16000)
@@ -109,7 +109,7 @@ import Testing
         #expect(queue.stretches.map(\.description) == ["5:0..<16000", "2:0..<8000", "7:0..<16000"])
     }
 
-    /// - Parameter asked: after the first picture.
+    /// - Parameter asked: milliseconds after the first frame.
     @Test(arguments: [2000, 3300, 3700, 3900]) func outputsChangeInAListWithoutAGap(asked: Int) throws {
         let house = VirtualHouse("card", seconds: 4)
         house.core.apply(.append([QueueItem("second"), QueueItem("third")]))
@@ -117,7 +117,7 @@ import Testing
         house.change(to: house.output("Kitchen"))
         house.run(for: .milliseconds(7000 - asked))
         #expect(house.lastChange != nil)
-        // Every frame of both films was heard somewhere, and none on both but for the fade.
+        // Every frame of both films was audible on one output, and on both only during the crossfade.
         let film = 4 * VirtualHouse.rate
         var frames = Set<Int>()
         for name in ["card", "Kitchen"] {
@@ -131,7 +131,7 @@ import Testing
         #expect(Double(frames.count) > Double(last) * 0.997)
         let changed = try #require(house.heard("Kitchen").first).at
         let tail = try #require(house.heard("card").last).at
-        // These films' pictures last four milliseconds longer than their sound.
+        // The video of these films is four milliseconds longer than the audio.
         #expect(abs((changed - tail).inMilliseconds) <= 6)
         let shown = house.screen.shown.count
         #expect(shown >= 150)

@@ -7,9 +7,9 @@ import Testing
 @testable import Playback
 @testable import TalkieTestKit
 
-/// Real files through the real decoders: what a joint is made of.
+/// Gapless boundaries with real files and decoders.
 @Suite struct MediaExtentTests {
-    /// Two seconds of a tone that is a whole number of turns long, so that a joint of two of them is one tone.
+    /// Creates two seconds of a tone with a whole number of periods, so that two of them join to one tone.
     private static func tone(_ name: String, _ codec: String, rate: Int) throws -> String {
         try TestClips.make(
             name,
@@ -17,7 +17,7 @@ import Testing
                 + TestClips.words(codec))
     }
 
-    /// The container's name decides; each is said to be exact by its makers when its encoder wrote what to trim.
+    /// Selected by the container; each is gapless by specification if its encoder stated what to trim.
     static let files = [
         ("a.m4a", "-c:a aac -b:a 192k", 44100), ("b.mp3", "-c:a libmp3lame -b:a 192k", 48000),
         ("c.m4a", "-c:a alac", 48000), ("d.flac", "-c:a flac", 44100), ("e.opus", "-c:a libopus -b:a 128k", 48000),
@@ -34,9 +34,9 @@ import Testing
         var samples: [Float] = []
         while let buffer = try decoded.read() {
             guard case .pcm(let block) = buffer.payload else { continue }
-            // A container that counts milliseconds may begin before zero.
+            // A container with timestamps in milliseconds may start before zero.
             block.dropFirst(block.frames(before: .zero))
-            // Each block at its position: a hole is silence, no sample is there twice.
+            // Each block at its position: a gap is silence, no sample is repeated.
             let place = Int(block.start.rescaled(to: 48000))
             #expect(place >= samples.count)
             samples += [Float](repeating: 0, count: max(0, place - samples.count))
@@ -45,7 +45,7 @@ import Testing
         return samples
     }
 
-    /// By how many samples a tone lies later than it should, by its phase in the middle of the file.
+    /// Returns how many samples a tone is late, by its phase in the middle of the file.
     private func shift(_ samples: [Float]) -> Double {
         var (sine, cosine) = (0.0, 0.0)
         for index in 24_000..<72_000 {
@@ -62,7 +62,7 @@ import Testing
         let shift = shift(samples)
         print("item \(name) \(rate): \(samples.count - 96_000) frames too many, \(shift) frames late")
         #expect(samples.count == 96_000)
-        // Opus turns the phase a little.
+        // Opus shifts the phase slightly.
         #expect(abs(shift) < 0.2)
     }
 
@@ -70,7 +70,7 @@ import Testing
         #expect(throws: MediaError.self) { try decode("/nowhere/at/all.mp3") }
     }
 
-    /// Containers that say how long their pictures last, and those that do not.
+    /// Containers that state the duration of their video, and those that do not.
     @Test(arguments: ["mp4", "mov", "mkv", "webm", "ts", "avi", "mpg"])
     func anItemLastsUntilItsLastPictureEnds(ending: String) throws {
         let codecs: [String: String] = [
@@ -103,9 +103,9 @@ import Testing
         #expect(try decode(film).count < 48000 * 7 / 4)
     }
 
-    // MARK: Ends that are known ahead of time
+    // MARK: Ends determined in advance
 
-    /// What the stage that reads a film's sound says at its end.
+    /// Returns the end of the audio when it is read completely.
     private func readToItsEnd(_ path: String) throws -> MediaTime {
         let media = try Player.Parts.film(audioOutput: nil).open(path, OpenCancellation())
         let source = try media.source(for: try #require(media.summary.track(.audio)))
@@ -128,7 +128,7 @@ import Testing
         let found = try #require(try SoundEndFinder.find(in: media, track))
         let read = try readToItsEnd(path)
         print("item \(name): sound to \(read), found \((found - read).seconds * 48000) frames later")
-        // Matroska rounds to milliseconds, for every batch that is read anew; a bend makes up for that.
+        // Matroska rounds to milliseconds, again for every batch; a resampling correction compensates.
         #expect(abs((found - read).seconds) < 0.0015)
     }
 
@@ -197,7 +197,7 @@ import Testing
         }
         #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
         #expect(try next() == nil)
-        // A jump finds it again.
+        // A seek shows it again.
         try pictures.seek(to: MediaTime(value: 1, timescale: 2), aim: .exact)
         #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
         let whole = PlaybackList.Entry(
@@ -207,7 +207,7 @@ import Testing
     }
 }
 
-/// A film of sound alone, on a disk that is gone.
+/// A film with audio only, on an inaccessible disk.
 private final class UnreadableSound: MediaSource {
     let summary: MediaSummary
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Playback
 @testable import TalkieTestKit
 
-/// The list as a plain value: what follows what, and where it lies.
+/// The playlist as a value: the order of entries and their positions on the timeline.
 @Suite struct PlaybackListTests {
     private static func seconds(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1) }
 
@@ -21,7 +21,7 @@ import Testing
             audioTrack: film.summary.track(.audio), videoTrack: film.summary.track(.video))
     }
 
-    /// A list that has begun with its first item.
+    /// Returns a playlist that has started its first item.
     private func begun(_ items: [QueueItem]) throws -> PlaybackList {
         var list = PlaybackList()
         _ = list.apply(.append(items))
@@ -30,7 +30,7 @@ import Testing
         return list
     }
 
-    /// Lays out everything that follows, up to so many entries.
+    /// Lays out following entries, up to a number of them.
     private func extend(_ list: inout PlaybackList, to count: Int) {
         while list.entries.count < count, let last = list.entries.last, let turn = list.successor(of: last) {
             list.append(entry(&list, turn))
@@ -73,7 +73,7 @@ import Testing
         func changes(_ edit: QueueEdit) -> Bool { list.apply(edit) }
         #expect(!changes(.insert([QueueItem("d")], after: all[0].id)))
         #expect(!changes(.remove(all[0].id)))
-        // It may be put there again.
+        // A removed item may be added again.
         #expect(changes(.append([all[0]])))
         #expect(list.items == [all[1], all[2], all[0]])
     }
@@ -99,14 +99,14 @@ import Testing
         #expect(list.entries[1].begin == nil)
         list.note(.at(Self.seconds(3)), .video, of: list.entries[0].serial)
         #expect(list.entries[1].begin == Self.seconds(3))
-        // What is settled stays: somebody has been told.
+        // A settled position is final, because it was already reported.
         list.note(.at(Self.seconds(5)), .video, of: list.entries[0].serial)
         #expect(list.entries[1].begin == Self.seconds(3))
         end(&list, 1, sound: 4, pictures: 2)
         #expect(list.entries[2].begin == Self.seconds(7))
         list.advance()
         #expect(list.entries[0].offset == Self.seconds(3))
-        // A jump puts it back on its own time, and what follows is laid out anew.
+        // A seek moves the entry to the item's own timeline, and what follows is laid out again.
         list.rebase()
         #expect(list.entries.map(\.offset) == [.zero])
     }
@@ -169,7 +169,7 @@ import Testing
         list.setFollowing([all[1], all[2]])
         #expect(list.items == [all[1], all[2]])
         #expect(list.successor(of: list.entries[0]) == nil, "what failed is not tried again")
-        // The same while the first is not open yet.
+        // The same before the first item is open.
         var waiting = PlaybackList()
         _ = waiting.apply(.append([all[0]]))
         waiting.await(waiting.firstTurn())
@@ -188,7 +188,7 @@ import Testing
         #expect(list.successor(of: PlaybackList.Turn(item: all[0])) == nil)
     }
 
-    /// Whatever is edited and played in whatever order: what is laid out is what the list says, without a hole.
+    /// After any sequence of edits and playback, the laid out entries match the playlist and have no gaps.
     @Test(arguments: 0..<40 as Range<UInt64>) func editsInAnyOrderLeaveALineWithoutAHole(seed: UInt64) throws {
         var dice = Dice(seed: seed)
         var list = try begun((0..<4).map { QueueItem("\($0)") })
@@ -205,7 +205,7 @@ import Testing
             case 5, 6: _ = list.apply(.insert([QueueItem("i\(step)")], after: other))
             default: list.advance()
             }
-            // As the engine does it.
+            // As the engine does.
             while let index = list.firstMismatch {
                 let entry = list.entries[index]
                 if index > 0, dice.roll(2) == 0 || entry.begin == nil {

@@ -16,7 +16,7 @@ import Testing
         var options = PlayerOptions()
         change(&options)
         let queue = VirtualQueue(options, arrivingAt: rate)
-        // As a sound card wants it.
+        // The depth of a sound card.
         queue.card.desiredDepth = .seconds(1)
         queue.core.apply(.append(films.map { QueueItem($0) }))
         queue.core.play()
@@ -27,8 +27,8 @@ import Testing
         queue.news.withLock { $0.count { if case .phase(.buffering) = $0 { true } else { false } } } - 1
     }
 
-    /// Whether every frame of an item's sound was heard, in order, and none twice but for the five milliseconds that a card plays on
-    /// after a stop.
+    /// Returns true if every frame of an item's audio was audible once and in order, except the five milliseconds that
+    /// a card plays after a stop.
     private func isWhole(_ queue: VirtualQueue, _ frames: Int64, of item: Int = 1) -> Bool {
         let all = queue.stretches.filter { $0.sound == item }
         let seams = zip(all, all.dropFirst()).allSatisfy {
@@ -37,7 +37,7 @@ import Testing
         return seams && all.first?.frames.lowerBound == 0 && all.last?.frames.upperBound == frames
     }
 
-    /// Runs until the phase is reached; returns the reasons that were seen on the way.
+    /// Runs until a phase is reached; returns the reasons that were reported on the way, or nil on timeout.
     private func run(_ queue: VirtualQueue, until phase: PlayerState.Phase, atMost limit: Duration) -> [String]? {
         var reasons: [String] = []
         let end = queue.clock.now.advanced(by: limit)
@@ -49,7 +49,7 @@ import Testing
         return reasons
     }
 
-    // MARK: Slower than the film
+    // MARK: Slow arrival
 
     @Test(arguments: [0.25, 0.5, 0.9])
     func aFilmThatArrivesTooSlowlyIsHeldAndEverySampleAndFrameIsPerceivedOnce(rate: Double) throws {
@@ -115,7 +115,7 @@ import Testing
             let queue = queue("1/80000/25:1/250/slow", arrivingAt: rate) { $0.speed = 2 }
             #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
             #expect(queue.pictureRuns == ["1:0...249"])
-            // The first start needs no second in reserve.
+            // The first start needs no reserve of a second.
             #expect((holds(queue) > 1) == isHeld, "\(holds(queue)) holds at \(rate)")
             #expect(queue.dropped == 0 && queue.underruns == 0)
         }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    // MARK: Never held
+    // MARK: No hold
 
     @Test(arguments: ["1/80000/cover/slow", "1/80000/1:3/4/slow", "1/80000/25:1/50/slow", "1/16000/25:1/250/slow"])
     func stillsFewPicturesAndTracksThatEndEarlyHoldNothing(film: String) {
@@ -169,7 +169,7 @@ import Testing
         #expect(queue.phase == .playing && holds(queue) == 0)
     }
 
-    // MARK: People
+    // MARK: User actions
 
     @Test func aPauseWhileTheFilmIsHeldStaysOneAndPlayingWaitsForTheRest() throws {
         let queue = queue("1/80000/25:1/250/slow", arrivingAt: 3)
@@ -224,7 +224,7 @@ import Testing
         #expect(queue.pictureRuns == ["1:0...249"] && queue.dropped == 0)
     }
 
-    // MARK: A speaker that holds minutes
+    // MARK: Speakers with minutes of buffer
 
     @Test func aSpeakerThatHoldsTheSoundWaitsForThePictureAndIsSentNothingTwice() {
         let clock = ManualClock()
@@ -261,7 +261,7 @@ import Testing
     }
 }
 
-/// What is in reserve, and when that is enough.
+/// The size of the reserve, and when it is sufficient.
 @Suite struct BufferingPolicyTests {
     private let now = HostInstant(nanoseconds: 1_000_000_000_000)
     private func seconds(_ value: Double) -> MediaTime { MediaTime(seconds: value) }

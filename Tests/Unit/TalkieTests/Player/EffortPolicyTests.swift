@@ -6,7 +6,7 @@ import Testing
 @Suite struct EffortPolicyTests {
     private func time(_ seconds: Double) -> MediaTime { MediaTime(seconds: seconds) }
 
-    /// What is advised for pictures that end at these times, so late.
+    /// Returns the advice for frames with these end times, each late by a number of seconds.
     private func advice(_ policy: inout EffortPolicy, _ ends: [Double], late: Double) -> [EffortPolicy.Advice] {
         ends.map { policy.advice(end: time($0), now: time($0 + late)) }.filter { $0 != .same }
     }
@@ -20,7 +20,7 @@ import Testing
     @Test func aFilmThatStumbledIsWholeAgainAfterSecondsEvenFromKeyPicturesAlone() {
         var policy = EffortPolicy()
         _ = advice(&policy, (0..<36).map { Double($0) / 24 }, late: 1)
-        // One picture in two seconds.
+        // One frame in two seconds.
         #expect(advice(&policy, stride(from: 2, through: 14, by: 2).map { $0 }, late: -0.1) == [.more, .more, .more])
     }
 

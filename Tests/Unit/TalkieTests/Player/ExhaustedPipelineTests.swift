@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A track whose thread the system refuses at first.
+/// A track whose thread cannot be created at first.
 @Suite struct ExhaustedPipelineTests {
     private final class NoStage: TrackStage {
         func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? { time }

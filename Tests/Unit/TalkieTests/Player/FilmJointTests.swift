@@ -5,21 +5,21 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Films of a list and loops follow one another without a seam.
+/// Gapless boundaries between items of a playlist and in loops.
 @Suite struct FilmJointTests {
     private let rate: Int64 = 48_000
 
-    /// Pictures as they should come: film × 1 000 000 + n.
+    /// Returns the expected frame numbers: film × 1 000 000 + n.
     private func pictures(_ films: CountedFilm...) -> [Int?] {
         films.flatMap { film in (0..<film.pictures).map { film.number * 1_000_000 + $0 } }
     }
 
-    /// Each picture at the instant at which its place on the timeline is perceived.
+    /// Returns the largest deviation of a frame from its target instant, in milliseconds.
     private func worstPicture(_ programme: VirtualProgramme) -> Double {
         programme.shown.dropFirst().map { abs(($0.presented - $0.target).inMilliseconds) }.max() ?? .infinity
     }
 
-    /// The tape holds these films' sounds, each whole and one right behind the other.
+    /// Expects the tape to contain the complete audio of these films without gaps.
     private func expectSound(
         _ tape: TapeOutput, _ films: CountedFilm..., sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -31,7 +31,7 @@ import Testing
             let wrong = (0..<film.soundFrames).first { frame in
                 let index = place + frame
                 guard index < content.count else { return true }
-                // The first frame of all of the first film is the value 0 … of film 1: 2²⁰ and more, so never silence.
+                // The first frame of the first film is encoded as value 0 … of film 1: 2²⁰ and more, so never silence.
                 return content[index].map { $0.sound != film.number || $0.frame != Int64(frame) } ?? true
             }
             #expect(wrong == nil, "film \(film.number)", sourceLocation: sourceLocation)
@@ -53,7 +53,7 @@ import Testing
         #expect(programme.dropped == 0)
         #expect(worstPicture(programme) < 0.001)
         expectSound(programme.tape, one, two)
-        // On one line, which was anchored once.
+        // On one timeline with a single anchor.
         #expect(programme.shown.last?.pts == MediaTime(value: 174, timescale: 25))
         #expect(
             !programme.news.contains { if case .phase(.opening) = $0 { true } else { false } }
@@ -64,7 +64,7 @@ import Testing
 
     @Test(arguments: [
         (MediaTime(value: 1, timescale: 25), 12, 23_040),
-        // 12 pictures of 24000/1001 a second last 24 024 samples.
+        // 12 frames of 24000/1001 per second last 24 024 samples.
         (MediaTime(value: 1001, timescale: 24_000), 12, 24_024),
     ])
     func aHundredLoopsLoseNoSampleAndNoPictureAndEachBeginsAtItsMultipleOfTheLength(
@@ -96,7 +96,7 @@ import Testing
             meaning.map { $0.frame != Int64(index % sound) } ?? true
         }
         #expect(wrong == nil)
-        // Nothing is held open but what plays.
+        // Only the playing film and the next one are open.
         #expect(film.open.withLock { $0 } <= 2)
     }
 
@@ -136,13 +136,13 @@ import Testing
         #expect(programme.tape.blanks == 0)
         #expect(programme.tape.tape.count == 3 * 96_000)
         #expect(programme.numbers == pictures(one, two, one))
-        // The last film's samples stand where they belong, to the sample.
+        // The last film's samples are at their exact positions.
         let content = programme.tape.content
         #expect(content[2 * 96_000 + 500].map { $0.sound == 1 && $0.frame == 500 } ?? false)
     }
 
     @Test func theLaterOfPictureAndSoundEndsAFilm() throws {
-        // Sound that ends half a second early is followed by silence; a picture that ends early stays.
+        // Audio that ends half a second early is followed by silence; video that ends early keeps its last frame.
         let short = CountedFilm(1, pictures: 50, soundFrames: 72_000)
         let long = CountedFilm(2, pictures: 25, soundFrames: 96_000)
         let programme = VirtualProgramme(["short": short, "long": long], first: "short")
@@ -283,7 +283,7 @@ import Testing
     }
 
     @Test func startAndEndHoldForEachPlayingAndCutTheSoundToTheSample() throws {
-        // Not on a packet's edge, nor on a picture's.
+        // Not on the boundary of a packet or a frame.
         let (start, end) = (MediaTime(value: 12_345, timescale: 48_000), MediaTime(value: 70_001, timescale: 48_000))
         var options = PlayerOptions()
         options.start = .fromStart(start)
@@ -297,7 +297,7 @@ import Testing
         let tape = programme.tape
         #expect(tape.doubled == 0)
         for loop in 1...3 {
-            // The first playing begins on the film's own time.
+            // The first pass is on the film's own timeline.
             let begin = 12_345 + length * Int64(loop)
             for (place, frame) in [(begin - 1, Int64(70_000)), (begin, 12_345), (begin + 1, 12_346)] {
                 let meaning = tape.tape[place].flatMap { FloatCodecs.meaning(of: $0) }
@@ -320,7 +320,7 @@ import Testing
         expectSound(programme.tape, one, two)
     }
 
-    // MARK: What people see and do
+    // MARK: User view and actions
 
     @Test func positionTitleAndLengthAreThoseOfTheFilmThatIsPerceived() {
         let (one, two) = (
@@ -329,7 +329,7 @@ import Testing
         let programme = VirtualProgramme(["one": one, "two": two], first: "one", depth: .seconds(10))
         programme.core.setNext([QueueItem("two")])
         programme.run(for: .milliseconds(1900))
-        // All of it is with the output already, and nothing says so.
+        // The output has already buffered all of it, which must not change the reported state.
         #expect(programme.state.title == "one")
         #expect(programme.state.duration == one.length)
         #expect(programme.state.position < one.length)
@@ -353,10 +353,10 @@ import Testing
         let before = programme.shown.count
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(Array(programme.numbers[before...]) == pictures(two, one))
-        // The line began anew with the film, and what follows still joins.
+        // The timeline restarted with the film, and what follows still joins.
         #expect(programme.began == ["two", "one"])
         expectSound(programme.tape, two, one)
-        // A place is the film's own.
+        // A seek position is relative to the film.
         let again = VirtualProgramme(["one": one, "two": two], first: "one")
         again.core.setNext([QueueItem("two")])
         again.run(for: .milliseconds(3000))
@@ -403,7 +403,7 @@ import Testing
         programme.core.setLoop(.times(1))
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began == ["again", "two", "again"])
-        // The next film is played as often as this one, by mpv's rule for --loop-file.
+        // The next film is repeated as often as this one, by mpv's rule for --loop-file.
         #expect(Array(programme.numbers.prefix(125)) == pictures(one, one, two))
         #expect(programme.tape.partialFlushes == 1)
         #expect(programme.tape.doubled == 0 && programme.tape.blanks == 0)

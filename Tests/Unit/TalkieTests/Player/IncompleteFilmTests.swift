@@ -1,3 +1,4 @@
+import CardPlayout
 import MediaCore
 import TalkieApp
 import Testing
@@ -9,13 +10,13 @@ import Testing
 /// A film that cannot be read from some film time on.
 private final class TornFilm: MediaSource {
     let film: CountedFilm
-    /// Kinds of tracks that fail, why, and from which film time on.
+    /// The kinds of tracks that fail, with which error, and from which film time on.
     let failure: MediaError?
     let kinds: Set<Track.Kind>
     let place: MediaTime
     let summary: MediaSummary
 
-    /// - Parameter failure: nil ends the tracks as if the film were over.
+    /// - Parameter failure: nil ends the tracks as at the end of the film.
     init(
         _ failure: MediaError?, of kinds: Set<Track.Kind> = [.audio, .video], seconds: Int = 2,
         after milliseconds: Int64 = 1000, isStated: Bool = false
@@ -49,7 +50,7 @@ private final class TornFilm: MediaSource {
                 return buffer
             }
             if let failure = film.failure, failure.isRecoverable {
-                // One sample is missing; the next call reads on.
+                // One sample is missing; the next call continues.
                 guard
                     hasFailed.withLock({ hasFailed in
                         defer { hasFailed = true }; return hasFailed
@@ -69,7 +70,7 @@ private final class TornFilm: MediaSource {
     }
 }
 
-/// What cannot be read of a film is reported with its cause and its place, and is never its end.
+/// A read failure is reported with cause and position, never as the end of the film.
 @Suite struct IncompleteFilmTests {
     private let broken = MediaError(.readFailed, "reading \"film\" failed: input/output error; check the disk")
 
@@ -92,7 +93,7 @@ private final class TornFilm: MediaSource {
         #expect(abs(report.position.seconds - 1) < 0.05)
         #expect(programme.core.state.mediaFailure == report)
         #expect(programme.core.state.failure == nil)
-        // What there is of it is perceived.
+        // The readable part is played.
         #expect(programme.numbers.compactMap { $0 }.max() == 1_000_024)
     }
 
@@ -129,7 +130,7 @@ private final class TornFilm: MediaSource {
         let programme = played(TornFilm(nil, seconds: 10, after: 5000, isStated: true))
         #expect(try #require(reports(programme).first).error.message.contains("ends at 00:00:05 of 00:00:10"))
         #expect(reports(programme).count == 1)
-        // A duration that was estimated says nothing, and neither does a small difference.
+        // An estimated duration, or a small difference, reports nothing.
         #expect(reports(played(TornFilm(nil, seconds: 10, after: 5000))).isEmpty)
         #expect(reports(played(TornFilm(nil, seconds: 10, after: 8500, isStated: true))).isEmpty)
     }

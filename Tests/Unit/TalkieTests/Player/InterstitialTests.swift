@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// What plays in the middle of a film (RFC 8216bis, appendix D), in virtual time.
+/// Interstitials (RFC 8216bis, appendix D), in virtual time.
 @Suite struct InterstitialTests {
     private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, preferredTimescale: 1000) }
 
@@ -17,7 +17,7 @@ import Testing
             limit: second(limit))
     }
 
-    /// A film of ten seconds; advertisements of two and of one second.
+    /// A film of ten seconds; interstitials of two seconds and one second.
     private func programme(
         _ interstitials: [Interstitial], sharesReader: Bool = false, options: PlayerOptions = PlayerOptions(),
         lists: [String: [String]] = [:]
@@ -36,7 +36,8 @@ import Testing
 
     private typealias Part = (film: Int, from: Double, to: Double)
 
-    /// What was played is these parts, to the sample and to the picture, on one line without a wait; the last may be cut short.
+    /// Expects exactly these parts, to the sample and the frame, on one timeline without a wait; the last one may be
+    /// truncated.
     private func expect(
         _ parts: [Part], of programme: VirtualProgramme, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -193,7 +194,7 @@ import Testing
         expect([(3, 0, 2), (1, 0, 2), (2, 0, 2), (1, 2, 10)], of: programme)
     }
 
-    /// As HLS is: it can be wound, and has one reader for all tracks.
+    /// Like HLS: seekable, with one reader for all tracks.
     @Test func aFilmWithOneReaderLoopsWithoutASeam() {
         var options = PlayerOptions()
         options.loopFile = .times(2)

@@ -6,7 +6,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Films that vanish while they loop, and films of which nothing can be decoded.
+/// Films that disappear while they loop, and films without decodable media.
 @Suite struct LostFilmTests {
     private let film = VanishingFilm(CountedFilm(1, pictures: 50, soundFrames: 96_000))
 
@@ -16,7 +16,7 @@ import Testing
         return VirtualProgramme(["film": film], first: "film", options: options, depth: depth)
     }
 
-    /// What was told of films that were lost.
+    /// Returns the number of reported losses.
     private func losses(_ programme: VirtualProgramme) -> Int {
         programme.news.count { if case .lost = $0 { true } else { false } }
     }
@@ -29,7 +29,7 @@ import Testing
         #expect(programme.phase == .playing || programme.phase == .buffering)
         #expect(!programme.numbers.contains(nil), "never black")
         #expect(losses(programme) == 0)
-        // Each round has its sound beside its pictures.
+        // Each pass has both audio and video.
         #expect(programme.numbers.count { $0 == 1_000_000 } >= 4)
         #expect(programme.news.count { if case .sought = $0 { true } else { false } } >= 4)
         #expect(programme.core.state.hasVideo && programme.core.state.hasAudio)
@@ -51,7 +51,7 @@ import Testing
         #expect(losses(programme) == 1)
         #expect(!programme.numbers.contains(nil))
         let attempts = programme.opened.withLock { $0.count }
-        // Pauses grow: not more than three attempts in two seconds.
+        // The pauses grow: at most three attempts in two seconds.
         programme.run(for: .seconds(2))
         let more = programme.opened.withLock { $0.count } - attempts
         #expect((2...3).contains(more))
@@ -112,7 +112,7 @@ import Testing
         let programme = VirtualProgramme(["film": film], first: "film")
         #expect(programme.run(untilPhase: .failed, atMost: .seconds(3)))
         #expect(programme.core.state.failure?.exitStatus == 66)
-        // Nor is it tried again by a loop.
+        // A loop does not retry it either.
         let looped = loop(film)
         #expect(looped.run(untilPhase: .failed, atMost: .seconds(3)))
         #expect(looped.opened.withLock { $0.count } == 1)

@@ -14,11 +14,11 @@ import Testing
         SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: sampleRate)
     }
 
-    /// Minutes of film: five, or as many as are asked for.
+    /// Minutes of film; the default is five.
     static let minutes = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_MINUTES"] ?? "") ?? 5
 
     @Test func aFilmOnACardThatDriftsKeepsEverySampleAndPictureAtItsInstant() throws {
-        // A rate of 3 kHz keeps the test short and changes nothing it is about.
+        // A sample rate of 3 kHz keeps the test short without affecting what it checks.
         let seconds = Self.minutes * 60
         let cinema = VirtualCinema(film: film(seconds: seconds, sampleRate: 3000), cardPPM: 80, sampleRate: 3000)
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(seconds + 10)))
@@ -26,7 +26,8 @@ import Testing
         #expect(cinema.screen.shown.count == Int((Double(seconds) / frame.seconds).rounded(.up)))
         let worstPicture = try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max())
         #expect(worstPicture < 1)
-        // The first seconds are the card's to show its rate; the very last sound fades out and is no number any more.
+        // Excludes the first seconds, in which the card's rate is measured, and the final fade, which changes the
+        // encoded numbers.
         let sound = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }
         #expect(sound.count > 1000)
         let worst = try #require(sound.dropFirst(sound.count / 50).dropLast().max())
@@ -47,7 +48,7 @@ import Testing
 
     @Test func aSpeakerLostBeforeItsFirstSoundHoldsThePictureUntilItIsBack() throws {
         let cinema = VirtualCinema(film: film(seconds: 10))
-        // Far enough ahead that the loss comes between announcement and start.
+        // Long enough that the loss occurs between announcement and start.
         cinema.card.extraLead = .milliseconds(400)
         while cinema.phase != .playing { cinema.run(for: .milliseconds(1)) }
         cinema.card.isAway = true
@@ -161,7 +162,7 @@ import Testing
         let longest = zip(instants, instants.dropFirst()).map { ($1 - $0).inSeconds }.max() ?? 0
         #expect(longest < frame.seconds / min(1, speed) + 0.002)
         #expect(cinema.synchronizer.effectiveRate == speed)
-        // Back at natural speed, where every sample tells its place.
+        // At the natural speed every sample encodes its position.
         cinema.core.setSpeed(1)
         cinema.run(for: .milliseconds(300))
         cinema.soundErrors.withLock { $0.removeAll() }

@@ -5,11 +5,11 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A part of a film that is repeated (mpv's A-B loop), in virtual time.
+/// A repeated section of a film (mpv's A-B loop), in virtual time.
 @Suite struct SectionTests {
     private func second(_ count: Int64) -> MediaTime { MediaTime(value: count, timescale: 1) }
 
-    /// 25 pictures a second.
+    /// 25 frames per second.
     private func cinema(lasting length: Int64 = 20) -> VirtualCinema {
         let film = SyntheticFilm(
             duration: second(length), frame: MediaTime(value: 1, timescale: 25), sampleRate: 3000, syncInterval: 50)
@@ -26,7 +26,7 @@ import Testing
         #expect(shown.allSatisfy { $0 <= 100 }, "\(shown.max() ?? 0)")
         let starts = shown.indices.dropFirst().filter { shown[$0] == 50 }
         #expect(starts.count >= 3)
-        // The first picture behind each jump is the section's first.
+        // The first frame after each seek is the section's first.
         let jumps = shown.indices.dropFirst().filter { shown[$0] < shown[$0 - 1] }
         #expect(!jumps.isEmpty && jumps.allSatisfy { shown[$0] == 50 && shown[$0 - 1] >= 98 })
         cinema.core.setRepeatedSection(nil)
@@ -59,9 +59,9 @@ import Testing
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(5)))
     }
 
-    // MARK: Without a seam
+    // MARK: Gapless
 
-    /// 250 pictures, ten seconds.
+    /// 250 frames, ten seconds.
     private func programme(
         _ film: CountedFilm = CountedFilm(1), depth: Duration = .seconds(1), recallLead: Duration? = .milliseconds(50)
     ) -> VirtualProgramme {
@@ -77,7 +77,7 @@ import Testing
             end: MediaTime(seconds: end, preferredTimescale: 1000))
     }
 
-    /// What was played is these parts of the film, in seconds, to the sample and to the picture; the last part may be cut short.
+    /// Expects exactly these parts of the film in seconds, to the sample and the frame; the last one may be truncated.
     private func expect(
         _ parts: [ClosedRange<Double>], of programme: VirtualProgramme,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -98,7 +98,7 @@ import Testing
         let shown = programme.numbers.map { ($0 ?? -1) % 1_000_000 }
         #expect(shown.count > pictures.count * 3 / 4, sourceLocation: sourceLocation)
         #expect(shown == Array(pictures.prefix(shown.count)), sourceLocation: sourceLocation)
-        // On one line: no picture waited for another.
+        // On one timeline: no frame was delayed.
         let instants = programme.shown.dropFirst().map(\.presented)
         let longest = zip(instants, instants.dropFirst()).map { ($1 - $0).inMilliseconds }.max() ?? 0
         #expect(longest < 40.5, sourceLocation: sourceLocation)
@@ -108,7 +108,7 @@ import Testing
 
     @Test(arguments: [Duration.milliseconds(300), .seconds(1), .seconds(4)])
     func theEndJoinsTheBeginningToTheSampleAndThePicture(_ depth: Duration) {
-        // With four seconds ahead the sound behind the end has been handed over, and is taken back.
+        // With a depth of four seconds, audio beyond the end was already sent, and is flushed.
         let programme = programme(depth: depth)
         programme.core.setRepeatedSection(section(2, 4))
         programme.run(for: .seconds(8))
@@ -133,7 +133,7 @@ import Testing
         programme.run(for: .milliseconds(500))
         programme.core.setRepeatedSection(section(1, 3))
         programme.run(for: .seconds(2))
-        // Another beginning of the round that follows, and a later end, which is come to by what lies between.
+        // A new start for the next pass, and a later end, which is reached by playing what is in between.
         programme.core.setRepeatedSection(section(2.5, 5))
         programme.run(for: .seconds(5))
         expect([0...3, 1...3, 3...5, 2.5...5], of: programme)
@@ -166,7 +166,8 @@ import Testing
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(10)))
     }
 
-    /// Neither is the sound behind the end taken back nor the input read from two places: then it is a jump, as exact.
+    /// If audio beyond the end cannot be flushed, or the input cannot be read at two positions, the repetition is a
+    /// seek with the same exact position.
     @Test(arguments: [true, false]) func whatCannotJoinGoesBackWithAJump(_ sharesReader: Bool) {
         let programme = programme(
             CountedFilm(1, sharesReader: sharesReader), depth: .seconds(4),
@@ -179,7 +180,7 @@ import Testing
         #expect(shown.max() ?? 0 <= 100)
     }
 
-    /// Whatever is set, moved and given up, and wherever people wind meanwhile: nothing is heard twice, and the film ends as it should.
+    /// With any sequence of changes and seeks no audio is repeated, and the film ends normally.
     @Test(arguments: 1...12) func anEveningOfChangesComesToTheFilmsEnd(_ seed: UInt64) {
         var state = seed &* 0x9e37_79b9_7f4a_7c15
         func random(_ range: ClosedRange<Double>) -> Double {
@@ -210,7 +211,8 @@ import Testing
         #expect(programme.tape.furthest < 1e-6)
     }
 
-    /// Packets hold a thousand frames, a picture lasts 40 ms: neither the beginning nor the end need be where one of them is.
+    /// Packets have a thousand frames, a video frame lasts 40 ms: neither start nor end needs to be on one of these
+    /// boundaries.
     @Test(arguments: [(2.0, 4.007), (2.003, 4.0), (2.003, 4.007)], [Duration.milliseconds(300), .seconds(4)])
     func aSectionBeginsAndEndsInsidePacketsAndPictures(_ places: (Double, Double), _ depth: Duration) {
         let programme = programme(depth: depth)

@@ -6,11 +6,11 @@ import MediaCore
 
 /// The rate at which films arrive, in film seconds per second of a test's clock.
 ///
-/// `@unchecked Sendable`: of the test's thread and the pipelines' threads one runs at a time (`PipelineRunners`).
+/// `@unchecked Sendable`: only one of the test's thread and the pipelines' threads runs at a time (`PipelineRunners`).
 final class SlowNetwork: @unchecked Sendable {
     private let clock: ManualClock
     private var (total, since): (Double, HostInstant)
-    /// Changes from now on; 0 is a server that is away.
+    /// Takes effect from now on; 0 simulates an unreachable server.
     var rate: Double {
         willSet { (total, since) = (arrived, clock.now) }
     }
@@ -21,14 +21,14 @@ final class SlowNetwork: @unchecked Sendable {
     var arrived: Double { total + (clock.now - since).inSeconds * rate }
 }
 
-/// A film that arrives over a network, each track through a connection of its own.
+/// A film that arrives over a network, each track through a separate connection.
 final class SlowFilm: MediaSource {
     private let film: any MediaSource
     private let network: SlowNetwork
     private let kinds: Set<Track.Kind>
     var summary: MediaSummary { film.summary }
 
-    /// - Parameter kinds: tracks that arrive slowly; others are there at once.
+    /// - Parameter kinds: tracks that arrive slowly; others are available at once.
     init(_ film: any MediaSource, _ network: SlowNetwork, _ kinds: Set<Track.Kind> = [.audio, .video]) {
         (self.film, self.network, self.kinds) = (film, network, kinds)
     }
@@ -44,11 +44,11 @@ private final class SlowSource: SampleSource, @unchecked Sendable {
     let track: Track
     private let source: any SampleSource
     private let network: SlowNetwork
-    /// Film time that has arrived when the network had delivered so much.
+    /// Film time that had arrived when the network had delivered `arrived`.
     private var base: (film: Double, arrived: Double)
     private var next: SampleBuffer?
 
-    /// Film seconds that arrive before anything is read.
+    /// Film seconds that arrive without being read.
     private static let window = 0.1
 
     init(_ source: any SampleSource, _ network: SlowNetwork) {
@@ -59,7 +59,7 @@ private final class SlowSource: SampleSource, @unchecked Sendable {
     func read() throws(MediaError) -> SampleBuffer? {
         if next == nil { next = try source.read() }
         guard let buffer = next, let end = buffer.end?.seconds else { return nil }
-        // What is read ahead by errands, which a test carries out at once, is there.
+        // Data read ahead by background tasks, which a test runs synchronously, is available at once.
         while PipelineRunners.isRunning, base.film + network.arrived - base.arrived < end {
             guard PipelineRunners.block() else { throw MediaError(.cancelled, "cancelled") }
         }
@@ -78,10 +78,10 @@ private final class SlowSource: SampleSource, @unchecked Sendable {
     func cancel() { source.cancel() }
 }
 
-/// Threads for pipelines whose sources block. A test gives one thread after the other its turn: it runs until its turn is over, or
-/// until its source blocks.
+/// Threads for pipelines whose sources block. A test runs one thread at a time, until its iteration ends or its source
+/// blocks.
 ///
-/// `@unchecked Sendable`: one thread at a time runs; semaphores hand over.
+/// `@unchecked Sendable`: one thread at a time runs; semaphores pass control.
 final class PipelineRunners: @unchecked Sendable {
     private final class Runner: @unchecked Sendable {
         let (go, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -93,10 +93,10 @@ final class PipelineRunners: @unchecked Sendable {
     private var runners: [ObjectIdentifier: Runner] = [:]
     @TaskLocal private static var current: Runner?
 
-    /// Whether the caller is the thread of a pipeline.
+    /// True if the caller is the thread of a pipeline.
     static var isRunning: Bool { current != nil }
 
-    /// One turn of a pipeline; nil where its source blocks.
+    /// Runs one iteration of a pipeline; returns nil if its source blocks.
     func turn(_ pipeline: TrackPipeline) -> TrackPipeline.Turn? {
         let runner = runners[ObjectIdentifier(pipeline)] ?? start(pipeline)
         runner.result = nil
@@ -123,9 +123,9 @@ final class PipelineRunners: @unchecked Sendable {
         return runner
     }
 
-    /// Ends the turn of the pipeline whose source calls this, until it has another.
+    /// Suspends the iteration of the pipeline whose source calls this, until the test resumes it.
     ///
-    /// - Returns: false where the test is over.
+    /// - Returns: false if the test has ended.
     static func block() -> Bool {
         guard let runner = current else { return false }
         runner.done.signal()

@@ -5,14 +5,14 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Subtitles follow a film through starts, jumps, joints and changes of track, in virtual time.
+/// Subtitles through starts, seeks, gapless boundaries and track changes, in virtual time.
 @Suite struct SubtitlePlaybackTests {
-    /// Ten seconds of 25 pictures a second.
+    /// Ten seconds with 25 frames per second.
     private func film(_ number: Int = 1, lines: [[CountedLine]], languages: [String?] = []) -> CountedFilm {
         CountedFilm(number, lines: lines, languages: languages)
     }
 
-    /// What lay over the pictures of a film, as "lines: pictures".
+    /// Returns the subtitles over the frames of a film, as "lines: frames".
     private func seen(_ programme: VirtualProgramme, _ film: Int = 1, from first: Int = 0) -> [String] {
         var runs: [(lines: [Int], first: Int, last: Int)] = []
         for shown in programme.screen.shown.dropFirst(first) where shown.number / 1_000_000 == film {
@@ -53,7 +53,7 @@ import Testing
         programme.core.seek(to: MediaTime(seconds: target, preferredTimescale: 1000), exact: true)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         let first = Int((target * 25).rounded(.down))
-        // The first may be painted before its words are drawn, and once more with them.
+        // The first frame may be presented before its subtitle is drawn, and again with it.
         for shown in programme.screen.shown.dropFirst(before + 2) {
             let number = shown.number % 1_000_000
             guard number > first else { continue }
@@ -61,13 +61,13 @@ import Testing
         }
     }
 
-    /// Half a minute with a line of two seconds every four, from the fifth second on.
+    /// Half a minute with a line of two seconds every four seconds, from the fifth second on.
     private func sparseFilm(_ number: Int) -> CountedFilm {
         let lines = (0..<7).map { CountedLine($0 + 1, at: Double(5 + 4 * $0), for: 2) }
         return CountedFilm(number, pictures: 750, soundFrames: 480_000, sampleRate: 16_000, lines: [lines])
     }
 
-    /// The lines of such a film that a picture bears.
+    /// Returns the lines of such a film that a frame shows.
     private func sparseLines(at picture: Int) -> [Int] {
         picture >= 125 && (picture - 125) % 100 < 50 ? [(picture - 125) / 100 + 1] : []
     }
@@ -92,7 +92,7 @@ import Testing
         programme.core.seek(to: MediaTime(value: 20, timescale: 1), exact: true)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(60)))
         #expect(programme.began == ["two"])
-        // The first picture after a seek may be painted before its words are drawn, and once more with them.
+        // The first frame after a seek may be presented before its subtitle is drawn, and again with it.
         for shown in programme.screen.shown.dropFirst(before + 2) {
             #expect(shown.lines == sparseLines(at: shown.number % 1_000_000), "picture \(shown.number)")
         }
@@ -120,7 +120,7 @@ import Testing
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began == ["again", "again"])
-        // The very first picture is there before its words are drawn, and painted again with them.
+        // The first frame is presented before its subtitle is drawn, and again with it.
         let runs = seen(programme).drop { $0 == "[]: 0...0" }
         #expect(Array(runs) == (1...3).flatMap { _ in ["[3]: 0...9", "[]: 10...49"] })
     }
@@ -145,7 +145,7 @@ import Testing
         #expect(programme.screen.shown.last?.lines == [4])
         let messages = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
         #expect(messages == ["Subtitles 2 of 2, German", "Subtitles: none", "Subtitles 2 of 2, German"])
-        // The sound has not noticed.
+        // The audio is not interrupted.
         #expect(programme.tape.blanks == 0)
     }
 

@@ -1,3 +1,4 @@
+import CardPlayout
 import MediaCore
 import Playback
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// The computer sleeps in the middle of a film: its clock stands still, the world's goes on.
+/// Suspension of the computer during playback: its monotonic clock stops while real time passes.
 @Suite struct SuspensionTests {
     private func film(seconds: Int64) -> SyntheticFilm {
         SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: 3000)
@@ -26,13 +27,13 @@ import Testing
         cinema.run(for: .seconds(2))
         #expect(cinema.phase == .playing)
         #expect(cinema.dropped == 0)
-        // Not one picture is missing, and none is shown twice.
+        // No frame is missing or repeated.
         let after = cinema.shown.drop { $0 <= shown }
         #expect(Array(after) == Array((shown + 1)..<(shown + 1 + after.count)))
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(30)))
         let pictures = cinema.pictureErrors.map { abs($0.inMilliseconds) }
         #expect(try #require(pictures.max()) < 1)
-        // Where sound fades it is no number of a frame.
+        // Fades change the encoded frame numbers.
         let sound = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }.sorted()
         #expect(sound.count > 100)
         #expect(sound[sound.count * 98 / 100] < 1)
@@ -64,7 +65,8 @@ import Testing
         #expect(cinema.phase == .paused && cinema.synchronizer.effectiveRate == 0)
     }
 
-    /// A speaker beside the card plays by its own clock: the film's line follows, and card and picture with it.
+    /// A speaker beside the card plays by its own clock: the timeline follows it, and card and video follow the
+    /// timeline.
     @Test(arguments: [-50e-6, 50e-6])
     func cardAndPictureFollowTheLineOfASpeakerThatCannotBeMoved(bend: Double) throws {
         let cinema = VirtualCinema(film: film(seconds: 200), sampleRate: 3000)

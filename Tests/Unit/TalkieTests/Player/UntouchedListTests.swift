@@ -6,7 +6,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Lists of films on a speaker that takes their sound as it is.
+/// Playlists on a speaker that accepts packets unchanged.
 @Suite struct UntouchedListTests {
     @Test func filmsOfOneCodecPassUntouchedOverTheirJointAndNoPictureMoves() throws {
         let (one, two) = (
@@ -26,7 +26,7 @@ import Testing
         #expect(programme.shown.dropFirst().allSatisfy { abs(($0.presented - $0.target).inMilliseconds) < 0.001 })
     }
 
-    /// Encoders put silence in front and fill the last packet up; the joint is nowhere near a packet's edge.
+    /// Encoders add delay and pad the last packet; the boundary is not at a packet's edge.
     @Test(arguments: ["mp4", "mkv"])
     func filesOfAnEncoderPassUntouchedAndLoseAPacketAtMost(container: String) throws {
         func film(_ hertz: Int, _ seconds: String, _ rate: String) throws -> MediaFile {
@@ -46,9 +46,9 @@ import Testing
         #expect(programme.began == ["two", "three"])
         #expect(tape.slots.count > 360)
         #expect(tape.slots.allSatisfy { $0.isUntouched })
-        // Matroska counts milliseconds.
+        // Matroska's timestamps are in milliseconds.
         #expect(tape.furthest <= 144 + 48, "\(tape.furthest) frames from its place")
-        // A packet that would begin more than 3 ms early is left out.
+        // A packet that would start more than 3 ms early is dropped.
         #expect(tape.longestHole <= 1024 + 144, "a hole of \(tape.longestHole) frames")
     }
 

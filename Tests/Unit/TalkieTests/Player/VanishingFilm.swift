@@ -2,15 +2,15 @@ import MediaCore
 
 @testable import TalkieTestKit
 
-/// A film that may be moved away, lie on a stick that is pulled, or hold nothing that can be read.
+/// A film that can be moved, be on a removed drive, or contain nothing readable.
 final class VanishingFilm: MediaSource {
     enum Presence: Sendable {
         case there
-        /// Moved away: what is open can be read, nothing can be opened.
+        /// Moved: what is open can be read, nothing can be opened.
         case moved
-        /// On a stick that was pulled.
+        /// On a removed drive.
         case gone
-        /// There, and without anything in it.
+        /// Present but empty.
         case empty
     }
 

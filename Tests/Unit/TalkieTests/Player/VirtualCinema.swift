@@ -4,7 +4,7 @@ import MediaCore
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// The whole player in virtual time: real state machine, pipelines, feeder, pump and presenter, no thread, no device.
+/// A whole player in virtual time: real state machine, pipelines, feeder, pump and presenter, no thread, no device.
 final class VirtualCinema: VirtualPlayer {
     let clock = ManualClock()
     private let rate: Int
@@ -21,14 +21,14 @@ final class VirtualCinema: VirtualPlayer {
     let pipelines = Lock<[TrackPipeline]>([])
     let messages = Lock<[String]>([])
 
-    /// Film time of every picture shown and how far from its instant it came, while time ran.
+    /// Deviation of every frame shown during playback from its instant.
     private(set) var pictureErrors: [Duration] = []
     private(set) var dropped = 0
-    /// How long the machine slept each time it was noticed.
+    /// The duration of each detected suspension.
     private(set) var suspensions: [Duration] = []
-    /// How far from its instant each sampled sound frame was heard.
+    /// Deviation of each sampled audio frame from its instant.
     let soundErrors = Lock<[Duration]>([])
-    /// When the very first sound left the card.
+    /// The instant at which the first audible sample left the card.
     let firstSound = Lock<HostInstant?>(nil)
 
     init(film: any MediaSource, options: PlayerOptions = PlayerOptions(), cardPPM: Double = 0, sampleRate: Int = 48_000)
@@ -63,7 +63,7 @@ final class VirtualCinema: VirtualPlayer {
         core.open("film")
     }
 
-    /// Compares what leaves the card with what the timebase says should be heard at that instant.
+    /// Compares what leaves the card with the timebase.
     private func watchSound() {
         let timebase = synchronizer.timebase
         let errors = soundErrors
@@ -82,7 +82,7 @@ final class VirtualCinema: VirtualPlayer {
             // The value is the frame's number, fractional where the card's drift was resampled.
             let due = (segment.mediaTime(at: start).seconds * rate).truncatingRemainder(dividingBy: 8_388_608)
             let difference = due - (Double(value) * 8_388_608 - 1)
-            // Where the numbers begin anew, a resampler sees an edge that no sound has.
+            // Where the numbers wrap, the resampler sees an edge that real audio does not have.
             guard abs(difference) < 1_000_000, due > 100, due < 8_388_500 else { return }
             errors.withLock { $0.append(.nanoseconds(Int64(difference / rate * 1e9))) }
         }
@@ -90,7 +90,7 @@ final class VirtualCinema: VirtualPlayer {
 
     var shown: [Int] { screen.shown.map(\.number) }
 
-    /// Lets virtual time pass, in steps as long as nothing is due.
+    /// Advances virtual time in steps while nothing is due.
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {

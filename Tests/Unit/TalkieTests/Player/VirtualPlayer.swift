@@ -4,19 +4,19 @@ import MediaCore
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A whole player whose threads and time a test turns by hand.
+/// A whole player whose threads and time are controlled by a test.
 protocol VirtualPlayer: AnyObject {
     var clock: ManualClock { get }
     var core: PlaybackEngine { get }
     var feeder: AudioFeeder? { get set }
     var pipelines: Lock<[TrackPipeline]> { get }
-    /// Lets virtual time pass.
+    /// Advances virtual time.
     func run(for duration: Duration)
-    /// Whether a pipeline's thread gets on.
+    /// Returns true if a pipeline may run an iteration.
     func mayTurn(_ pipeline: TrackPipeline) -> Bool
-    /// Threads for pipelines whose sources block; nil turns pipelines on the test's own.
+    /// Threads for pipelines whose sources block; nil runs pipelines on the test's thread.
     var runners: PipelineRunners? { get }
-    /// Turns the feeders of further sounds; whether something moved.
+    /// Runs the feeders of added sounds; returns true if one progressed.
     func settleAdded() -> Bool
 }
 
@@ -26,7 +26,7 @@ extension VirtualPlayer {
     var runners: PipelineRunners? { nil }
     func settleAdded() -> Bool { false }
 
-    /// Everything that can move without time passing, moves.
+    /// Runs everything that can progress without time passing.
     func settle() {
         var moved = true
         while moved {
@@ -37,7 +37,7 @@ extension VirtualPlayer {
                     while case .again? = runners.turn(pipeline) { moved = true }
                     continue
                 }
-                // A thread that rests goes on when its signal was raised, and not before.
+                // A waiting thread continues only after its signal was raised.
                 while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
                     while case .again = pipeline.turn() { moved = true }
                 }

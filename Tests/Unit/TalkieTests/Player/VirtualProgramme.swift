@@ -6,10 +6,10 @@ import TalkieApp
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A player with a list of films in virtual time: real state machine, pipelines, decoders of sound, feeder and presenter; a
-/// screen that remembers and a tape in place of a loudspeaker; no thread, no device.
+/// A player with a playlist in virtual time: real state machine, pipelines, audio decoders, feeder and presenter; a
+/// recording screen, and a tape in place of a loudspeaker; no thread, no device.
 final class VirtualProgramme: VirtualPlayer {
-    /// A picture as it was shown: its number, or nil for black.
+    /// A presented frame: its number, or nil for black.
     struct Shown {
         var number: Int?
         var pts: MediaTime
@@ -32,7 +32,7 @@ final class VirtualProgramme: VirtualPlayer {
     let pipelines = Lock<[TrackPipeline]>([])
     /// Set for films whose sources block.
     var runners: PipelineRunners?
-    /// Errands that wait because the test holds them back.
+    /// Background tasks held back by the test.
     private let errands = Lock<(held: [(name: String, body: @Sendable () -> Void)], holding: Set<String>)>(([], []))
     private let told = Lock<[PlayerNews]>([])
     let opened = Lock<[String]>([])
@@ -41,7 +41,7 @@ final class VirtualProgramme: VirtualPlayer {
 
     /// - Parameters:
     ///   - films: by address; others cannot be opened.
-    ///   - speaker: in the place of the tape.
+    ///   - speaker: replaces the tape.
     init(
         _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
         depth: Duration = .seconds(1), hasSound: Bool = true, hasScreen: Bool = true, speaker: (any AudioOutput)? = nil,
@@ -101,7 +101,7 @@ final class VirtualProgramme: VirtualPlayer {
         core.open(first)
     }
 
-    /// Errands of this name wait until they are let go.
+    /// Holds back background tasks with this name until `letGo`.
     func hold(_ name: String) { errands.withLock { _ = $0.holding.insert(name) } }
 
     func letGo(_ name: String) {
@@ -115,7 +115,7 @@ final class VirtualProgramme: VirtualPlayer {
 
     var state: PlayerState { board.state }
     var news: [PlayerNews] { told.withLock { $0 } }
-    /// Films that joined the one before without a seam, and loops as "again".
+    /// Films that joined the one before gaplessly, and loops as "again".
     var began: [String] {
         news.compactMap { news in
             switch news {
@@ -125,7 +125,7 @@ final class VirtualProgramme: VirtualPlayer {
             }
         }
     }
-    /// Films that began by themselves.
+    /// Films that started without joining the one before.
     var beganAnew: [String] {
         news.compactMap { if case .began(let item, _, isJoined: false) = $0 { item.address } else { nil } }
     }
@@ -134,10 +134,10 @@ final class VirtualProgramme: VirtualPlayer {
             if case .failed(let item, let failure) = $0 { "\(item.address) \(failure.exitStatus)" } else { nil }
         }
     }
-    /// Numbers of the pictures shown; nil is black.
+    /// Numbers of the presented frames; nil is black.
     var numbers: [Int?] { shown.map(\.number) }
 
-    /// Lets virtual time pass, in steps as long as nothing is due.
+    /// Advances virtual time in steps while nothing is due.
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {

@@ -6,11 +6,11 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Keys that wind, in films whose sync pictures are as far apart as x264 puts them, and farther.
+/// Relative seeks in films with keyframes at the distance of x264's default, and farther apart.
 @Suite struct WindingTests {
     private func second(_ count: Int64) -> MediaTime { MediaTime(value: count, timescale: 1) }
 
-    /// 25 pictures a second; a sound of 3 kHz keeps the tests short and changes nothing they are about.
+    /// 25 frames per second; a sample rate of 3 kHz keeps the tests short without affecting what they check.
     private func cinema(
         syncEvery seconds: Int64, lasting length: Int64 = 1000, options: PlayerOptions = PlayerOptions()
     ) -> VirtualCinema {
@@ -54,7 +54,7 @@ import Testing
         cinema.run(for: .milliseconds(300))
         #expect(turnChapters(cinema, -1) == 1500)
         #expect(turnChapters(cinema, -1) == 250)
-        // Before the first chapter there is the film's own beginning.
+        // Before the first chapter there is the film's start.
         #expect(turnChapters(cinema, -1) == 0)
         #expect(turnChapters(cinema, -1) == 0)
     }
@@ -76,7 +76,7 @@ import Testing
         #expect(cinema.phase == .playing)
     }
 
-    /// Presses a key and gives back the first picture that is seen then.
+    /// Seeks and returns the first frame that is shown afterwards.
     private func press(_ cinema: VirtualCinema, _ seconds: Int64, exact: Bool = false) -> Int? {
         let before = cinema.shown.count
         cinema.core.seek(by: second(seconds), exact: exact)
@@ -98,7 +98,7 @@ import Testing
         let cinema = cinema(syncEvery: 50)
         let moment = cinema.core.filmMoment + second(5)
         #expect(press(cinema, 5) == Int(moment.seconds * 25))
-        // Also where there is none at all before the end.
+        // Also if there is no further keyframe before the end.
         cinema.core.seek(to: second(960), exact: true)
         cinema.run(for: .milliseconds(300))
         let last = cinema.core.filmMoment + second(5)
@@ -124,7 +124,7 @@ import Testing
         let cinema = cinema(syncEvery: 10)
         cinema.core.seek(to: second(34), exact: true)
         cinema.run(for: .milliseconds(300))
-        // A place around 29, more than five seconds from 20.
+        // A position around 29, more than five seconds after 20.
         let moment = cinema.core.filmMoment - second(5)
         #expect(press(cinema, -5) == Int(moment.seconds * 25))
         #expect(press(cinema, -5) == 500)
@@ -138,7 +138,7 @@ import Testing
         let meant = cinema.core.filmMoment + second(step * 10)
         let before = cinema.shown.count
         for _ in 0..<10 { cinema.core.seek(by: second(step), exact: false) }
-        // The place meant is shown before there is a picture of it.
+        // The target position is reported before its frame is available.
         #expect(cinema.core.state.position == meant)
         cinema.run(for: .milliseconds(300))
         let place = Double(try #require(cinema.shown.dropFirst(before).first)) / 25
@@ -160,7 +160,7 @@ import Testing
     @Test(arguments: [true, false]) func windingPastTheEndOfTheLastFilmEndsIt(_ exact: Bool) {
         let cinema = cinema(syncEvery: 10, lasting: 100)
         cinema.core.seek(by: second(60), exact: exact)
-        // While the jump is under way.
+        // While the seek is in progress.
         cinema.core.seek(by: second(60), exact: exact)
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(1)))
     }
@@ -177,7 +177,7 @@ import Testing
         var options = PlayerOptions()
         options.end = .fromStart(second(12))
         let cinema = cinema(syncEvery: 10, options: options)
-        // Sync pictures at 10 and 20; only the first may be seen.
+        // Keyframes at 10 and 20; only the first one may be shown.
         let moment = cinema.core.filmMoment + second(9)
         #expect(press(cinema, 9) == Int(moment.seconds * 25))
         cinema.core.seek(by: second(5), exact: false)
@@ -242,7 +242,7 @@ import Testing
         let failure = try #require(film.core.state.failure)
         #expect(failure.exitStatus == 66)
         #expect(failure.message.contains("ends at 00:00:10, before 00:01:30"))
-        // One of a list is passed over with the same sentence.
+        // An item of a playlist is skipped with the same message.
         options.start = .fromStart(second(15))
         let programme = VirtualProgramme(
             ["a": CountedFilm(1, pictures: 500, soundFrames: 960_000), "b": CountedFilm(2)], first: "a",

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func aFolderPlaysInNaturalOrderWithItsSubfoldersAsMpvDoes() throws {
-        // mpv 0.35.1 plays just this, and beside it note.txt.
+        // mpv 0.35.1 plays exactly these, and note.txt in addition.
         make(
             "ep 10.wav", "ep 2.wav", "Ep 1.wav", "s2/a2.wav", "s2/a10.wav", "S10/b.wav", "zz.wav", ".hid.wav",
             ".h/x.wav",

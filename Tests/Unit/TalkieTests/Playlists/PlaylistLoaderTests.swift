@@ -57,7 +57,7 @@ import Testing
     @Test func aPlaylistThatContainsItselfIsRefused() throws {
         let list = folder.write("film.mp4\nself.m3u\n", to: "self.m3u")
         #expect(refusal(list).contains("contains itself"))
-        // Round a corner and under another name.
+        // Indirectly and under another name.
         folder.write("link.m3u\n", to: "b.m3u")
         let first = folder.write("b.m3u\n", to: "a.m3u")
         try FileManager.default.createSymbolicLink(atPath: folder.path("link.m3u"), withDestinationPath: first)
@@ -73,7 +73,7 @@ import Testing
     @Test func depthAndNumberAreBounded() throws {
         for level in 0..<20 { folder.write("\(level + 1).m3u\n", to: "\(level).m3u") }
         #expect(refusal(folder.path("0.m3u")).contains("deep"))
-        // Lists of lists that name nothing: 100^4 openings without a bound.
+        // Nested playlists without items: 100^4 openings without a limit.
         folder.write("#\n", to: "leaf.m3u")
         folder.write(String(repeating: "leaf.m3u\n", count: 100), to: "l1.m3u")
         folder.write(String(repeating: "l1.m3u\n", count: 100), to: "l2.m3u")
@@ -113,7 +113,7 @@ import Testing
         let loader = try PlaylistLoader([list])
         #expect(loader.items.map(\.address) == [film])
         #expect(loader.warnings.count == 1 && loader.warnings[0].contains("is skipped"))
-        // Typed, it is what a person wants.
+        // On the command line the address is allowed.
         if entry.contains("://") { #expect(try addresses(entry) == [entry]) }
     }
 

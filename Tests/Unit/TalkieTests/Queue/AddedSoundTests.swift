@@ -5,9 +5,9 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Further sound tracks, each to outputs of its own: each room in its language.
+/// Additional audio tracks with separate outputs: each room in its language.
 @Suite struct AddedSoundTests {
-    /// German in the first card; Russian, sounds 5 to 7, is asked for in the kitchen.
+    /// German on the first card; Russian, sounds 5 to 7, is selected for the kitchen.
     private func queue(_ addresses: [String], adding: Bool = true) -> VirtualQueue {
         let queue = VirtualQueue()
         if adding { queue.addSound(.language("ru")) }
@@ -16,7 +16,7 @@ import Testing
         return queue
     }
 
-    /// How far from its twin of the first card each frame of the kitchen was heard at most, in milliseconds.
+    /// Returns the largest distance of a kitchen's frame from its counterpart on the first card, in milliseconds.
     private func parting(_ queue: VirtualQueue) throws -> Double {
         var places: [Int64: HostInstant] = [:]
         for (sound, frame, at) in queue.heard { places[Int64(sound) << 20 | frame] = at }
@@ -70,7 +70,7 @@ import Testing
         #expect(queue.newStarts == 0)
     }
 
-    /// - Parameter asked: milliseconds after the start; the later, the more of what is taken back has been read.
+    /// - Parameter asked: milliseconds after the start; the later, the more of the removed audio was already read.
     @Test(arguments: [1000, 1500, 1900])
     func whatIsTakenOffTheListIsNotHeardFromAFurtherSoundEither(asked: Int) throws {
         let queue = queue(["1+5/16000", "2+6/16000", "3+7/16000"])

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// A place in an item that is to be perceived at one instant: the beginning of a wall of screens.
+/// A position in an item that is perceived at an appointed instant: the start of a wall of screens.
 @Suite struct AppointmentTests {
     private static let rate = Int64(VirtualQueue.rate)
     private let items = ["1/160000/25:1/500", "2/80000/25:1/250"].map { QueueItem($0) }
@@ -19,7 +19,7 @@ import Testing
         return queue
     }
 
-    /// How far the sound heard at its instant is from the appointment's line, in frames; the worst.
+    /// Returns the largest deviation of audible frames from the appointment's timeline, in frames.
     private func soundError(_ queue: VirtualQueue, _ item: Int, _ position: MediaTime, _ instant: HostInstant)
         -> Double?
     {
@@ -38,7 +38,7 @@ import Testing
         let first = try #require(queue.heard.first)
         #expect(first.frame == 7 * Self.rate && max(first.at - instant, instant - first.at) < .microseconds(200))
         #expect(try #require(soundError(queue, 1, second(7), instant)) < 2)
-        // The first picture is there while the film still stands.
+        // The first frame is shown while film time is stopped.
         let moving = queue.shown.filter(\.isMoving)
         #expect(try #require(moving.first?.number) <= 176)
         for picture in moving {

@@ -3,24 +3,28 @@ import MediaCore
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Items whose pictures, too, say which item and which picture they are. The address is
-/// "item/frames/rate/pictures[/word…]": frames of sound or "none", pictures a second as "24000:1001", and as words "stated"
-/// (the container says how long the pictures last), "once" (the input cannot be opened twice), "late" (its pictures begin
-/// a second after its sound) and "torn20" (the file was cut behind so many pictures). "item/frames/cover" has the picture of a record, "item/none/picture" one picture that stays for two
-/// seconds; "broken" behind that has no picture that can be decoded.
+/// Items whose video frames also encode item and frame number. The address is "item/frames/rate/pictures[/word…]".
+///
+/// - frames: audio frames or "none".
+/// - rate: video frames per second, such as "24000:1001".
+/// - words: "stated" (the container states the duration of the video), "once" (the input cannot be opened twice),
+///   "late" (video starts a second after audio), and "torn20" (the file is truncated after that many video frames).
+///
+/// "item/frames/cover" has a cover image, "item/none/picture" one image that is shown for two seconds; "broken" after
+/// it has no decodable image.
 final class NumberedFilm: MediaSource {
     let summary: MediaSummary
     let item: Int
     let frame: MediaTime
     let count: Int64
     let first: MediaTime
-    /// Pictures that can be read.
+    /// Frames that can be read.
     let present: Int64
     private let sound: NumberedSound?
 
     static let audioID = 0
     static let videoID = 1
-    /// Pictures of one item have numbers below this.
+    /// Frame numbers of one item are below this.
     static let spread = 10_000
 
     init(_ address: String, rate: Int) throws(MediaError) {
@@ -58,7 +62,7 @@ final class NumberedFilm: MediaSource {
     }
 }
 
-/// One packet a picture; every twelfth is a sync picture.
+/// One packet per frame; every twelfth is a keyframe.
 ///
 /// `@unchecked Sendable`: one thread of a test uses it.
 final class NumberedPictures: SampleSource, @unchecked Sendable {
@@ -87,7 +91,7 @@ final class NumberedPictures: SampleSource, @unchecked Sendable {
     func cancel() {}
 }
 
-/// Makes pictures of the packets' times.
+/// Creates frames from the packets' timestamps.
 final class NumberedPictureDecoder: PictureDecoder {
     let item: Int
     private let frame: MediaTime

@@ -8,7 +8,7 @@ import Testing
 @Suite struct QueuePictureTests {
     private static let film = MediaTime(value: 1, timescale: 25)
     private static let cinema = MediaTime(value: 1001, timescale: 24000)
-    /// One frame of the virtual card: a joint of sound cannot be measured closer.
+    /// One frame of the virtual card: the resolution at which an audio boundary can be measured.
     private static let sample = Duration.microseconds(125)
 
     private func items(_ addresses: [String]) -> [QueueItem] { addresses.map { QueueItem($0) } }
@@ -34,14 +34,14 @@ import Testing
         }
     }
 
-    /// The queue is at a moment of its timeline.
+    /// Runs until the queue reaches a time of its timeline.
     private func run(_ queue: VirtualQueue, to seconds: Double) {
         for _ in 0..<20_000 where queue.synchronizer.currentTime().seconds < seconds {
             queue.run(for: .milliseconds(5))
         }
     }
 
-    // MARK: Joints
+    // MARK: Gapless boundaries
 
     @Test func theFirstPictureOfEachItemIsDueWithItsFirstSample() throws {
         let queue = queue(
@@ -68,7 +68,7 @@ import Testing
         #expect(queue.pictureRuns == Array(repeating: "1:0...\(count - 1)", count: 100))
         #expect(queue.dropped == 0)
         #expect(queue.worstLateness == .zero)
-        // A hole shorter than a millisecond is not filled: the sound is early by less than that, and never by more.
+        // A gap shorter than a millisecond is not filled: the audio is early by less than that, and never by more.
         #expect(queue.strangers(every: count == 24 ? Self.cinema : Self.film, within: 8) == [])
         #expect(queue.stretches.count == 100)
         let frames: Int64 = count == 24 ? 8008 : 8000
@@ -89,7 +89,7 @@ import Testing
         #expect(queue.strangers(every: Self.film) == [])
     }
 
-    /// Also behind an output that wants little and is full until shortly before the joint.
+    /// Also with an output of small depth that is full until shortly before the boundary.
     @Test(arguments: [300, 60])
     func theNextItemsPicturesAreThereBeforeThePlayhead(depth: Int) {
         let queue = VirtualQueue()
@@ -100,7 +100,7 @@ import Testing
         #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
     }
 
-    /// With sound on a card that wants little ahead, and much; with what follows, and the same film again.
+    /// With a card of small and large depth; followed by another item, and by the same one again.
     @Test(arguments: [300, 60_000])
     func aFilmThatBreaksOffIsFollowedWhereItsDataEnd(depth: Int) throws {
         let queue = VirtualQueue()
@@ -111,7 +111,7 @@ import Testing
         #expect(queue.pictureRuns == ["1:0...24", "2:0...49"])
         let second = try #require(queue.shown.first { $0.item == 2 })
         let last = try #require(queue.shown.last { $0.item == 1 })
-        // A picture later, or a start's length.
+        // One frame later, or the duration of a start.
         #expect((second.target - last.target).inSeconds < 0.5)
         #expect(hasSaid(queue, "breaks off at"))
     }
@@ -124,7 +124,7 @@ import Testing
         #expect(!hasSaid(queue, "breaks off at"))
     }
 
-    /// Read just so far when the pictures end, and long before.
+    /// Audio read only up to the end of the video, and far beyond it.
     @Test(arguments: [2_000, 60_000])
     func soundThatWasReadAheadOfACutFileEndsWithItsPictures(depth: Int) throws {
         let queue = VirtualQueue()
@@ -137,7 +137,7 @@ import Testing
         let last = try #require(queue.shown.last { $0.item == 1 })
         #expect((second.target - last.target).inSeconds < 0.5)
         #expect(hasSaid(queue, "breaks off at"))
-        // What is heard of it ends there, too, and the next film is heard whole.
+        // The audio ends there too, and the next item is audible completely.
         #expect(queue.stretches.map(\.sound) == [1, 2])
         #expect(try #require(queue.stretches.first?.frames).count < 12_000)
         #expect(queue.stretches.last?.frames == 0..<16_000)
@@ -150,7 +150,7 @@ import Testing
         queue.core.apply(.append(all))
         queue.core.play()
         run(queue, to: 3)
-        // Sound of all three; besides, pictures of the first.
+        // Audio of all three was read, but only video of the first.
         #expect((queue.state.soundReadUntil?.seconds ?? 0) > 25)
         #expect((3...5).contains(queue.state.loadedUntil?.seconds ?? 0), "no further than the pictures")
         #expect(queue.opened.withLock { $0 } == all.map(\.address))
@@ -253,7 +253,7 @@ import Testing
         #expect(queue.worstLateness == .zero)
     }
 
-    // MARK: Items of all kinds
+    // MARK: Kinds of items
 
     @Test func anItemWithoutSoundIsSilenceAsLongAsItsPictures() throws {
         let queue = queue(items(["1/8000/25:1/25", "2/none/25:1/38", "3/8000/25:1/25"]))
@@ -356,7 +356,7 @@ import Testing
         #expect(queue.shown.count == 1)
         queue.run(for: .seconds(1))
         let before = queue.shown.count
-        // In the middle of picture 100 of the second item.
+        // In the middle of frame 100 of the second item.
         let target = Self.cinema * 100 + MediaTime(value: 1, timescale: 100)
         queue.core.jump(to: all[1].id, at: target)
         queue.run(for: .seconds(1))

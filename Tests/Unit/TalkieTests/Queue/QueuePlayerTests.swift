@@ -6,7 +6,7 @@ import Testing
 @testable import TalkieTestKit
 
 @Suite struct QueuePlayerTests {
-    /// Frame 0 of a sound is its value's own frame 0.
+    /// Returns items; frame 0 of a sound is encoded as value 0 of that sound.
     private func items(_ addresses: [String]) -> [QueueItem] { addresses.map { QueueItem($0) } }
 
     private func queue(_ items: [QueueItem], _ options: PlayerOptions = PlayerOptions()) -> VirtualQueue {
@@ -50,7 +50,7 @@ import Testing
     @Test func anItemThatIsRemovedWhileTheCardHasItIsNotHeard() throws {
         let all = items(["1/16000", "2/16000", "3/16000"])
         let queue = queue(all)
-        // The second item has been handed over already.
+        // The second item has already been sent to the card.
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
         while queue.synchronizer.currentTime().seconds < 1.72 { queue.run(for: .milliseconds(5)) }
         #expect(try #require(queue.state.handedUntil).seconds > 2.3)
@@ -248,9 +248,9 @@ import Testing
         let queue = queue([fresh(&dice), fresh(&dice), fresh(&dice)])
         queue.editAtRandom(&dice, fresh: fresh)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(60)))
-        // An item that was put behind the last when that was all but over is not there in time, and says so.
+        // An item that is appended just before the last one ends may be late, and then starts without joining.
         #expect(queue.holes == queue.newStarts)
-        // Every stretch begins with an item's first frame: what ended early was followed by a whole item.
+        // Every range starts with an item's first frame: a truncated item is followed by a complete one.
         #expect(queue.stretches.allSatisfy { $0.frames.lowerBound == 0 }, "\(said(queue))")
     }
 }

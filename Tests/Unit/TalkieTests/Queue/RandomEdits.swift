@@ -3,7 +3,7 @@ import Testing
 
 @testable import Playback
 
-/// Numbers that a seed makes the same on every machine (xorshift).
+/// A reproducible random number generator (xorshift).
 struct Dice {
     private var state: UInt64
 
@@ -18,7 +18,7 @@ struct Dice {
 }
 
 extension VirtualQueue {
-    /// Half a second, then twelve edits of all kinds with up to 0.8 s between them; each is carried out.
+    /// Runs for half a second, then applies twelve edits of all kinds with up to 0.8 s between them.
     func editAtRandom(_ dice: inout Dice, fresh: (inout Dice) -> QueueItem) {
         run(for: .milliseconds(500))
         for _ in 0..<12 {

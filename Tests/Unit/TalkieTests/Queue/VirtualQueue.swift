@@ -1,3 +1,4 @@
+import CardPlayout
 import MediaCodecs
 import MediaCore
 
@@ -5,8 +6,8 @@ import MediaCore
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Items whose samples say which item and which frame they are: the address is "sound/frames", or "sound+sound/frames" with tracks in
-/// German and Russian.
+/// Items whose samples encode item and frame number: the address is "sound/frames", or "sound+sound/frames" with tracks
+/// in German and Russian.
 final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     // `@unchecked Sendable`: one thread of a test uses it.
     let summary: MediaSummary
@@ -18,7 +19,7 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     private let isAbsent: @Sendable () -> Bool
     private var next: Int64 = 0
 
-    /// - Parameter isAbsent: then nothing can be read any more.
+    /// - Parameter isAbsent: while true nothing can be read.
     init(
         _ address: String, rate: Int, track index: Int = 0, isAbsent: @escaping @Sendable () -> Bool = { false }
     ) throws(MediaError) {
@@ -65,8 +66,8 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     func cancel() {}
 }
 
-/// A player with a list in virtual time, behind a sound card: real engine, pipelines, feeder, pump and presenter, no thread, no
-/// device.
+/// A player with a playlist in virtual time and a sound card: real engine, pipelines, feeder, pump and presenter, no
+/// thread, no device.
 final class VirtualQueue: VirtualPlayer {
     static let rate = 8000
     let clock = ManualClock()
@@ -74,9 +75,9 @@ final class VirtualQueue: VirtualPlayer {
     let card: VirtualSoundCard
     let core: PlaybackEngine
     let opened = Lock<[String]>([])
-    /// Items that have vanished.
+    /// Items that have disappeared.
     let absent = Lock<Set<String>>([])
-    /// Decoders of pictures that were made, by the item's number.
+    /// The created video decoders, by item number.
     let decoders = Lock<[Int]>([])
     let news = Lock<[PlayerNews]>([])
     let mailbox = PlayerMailbox()
@@ -84,28 +85,28 @@ final class VirtualQueue: VirtualPlayer {
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     private(set) var runners: PipelineRunners?
-    /// How fast films arrive that are called slow.
+    /// The arrival rate of items marked as slow.
     let network: SlowNetwork
     private let videoPipelines = Lock<[ObjectIdentifier]>([])
     private(set) var heard: [Heard] = []
-    /// Where a further sound plays, and what was heard there.
+    /// The output of an added sound, and its audible samples.
     let kitchen: VirtualSoundCard
     private(set) var heardInKitchen: [Heard] = []
     private var addedFeeders: [AudioFeeder] = []
     typealias Heard = (sound: Int, frame: Int64, at: HostInstant)
-    /// What was shown, when, and when it should have been; its item is nil for black.
+    /// The presented frames with their instants; the item is nil for black.
     private(set) var shown: [Shown] = []
     private(set) var dropped = 0
     private(set) var underruns = 0
     let layer = DisplayLayer(depth: 8)
     let screen: VirtualScreen
     private let presenter: FramePresenter
-    /// False lets the pictures' thread wait, as for a slow disk.
+    /// False blocks the video thread, as by a slow disk.
     var picturesMove = true
     let events: EventLog
 
     /// - Parameters:
-    ///   - rate: how fast films arrive whose addresses end with "slow"; nil has none of these.
+    ///   - rate: arrival rate of items whose addresses end with "slow"; nil if there are none.
     init(_ options: PlayerOptions = PlayerOptions(), arrivingAt rate: Double? = nil) {
         var options = options
         network = SlowNetwork(clock, rate: rate ?? 1)
@@ -163,7 +164,7 @@ final class VirtualQueue: VirtualPlayer {
         kitchen.feeder = { [unowned self] _ in settleAdded() }
     }
 
-    /// Plays a further sound in the kitchen.
+    /// Plays an additional sound in the kitchen.
     func addSound(_ choice: SoundTrackChoice) {
         core.addSound(choice, to: kitchen, number: 1)
         for sound in core.addedSounds { addedFeeders.append(AudioFeeder(renderer: sound.renderer)) }
@@ -199,13 +200,13 @@ final class VirtualQueue: VirtualPlayer {
             }
             next = max(next, clock.now.advanced(by: .nanoseconds(1)))
             card.run(until: next)
-            // Cards take turns on one clock: the other finds it where the first has left it.
+            // The cards share one clock: the second one starts at the time that the first one has reached.
             if !addedFeeders.isEmpty { kitchen.run(until: next) }
         }
         settle()
     }
 
-    /// One step of the screen; when it wants the next.
+    /// Runs one iteration of the screen; returns when the next one is due.
     private func present() -> HostInstant? {
         let before = screen.shown.count
         let next = presenter.step()
@@ -233,11 +234,11 @@ final class VirtualQueue: VirtualPlayer {
         var pts: MediaTime
         var target: HostInstant
         var presented: HostInstant
-        /// Shown while time ran.
+        /// True if film time was running.
         var isMoving: Bool
     }
 
-    /// What was shown, as "item:numbers" for pictures that follow one another and "black".
+    /// The presented frames, as "item:numbers" for consecutive frames and "black".
     var pictureRuns: [String] {
         var runs: [(item: Int, first: Int, last: Int)] = []
         for picture in shown {
@@ -251,8 +252,8 @@ final class VirtualQueue: VirtualPlayer {
         return runs.map { $0.item < 0 ? "black" : "\($0.item):\($0.first)...\($0.last)" }
     }
 
-    /// Pictures that were shown while time ran and do not belong to the sound that was heard at their instant: another item's,
-    /// or one away from its sound by more than `tolerance` frames of it.
+    /// Returns frames that were presented while film time was running and do not match the audio at their instant:
+    /// those of another item, or more than `tolerance` audio frames off.
     func strangers(every frame: MediaTime, within tolerance: Int64 = 1) -> [String] {
         shown.filter(\.isMoving).compactMap { picture in
             guard let item = picture.item, let number = picture.number else { return nil }
@@ -267,7 +268,7 @@ final class VirtualQueue: VirtualPlayer {
             }
             guard low < heard.count else { return "\(item):\(number) without sound" }
             let (sound, place, at) = heard[low]
-            // Sound that was handed over too late begins behind the picture, in its own place.
+            // Audio that was sent too late starts after the frame, at its own position.
             let behind = min(.milliseconds(20), at - picture.target).inSeconds * Double(Self.rate)
             let due = (frame * Int64(number)).rescaled(to: Int32(Self.rate)) + Int64(behind.rounded())
             if sound == item, abs(place - due) <= tolerance { return nil }
@@ -275,7 +276,7 @@ final class VirtualQueue: VirtualPlayer {
         }
     }
 
-    /// The largest distance of a picture from its instant while time ran.
+    /// The largest deviation of a frame from its instant while film time was running.
     var worstLateness: Duration {
         shown.filter(\.isMoving).map { $0.presented - $0.target }.max {
             abs($0.wholeNanoseconds) < abs($1.wholeNanoseconds)
@@ -283,21 +284,21 @@ final class VirtualQueue: VirtualPlayer {
             ?? .zero
     }
 
-    /// Where items began on the queue's timeline.
+    /// The start of each item on the queue's timeline.
     var beginnings: [MediaTime] {
         news.withLock { news in
             news.compactMap { news in if case .began(_, let at, _) = news { at } else { nil } }
         }
     }
 
-    /// Items behind the first that began by themselves, without joining the one before.
+    /// The number of items after the first that started without joining the one before.
     var newStarts: Int {
         news.withLock { news in
             news.count { if case .began(_, _, isJoined: false) = $0 { true } else { false } } - 1
         }
     }
 
-    /// Applies an edit and lets time pass until it is settled.
+    /// Applies an edit and runs until its outcome is known; returns the outcome.
     func edit(_ edit: QueueEdit) -> QueueEditOutcome? {
         let outcome = Lock<QueueEditOutcome?>(nil)
         core.apply(edit) { result in outcome.withLock { $0 = result } }
@@ -305,7 +306,7 @@ final class VirtualQueue: VirtualPlayer {
         return outcome.withLock { $0 }
     }
 
-    /// What was heard, as stretches of frames that follow one another; the samples' own numbers say so.
+    /// The audible samples as ranges of consecutive frames of one sound.
     var stretches: [Stretch] { Self.stretches(heard) }
     var stretchesInKitchen: [Stretch] { Self.stretches(heardInKitchen) }
 
@@ -328,7 +329,7 @@ final class VirtualQueue: VirtualPlayer {
         var description: String { "\(sound):\(frames)" }
     }
 
-    /// Instants between samples that follow one another where there was anything but one frame's time.
+    /// The number of steps between consecutive samples that differ from one frame.
     var holes: Int {
         let frame = 1e9 / Double(Self.rate)
         return zip(heard, heard.dropFirst()).count { abs(Double(($1.at - $0.at).wholeNanoseconds) - frame) > frame / 2 }

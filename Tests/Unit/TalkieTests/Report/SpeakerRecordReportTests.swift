@@ -5,7 +5,7 @@ import Testing
 @testable import Telemetry
 
 @Suite struct SpeakerRecordReportTests {
-    /// Ten seconds from 1 s on, pictures 2 ms late, and an output that claims to have been exact.
+    /// Ten seconds from 1 s on with frames 2 ms late, and an output that reports no deviation.
     private func timeline() -> SyntheticTimeline {
         var timeline = SyntheticTimeline()
         timeline.head()
@@ -24,7 +24,7 @@ import Testing
 
     @Test func theSpeakersRecordSpeaksForTheSoundAndNotThePlayersClaim() throws {
         let timeline = timeline()
-        // The stream's numbers wrap within it; the second span came 1 ms later than it should after a gap.
+        // The stream's timestamps wrap within it; the second span is 1 ms late after a gap.
         let record = """
             {"event": "anchor", "host_ns": \(timeline.instant(0.7)), "rtp": 4294967000, "ptp_ns": \(timeline.instant(1))}
             {"event": "underrun", "host_ns": \(timeline.instant(5.1))}
@@ -37,15 +37,15 @@ import Testing
         #expect(route.error.count == 60)
         let errors = try #require(route.error.quantiles([0.1, 0.5, 0.9]))
         #expect(zip(errors, [5, 5, 6]).allSatisfy { abs($0 - $1) < 0.01 }, "\(errors)")
-        // Sound 5 ms late against picture 2 ms late.
+        // Audio 5 ms late and video 2 ms late.
         let median = try #require(route.offset.quantities.quantiles([0.3])?.first)
         #expect(abs(median - 3) < 0.01)
-        // The second time it ran out was the end.
+        // The second underrun is the end of the stream.
         #expect(route.underruns == 1)
         #expect(report.text.contains("sound as recorded by the software speaker"))
     }
 
-    /// The line was told once, and timestamps have gone round since.
+    /// The anchor was sent once, and timestamps have wrapped since.
     @Test(arguments: [1, 12, 13, 30, 72] as [Int64]) func aLineIsReadHoweverOldItIs(hours: Int64) throws {
         let start: Int64 = 1_000_000_000
         let position = UInt32(truncatingIfNeeded: 4_294_967_000 + hours * 3600 * 48000)

@@ -2,10 +2,10 @@ import Foundation
 
 @testable import Telemetry
 
-/// A timeline file whose offset, drift and faults are known.
+/// A timeline file with known offset, drift and faults.
 struct SyntheticTimeline {
     private(set) var text = ""
-    /// A moment that a double could not hold exactly.
+    /// An instant that a Double cannot represent exactly.
     let origin: Int64 = 9_007_199_254_740_993
 
     func instant(_ seconds: Double) -> Int64 { origin + Int64((seconds * 1e9).rounded()) }
@@ -30,7 +30,7 @@ struct SyntheticTimeline {
         add("drift", at: seconds, "\"error\":\(errorMs / 1000),\"ppm\":\(ppm),\"route\":\(route)")
     }
 
-    /// A stretch of 25 pictures a second with a word about sound every second.
+    /// Adds 25 video frames per second, with a record about audio every second.
     mutating func play(from begin: Double, to end: Double, pictureMs: Double, soundMs: (Double) -> Double) {
         for second in Int(begin)..<Int(end) {
             drift(at: Double(second), errorMs: soundMs(Double(second)))
@@ -41,7 +41,7 @@ struct SyntheticTimeline {
 }
 
 extension TimelineReport {
-    /// Reads text as a file of that content would be read.
+    /// Reads text like a file with that content.
     init(text: String) throws {
         let folder = TemporaryFolder()
         try self.init(reading: folder.write(text, to: "t.jsonl"))

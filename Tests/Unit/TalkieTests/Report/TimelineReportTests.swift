@@ -13,7 +13,7 @@ import Testing
         timeline.play(from: 1, to: 31, pictureMs: 2) { _ in 7 }
         let report = try TimelineReport(text: timeline.text)
         let route = try #require(report.routes.first)
-        // Sound 7 ms late against picture 2 ms late: sound is 5 ms later than picture.
+        // Audio 7 ms late and video 2 ms late: audio is 5 ms later than video.
         #expect(route.offset.quantities.quantiles([0.05, 0.5, 0.95]) == [5, 5, 5])
         #expect(route.offset.quantities.worst == 5)
         #expect(route.offset.quantities.count == 750)
@@ -34,7 +34,7 @@ import Testing
         let route = try #require(report.routes.first)
         let slope = try #require(route.offset.trend.slope(over: 10))
         #expect(abs(slope * 60 - 0.3) < 1e-6)
-        // Held instead of interpolated, the median would be half a second's drift (2.5 µs) lower.
+        // If values were held instead of interpolated, the median would be half a second's drift (2.5 µs) lower.
         let median = try #require(route.offset.quantities.quantiles([0.5])?.first)
         #expect(abs(median - 1.5) < 0.0015)
         #expect(report.text.contains("drifts +0.300 ms a minute"))
@@ -69,7 +69,7 @@ import Testing
     @Test func aStandstillAndAJumpDoNotColourTheOffset() throws {
         var timeline = SyntheticTimeline()
         timeline.start(at: 0, rate: 0)
-        // Shown while time stands: due whenever it comes.
+        // Presented while film time is stopped: due at any time.
         timeline.frame(due: 0.1, lateMs: 400)
         timeline.start(at: 1, announced: 0.6)
         timeline.frame(due: 0.7, lateMs: 100)
@@ -116,7 +116,7 @@ import Testing
         timeline.start(at: 0)
         let told = timeline.instant(0)
         timeline.add("anchor", at: 0, "\"film\":0,\"anchor_ns\":\(told),\"ptp_ns\":\(told),\"route\":0")
-        // More pictures than may wait for another word.
+        // More frames than may wait for the next record.
         for index in 0..<15_000 { timeline.frame(due: 1 + Double(index) / 25, lateMs: 2) }
         timeline.add("route", at: 602, "\"route\":0,\"state\":\"lost\"")
         timeline.frame(due: 603, lateMs: 0)
@@ -177,7 +177,7 @@ import Testing
             "{\"event\":\"note\",\"host_ns\":\(timeline.origin)}trailing",
             "{\"event\":\"x\",\"host_ns\":\(timeline.origin),\"n\":\"" + String(repeating: "y", count: 70_000) + "\"}",
         ]
-        // Events of a later version are no garbage.
+        // Events of a later version do not count as garbage.
         for _ in 0..<10 { timeline.add("later", at: 1, "\"x\":{\"y\":[1,2]}") }
         let text = timeline.text + garbage.joined(separator: "\n") + "\n"
         let report = try TimelineReport(text: text)
@@ -204,7 +204,7 @@ import Testing
         #expect(report.isCutOff && report.garbageLines == 0)
         #expect(report.text.contains("the last line is cut off"))
         #expect(report.frames == 50)
-        // Only the newline missing is no loss.
+        // A missing final newline is not a truncation.
         #expect(!(try TimelineReport(text: String(timeline.text.dropLast(1)))).isCutOff)
     }
 
@@ -236,7 +236,7 @@ import Testing
         timeline.head()
         timeline.add("film", at: 0, "\"name\":\"<a> & 'b'\"")
         timeline.start(at: 0)
-        // Decimation sees time, not pictures: two hours with a picture every five seconds.
+        // Decimation is by time: two hours with a frame every five seconds.
         for second in stride(from: 0, to: 7200, by: 5) {
             timeline.frame(due: Double(second), lateMs: second % 2 == 0 ? 8 : -8)
             timeline.drift(at: Double(second) + 0.5, errorMs: Double(second) / 1000)
@@ -255,7 +255,7 @@ import Testing
     }
 }
 
-/// Enough of XML to see that every element that opens closes again.
+/// A minimal XML check that every opened element is closed.
 enum XMLCounter {
     static func openElements(in text: String) -> Int {
         var open = 0

@@ -9,7 +9,7 @@ import Testing
 @testable import SyncRendering
 @testable import Talkie
 
-/// A program that imports Talkie plays by what was calibrated, as `talkie` does.
+/// A program that imports Talkie applies calibrations like `talkie`.
 @Suite struct CalibratedPlayerTests {
     private func profile(_ room: String, screen: String, mode: String = "60-Hz window", late: Double) -> LatencyProfile
     {
@@ -23,7 +23,7 @@ import Testing
 
     private let words = TemporaryFolder()
 
-    // MARK: What is heard
+    // MARK: Audible delay
 
     @Test func anOutputIsHeardAsMuchEarlierAsItWasFoundLateAndTheScreenDecidesWhichFindingHolds() throws {
         let profiles = [
@@ -51,7 +51,7 @@ import Testing
         #expect(abs(try late("attic", before, house.clock.now)) < 1)
     }
 
-    // MARK: A player of the umbrella module
+    // MARK: Player of the umbrella module
 
     private final class Rig {
         let attic = RecordingOutput()
@@ -59,7 +59,7 @@ import Testing
         let folder = TemporaryFolder()
         let player: Player
 
-        /// - Parameter outputs: those of a player with several; nil makes one with the attic alone.
+        /// - Parameter outputs: of a player with several outputs; nil creates one with the attic alone.
         init(
             _ profiles: [LatencyProfile], _ options: PlayerOptions = PlayerOptions(),
             outputs: ((RecordingOutput, RecordingOutput) -> [any AudioOutput])? = nil
@@ -74,7 +74,7 @@ import Testing
             }
         }
 
-        /// What each is moved by, once everything that was asked for has been done.
+        /// Returns the delay of an output, after all requests were processed.
         func delay(of output: any AudioOutput) -> Duration? {
             player.shutDown()
             return player.outputs.flatMap { group in
@@ -107,7 +107,7 @@ import Testing
         let area = PixelSize(width: 640, height: 360)
         let canvas = SubtitleCanvas(
             area: area, picture: PixelRect(x: 0, y: 0, width: area.width, height: area.height), storage: area)
-        // A screen says with each picture where words may be drawn.
+        // A screen sets the subtitle canvas with each frame.
         let layer = rig.player.layer
         let limit = HostInstant.now.advanced(by: .seconds(30))
         while layer.words(at: .zero) == nil, HostInstant.now < limit {
@@ -127,7 +127,7 @@ import Testing
 
     @Test func anOutputThatIsChosenLaterIsMovedBeforeItIsHeard() async throws {
         let rig = try Rig([profile("shed", screen: "A", late: 30)])
-        // The player has moved those that it began with.
+        // Waits until the player has applied the delays of its first outputs.
         _ = await rig.player.apply(.removeAll)
         rig.player.setAudioOutputs([rig.shed]) { _ in }
         #expect(rig.delay(of: rig.shed) == .milliseconds(-30))

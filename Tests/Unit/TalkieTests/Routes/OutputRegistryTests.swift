@@ -1,5 +1,5 @@
 import AirPlay
-import LocalOutput
+import CardOutput
 import MediaCore
 import Profiles
 import Routing
@@ -7,7 +7,7 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-/// A new kind of speaker needs nothing but its provider.
+/// A new kind of output needs only a provider.
 @Suite struct OutputRegistryTests {
     private let attic = RecordingOutput()
     private let shed = RecordingOutput()
@@ -81,7 +81,7 @@ import Testing
     }
 }
 
-/// Never has anything to say.
+/// A provider that never reports anything.
 private final class SilentProvider: OutputProvider {
     let name = "silent"
     func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {

@@ -4,10 +4,10 @@ import MediaCore
 import SyncRendering
 import Testing
 
-@testable import LocalOutput
+@testable import CardOutput
 @testable import Storage
 
-/// What the two kinds of places that Talkie knows offer.
+/// The offers of the two built-in providers.
 @Suite struct ProviderOfferTests {
     private let folder = TemporaryFolder()
 

@@ -6,12 +6,13 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Outputs that change in mid-film, with time turned by hand.
+/// Changes of outputs during playback, in virtual time.
 @Suite struct RouteChangeTests {
-    /// Where a card's sound begins or ends, a resampler of eight points sees an edge.
+    /// Where a card's audio starts or ends, a resampler of eight points sees an edge.
     private let edge = 4.0
 
-    /// From the old output's last sound to the new one's first, in milliseconds; negative where both were heard.
+    /// Returns the time from the old output's last sample to the new one's first, in milliseconds; negative if both
+    /// were audible.
     private func gap(_ house: VirtualHouse, from old: String, to new: String) throws -> Double {
         let last = try #require(house.heard(old).last)
         let first = try #require(house.heard(new).first { $0.at > house.heard(old)[0].at })
@@ -32,7 +33,7 @@ import Testing
         #expect(abs(old.frame - place) <= edge)
         #expect(abs(new.frame - place) <= edge)
         #expect(try abs(gap(house, from: "card", to: "Kitchen")) <= 2)
-        // A change happens where packets join, and this film's last a third of a second.
+        // A change happens at a packet boundary, and the packets of this film last a third of a second.
         #expect(new.at - asked < .seconds(1) + .milliseconds(342))
         let late = house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max()
         #expect(try #require(late) < 1)
@@ -43,7 +44,7 @@ import Testing
         #expect(joined && left)
     }
 
-    /// As when a fallback leaves because the speaker that it replaced is back.
+    /// As when a fallback is removed because the speaker that it replaced has returned.
     @Test func anOutputLeavesNotBeforeOneThatCameBackIsHeard() throws {
         let house = VirtualHouse("card", "Kitchen")
         house.run(for: .seconds(3))
@@ -57,7 +58,7 @@ import Testing
         #expect(try #require(house.heard("card").last).at >= heard)
     }
 
-    /// Where it does not come back after all, the one that was to leave leaves.
+    /// If the returning output stays inaudible, the other one is removed nevertheless.
     @Test func anOutputThatIsNotHeardForTenSecondsIsNotWaitedFor() {
         let house = VirtualHouse("card", "Kitchen")
         house.run(for: .seconds(3))
@@ -106,7 +107,7 @@ import Testing
             house.run(for: .seconds(3))
         }
         #expect(house.outcomes.withLock { $0.count } == 4)
-        // Every frame of the film between start and now was heard somewhere, except in the fades.
+        // Every frame of the film between start and now was audible on some output, except in the fades.
         var frames = Set<Int>()
         for name in ["card", "Kitchen", "Study"] {
             for item in house.heard(name) {
@@ -116,7 +117,7 @@ import Testing
         }
         let last = try #require(frames.max())
         #expect(Double(frames.count) > Double(last) * 0.998)
-        // One alone at a time, but for the fade, until both were wanted.
+        // One output at a time, except for the fade, until both were selected.
         let study0 = try #require(house.heard("Study").first)
         let kitchenBefore = house.heard("Kitchen").filter { $0.at > study0.at.advanced(by: .milliseconds(6)) }
         #expect(try #require(kitchenBefore.first).at - study0.at > .seconds(2))
@@ -243,7 +244,7 @@ import Testing
         house.core.play()
         house.run(for: .seconds(2))
         let first = try #require(house.heard("Kitchen").first)
-        // A card that takes nothing back may sound 15 ms beyond a pause.
+        // A card that cannot be flushed may sound 15 ms beyond a pause.
         #expect(abs(first.frame - held.frame) <= 0.016 * Double(VirtualHouse.rate))
         #expect(try #require(house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max()) < 1)
         let shown = house.screen.shown.map(\.number)
@@ -280,7 +281,7 @@ import Testing
         #expect(house.heard("card").last!.at < first.at)
     }
 
-    /// Lets film pass until a change of outputs is decided.
+    /// Runs until a change of outputs is decided.
     private func runToDecision(_ house: VirtualHouse) throws {
         let limit = house.clock.now.advanced(by: .seconds(10))
         while house.group.changeProgress.map({ if case .changing = $0 { false } else { true } }) ?? true {
@@ -333,7 +334,7 @@ import Testing
 
     @Test func soundThatWasGivenUpComesBackWithAnOutputThatWorks() throws {
         let house = VirtualHouse("card") { cards in
-            // One that is not tried again, which would take real time.
+            // An error that is not retried, because retries would take real time.
             cards[0].refusal = OutputError(.busy, "the sound card is in use")
         }
         house.run(for: .seconds(3))

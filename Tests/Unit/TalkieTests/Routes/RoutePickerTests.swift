@@ -1,4 +1,4 @@
-import LocalOutput
+import ScreenOutput
 internal import TalkieApp
 import Testing
 

@@ -1,3 +1,4 @@
+import CardPlayout
 import MediaCore
 import Profiles
 
@@ -9,12 +10,12 @@ import Profiles
 /// A player with several outputs in virtual time: real state machine, pipelines, group, lanes, feeders, pumps and
 /// playout, no thread, no device.
 final class VirtualHouse {
-    /// One sound frame as it was heard.
+    /// One audible frame.
     struct Heard {
-        /// Which frame of the film.
+        /// Frame number in the film.
         var frame: Double
         var at: HostInstant
-        /// Against the instant at which it was due; positive is late.
+        /// Relative to the due instant; positive is late.
         var late: Duration
     }
 
@@ -28,7 +29,7 @@ final class VirtualHouse {
     let core: PlaybackEngine
     let mailbox = PlayerMailbox()
     let messages = Lock<[String]>([])
-    /// What was reported of outputs.
+    /// Reports about outputs.
     private let reports = Lock<[String]>([])
     var told: [String] { reports.withLock { $0 } }
     private let presenter: FramePresenter
@@ -39,11 +40,11 @@ final class VirtualHouse {
     private(set) var noted: [RenderEvent] = []
     let outcomes = Lock<[RouteChange]>([])
 
-    /// Feeders that are turned by hand.
+    /// Feeders without threads.
     ///
     /// `@unchecked Sendable`: used by the test's thread alone.
     private final class Feeders: @unchecked Sendable {
-        /// A feeder that opens a group makes further ones while it settles.
+        /// A class, because a feeder that opens a group adds further ones while it runs.
         private final class Box {
             let renderer: AudioRenderer
             var feeder: AudioFeeder
@@ -54,7 +55,7 @@ final class VirtualHouse {
         }
 
         private var all: [Box] = []
-        /// Of members that have a feeder to themselves, where a thread would turn it.
+        /// Feeders of members that would have separate threads.
         private var members: [MemberFeeder] = []
 
         func add(_ renderer: AudioRenderer, _ feeder: AudioFeeder) { all.append(Box(renderer, feeder)) }
@@ -75,7 +76,7 @@ final class VirtualHouse {
         }
     }
 
-    /// - Parameter calibrate: what moves the outputs by what was calibrated.
+    /// - Parameter calibrate: returns the object that applies calibrated delays.
     init(
         _ names: String..., seconds: Int64 = 600, configure: ([VirtualSoundCard]) -> Void = { _ in },
         calibrate: (OutputGroup) -> RouteCalibration? = { _ in nil }
@@ -135,13 +136,13 @@ final class VirtualHouse {
         let device = VirtualPlayoutDevice(
             clock: clock, format: PCMFormat(sampleRate: rate, layout: .stereo), capacity: .milliseconds(200))
         let card = VirtualSoundCard(clock: clock, device: device, name: name)
-        // Sound that fades is no number any more.
+        // Fades change the encoded numbers.
         card.edges.fadeIn = .zero
         card.edges.fadeOut = .zero
         return card
     }
 
-    /// A further output that plays nothing yet.
+    /// Adds an output that does not play yet.
     func output(_ name: String) -> VirtualSoundCard {
         let card = Self.card(name, clock)
         take(card)
@@ -150,7 +151,7 @@ final class VirtualHouse {
 
     var outputs: [VirtualSoundCard] { cards }
 
-    /// Writes down what leaves a card.
+    /// Records what leaves a card.
     private func take(_ card: VirtualSoundCard) {
         cards.append(card)
         let (name, heard, timebase) = (card.name, heard, synchronizer.timebase)
@@ -181,7 +182,7 @@ final class VirtualHouse {
         if case .changed(let moment, _)? = outcomes.withLock({ $0.last }) { moment } else { nil }
     }
 
-    /// Everything that can move without time passing, moves.
+    /// Runs everything that can progress without time passing.
     func settle() {
         var moved = true
         while moved {
@@ -193,7 +194,7 @@ final class VirtualHouse {
         }
     }
 
-    /// Lets virtual time pass, in steps that are short beside a card's queue.
+    /// Advances virtual time in steps that are short compared with a card's queue.
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
@@ -202,7 +203,7 @@ final class VirtualHouse {
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
             next = max(next, clock.now.advanced(by: .microseconds(10)))
             for card in cards {
-                // Cards take turns on one clock: each may find it where the last one left it.
+                // The cards share one clock: each starts at the time that the previous one has reached.
                 card.run(until: next)
             }
             while let entry = events.take() { noted.append(entry.event) }

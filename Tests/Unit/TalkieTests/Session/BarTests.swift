@@ -1,5 +1,5 @@
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import Testing
 
 @testable import Playback
@@ -99,9 +99,9 @@ import Testing
 
     @Test func theListOfSpeedsTakesEffectByThePointerAlone() {
         let rig = SessionRig("long")
-        rig.mailbox.post(.screen(.bar(.button(.speed), isDragged: false)))
+        rig.mailbox.post(.pointer(.bar(.button(.speed), isDragged: false)))
         let row = ChoiceList.speeds.firstIndex(of: 1.5)!
-        rig.mailbox.post(.screen(.panel(row: row, .text, turned: 0)))
+        rig.mailbox.post(.pointer(.panel(row: row, .text, turned: 0)))
         #expect(rig.run(.screen(.close)) == 0)
         #expect(rig.director.settings.speed == 1.5)
         #expect(rig.director.choice == nil)
@@ -109,8 +109,8 @@ import Testing
 
     @Test func theLoudnessFollowsThePointerAndTheSignMutes() {
         let rig = SessionRig("long")
-        rig.mailbox.post(.screen(.bar(.volume(0.35), isDragged: true)))
-        #expect(rig.run(.screen(.bar(.mute, isDragged: false)), .screen(.close)) == 0)
+        rig.mailbox.post(.pointer(.bar(.volume(0.35), isDragged: true)))
+        #expect(rig.run(.pointer(.bar(.mute, isDragged: false)), .screen(.close)) == 0)
         #expect(rig.player.volume == 35)
         #expect(rig.director.settings.isMuted)
     }
@@ -118,12 +118,12 @@ import Testing
     // feature: volume
     @Test func theWheelOverTheVolumeChangesItAndBesideAListMovesInTheList() {
         let rig = SessionRig("long")
-        rig.mailbox.post(.screen(.wheel(over: .volume(0.5), turned: -1)))
-        rig.mailbox.post(.screen(.wheel(over: .mute, turned: -1)))
-        rig.mailbox.post(.screen(.wheel(over: .volumeNumber, turned: -1)))
-        rig.mailbox.post(.screen(.bar(.volumeNumber, isDragged: false)))
-        rig.mailbox.post(.screen(.bar(.button(.speed), isDragged: false)))
-        rig.mailbox.post(.screen(.wheel(over: nil, turned: -1)))
+        rig.mailbox.post(.pointer(.wheel(over: .volume(0.5), turned: -1)))
+        rig.mailbox.post(.pointer(.wheel(over: .mute, turned: -1)))
+        rig.mailbox.post(.pointer(.wheel(over: .volumeNumber, turned: -1)))
+        rig.mailbox.post(.pointer(.bar(.volumeNumber, isDragged: false)))
+        rig.mailbox.post(.pointer(.bar(.button(.speed), isDragged: false)))
+        rig.mailbox.post(.pointer(.wheel(over: nil, turned: -1)))
         rig.mailbox.post(.terminalKey("ENTER"))
         #expect(rig.run(.screen(.close)) == 0)
         #expect(rig.player.volume == 94)
@@ -134,7 +134,7 @@ import Testing
     @Test func aPageOfStatisticsOrKeysClosesByItsKeyByEscAndByAList() {
         let rig = SessionRig("long")
         var shown: [InfoPage.Subject?] = []
-        // The session's thread does not run: the director is this thread's.
+        // The session's thread does not run, so the director may be used on this thread.
         for key in ["i", "i", "?", "ESC", "?", "i"] {
             if !rig.director.pressInPanel(key) { rig.director.press(key) }
             shown.append(rig.director.page?.subject)
@@ -168,7 +168,7 @@ import Testing
         #expect(rows.first { $0.name == "Cache" }?.words == "3.0 s read")
     }
 
-    /// A speaker may hold minutes of sound for which pictures are still to come.
+    /// A speaker may have buffered minutes of audio beyond the video that has been read.
     @Test func whileAFilmWaitsTheBarShowsNothingBeyondWhatHasBeenRead() {
         var state = PlayerState()
         (state.phase, state.duration) = (.playing, MediaTime(value: 100, timescale: 1))

@@ -40,7 +40,7 @@ import Testing
         films.fill(behind: list)
         #expect(films.items.isEmpty)
         #expect(films.rest(of: list).next == nil)
-        // In a further pass it is.
+        // It is in a further pass.
         var again = FilmsToCome()
         let round = queue("a", "bad", loop: .times(1))
         again.fill(behind: round)
@@ -77,7 +77,7 @@ import Testing
             films.fill(behind: list)
         }
         #expect(tried == 5, "the rest of this pass and all of the next")
-        // The film that plays has ended: each pass from here on waits longer than the one before, up to a limit.
+        // After the playing film has ended, each pass waits longer than the one before, up to a limit.
         list = films.rest(of: list)
         var pauses: [Duration] = []
         for _ in 0..<18 {
@@ -95,14 +95,14 @@ import Testing
         let list = queue("a", "b", loop: .forever)
         films.fill(behind: list)
         let laidOut = films.items
-        // The rest of this pass, and all of the next: behind that there is a pause.
+        // The rest of this pass, and all of the next: a pause follows.
         for item in laidOut[..<3] {
             let isKnown = films.failed(item, behind: list)
             #expect(isKnown)
             #expect(!films.hasForgotten(item))
         }
         #expect(films.items.isEmpty)
-        // The player was told of these, and may fail at them before it is told otherwise.
+        // The player knows these items, and may report their failures before it is updated.
         #expect(laidOut.count > 3 && laidOut[3...].allSatisfy { films.hasForgotten($0) })
         films.removeAll()
         #expect(!laidOut.contains { films.hasForgotten($0) })

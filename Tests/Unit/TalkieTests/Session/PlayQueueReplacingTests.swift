@@ -2,11 +2,11 @@ import Testing
 
 @testable import Playback
 
-/// Lists that change while they are played.
+/// Playlists that change during playback.
 @Suite struct PlayQueueReplacingTests {
     private func items(_ names: String...) -> [PlayQueue.Item] { names.map { PlaylistLoader.Item(address: $0) } }
 
-    /// What comes from here on, so many.
+    /// Returns the addresses of a number of items from here on.
     private func coming(_ queue: PlayQueue, _ count: Int) -> [String] {
         var (queue, names) = (queue, [String]())
         queue.noteBegun()

@@ -8,7 +8,7 @@ import Testing
         PlayQueue(names.map { PlaylistLoader.Item(address: $0) }, loop: loop)
     }
 
-    /// The films played when every one of them opens.
+    /// Returns the films played if every one of them can be opened.
     private func play(_ queue: PlayQueue, atMost limit: Int = 100) -> [String] {
         var queue = queue
         var played: [String] = []
@@ -29,7 +29,7 @@ import Testing
         var queue = queue("a", "b", loop: .forever)
         let goesOn = [queue.advance(), queue.advance()]
         #expect(goesOn == [true, false])
-        // One that plays among them is reason enough.
+        // One playable film is sufficient for another pass.
         queue = self.queue("a", "b", loop: .forever)
         queue.noteBegun()
         let goesRound = [queue.advance(), queue.advance()]

@@ -1,7 +1,7 @@
 import AirPlay
 import Glibc
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import SyncRendering
 import TalkieTestKit
 import Testing
@@ -22,7 +22,7 @@ import Testing
         let films = folder.read("record").split(separator: "\n").filter { $0.contains(#""event":"film""#) }
         let names = films.compactMap { line in ["a", "b", "c"].first { line.contains(#""name":"\#($0)""#) } }
         #expect(names == ["a", "b", "c"])
-        // One that joins the one before says where on the timeline, and where its own time begins there.
+        // An item that joins the one before states its position on the timeline and the origin of the item's time there.
         let joined = films.filter { $0.contains(#""film":"#) }
         #expect(joined.allSatisfy { $0.contains(#""origin":"#) })
         #expect(!films[0].contains(#""film":"#))
@@ -97,14 +97,14 @@ import Testing
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("stick 1", "stick 2", arguments: arguments)
-        /// Waits until so many films were asked for.
+        /// Waits until a number of films were opened.
         func wait(for count: Int) {
             while rig.played.count < count { rig.news.wait() }
         }
         try! rig.director.start()
         wait(for: 3)
         rig.isStickPulled.withLock { $0 = true }
-        // At most seven attempts belong to what was laid out before the first pause.
+        // At most seven attempts belong to items laid out before the first pause.
         let before = rig.played.count + 7
         let since = HostInstant.now
         wait(for: before + 8)
@@ -132,7 +132,7 @@ import Testing
         #expect(
             rig.run(.terminalKey(">"), .screen(.key("<", isRepeat: false)), .terminalKey("ENTER"), .terminalKey(">"))
                 == 0)
-        // Films left before they were open may never have been asked for.
+        // Films that were skipped before they were open may never have been requested.
         #expect(rig.played.last == "c")
     }
 
@@ -157,7 +157,7 @@ import Testing
         let muted = Rig("long")
         #expect(muted.run(.terminalKey("m"), .terminalKey("m"), .terminalKey("q")) == 0)
         let heard = muted.output.state.withLock { $0.gains }
-        // Keys that come before the output is open leave no trace on it.
+        // Volume changes before the output is open are not sent to it.
         #expect((heard.last ?? nil) == nil, "unmuted is as loud as its owner left it")
         #expect(heard.allSatisfy { ($0 ?? 0) == 0 })
 
@@ -214,7 +214,7 @@ import Testing
             if policy == .local {
                 for await _ in rig.player.states where rig.player.audioOutputs.map(\.name) == ["card"] { break }
             }
-            // Keys are read after the loss.
+            // Keys are processed after the loss.
             #expect(rig.end(.terminalKey("q")) == 0)
             #expect(rig.player.audioOutputs.map(\.name) == wanted)
             #expect(rig.toys.wanted.withLock { $0 } == (policy == .local ? ["card"] : []))

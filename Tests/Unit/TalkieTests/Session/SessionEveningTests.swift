@@ -1,7 +1,7 @@
 import AirPlay
 import Glibc
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import SyncRendering
 import TalkieTestKit
 import Testing
@@ -12,12 +12,12 @@ import Testing
 @testable import TalkieApp
 @testable import Telemetry
 
-/// What an evening with films needs beside playing them: places that are kept, episodes that follow, files that are dropped, a
-/// log, a part that is repeated.
+/// Features of a session beside playback: saved positions, following episodes, dropped files, a log, a repeated
+/// section.
 @Suite struct SessionEveningTests {
     private typealias Rig = SessionRig
 
-    /// Leaves a film by a key, in its middle.
+    /// Quits in the middle of a film by a key.
     private func leave(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
         var arguments = PlayArguments(files: [])
         arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
@@ -30,7 +30,7 @@ import Testing
         #expect(rig.end(.terminalKey(key)) == 0)
     }
 
-    /// Which film is played first, and from where.
+    /// Returns the first film played and its start position.
     private func beginning(
         _ films: String..., in folder: TemporaryFolder, by key: String = "q",
         change: (inout PlayArguments) -> Void = { _ in }
@@ -126,7 +126,7 @@ import Testing
         #expect(rig.played == [films[0]])
     }
 
-    // MARK: What is dropped on the window
+    // MARK: Files dropped on the window
 
     @Test(.timeLimit(.minutes(1))) func filesThatAreDroppedPlayInPlaceOfTheListOrBehindIt() async {
         let folder = TemporaryFolder()
@@ -161,7 +161,7 @@ import Testing
         #expect(log.contains("][info] just so you know.\n") && log.contains("][debug] over the film: Muted.\n"))
     }
 
-    // MARK: A part that is repeated
+    // MARK: Repeated section
 
     @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() async {
         var arguments = PlayArguments(files: [])
@@ -173,7 +173,7 @@ import Testing
         rig.mailbox.post(.terminalKey("x"))
         for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
         rig.mailbox.post(.terminalKey("l"))
-        // Back at the beginning.
+        // Back at the section's start.
         for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
         rig.mailbox.post(.terminalKey("l"))
         #expect(rig.end(.terminalKey("q")) == 0)

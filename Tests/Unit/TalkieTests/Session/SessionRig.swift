@@ -1,7 +1,7 @@
 import AirPlay
 import Glibc
-import LocalOutput
 import MediaCore
+import ScreenOutput
 import SyncRendering
 import TalkieTestKit
 
@@ -11,27 +11,27 @@ import TalkieTestKit
 @testable import TalkieApp
 @testable import Telemetry
 
-/// A session with films made of numbers, a loudspeaker that only counts, and no window.
+/// A session with synthetic films, an output that only counts, and no window.
 final class SessionRig {
     let mailbox = SessionMailbox()
     let opened = Lock<[String]>([])
-    /// A film was asked for, or the player has told something.
+    /// Raised when a film was opened or the player reported an event.
     let news = Signal()
     let toys: ToyProvider
-    /// Films called "stick…" cannot be opened.
+    /// While true, films named "stick…" cannot be opened.
     let isStickPulled = Lock(false)
     let person = PseudoTerminal(columns: 200)
     let player: Player
     let director: SessionDirector
     let output = RecordingOutput(capacity: 48_000 * 60)
-    /// What this computer's own sound would be.
+    /// The output of this computer.
     let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
     private let distributor: EventDistributor
-    /// Nothing is learned from the person at whose desk this runs, and nothing is left there.
+    /// A temporary state folder: the user's is neither read nor written.
     let folder: TemporaryFolder
     private let log: LogFile?
 
-    /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
+    /// Films named "bad…" cannot be opened, "long…" last a minute, others 0.2 s.
     init(
         _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
         routes: [OutputPlace] = [],
@@ -94,4 +94,9 @@ final class SessionRig {
     }
 
     var played: [String] { opened.withLock { $0 } }
+}
+
+extension SessionEvent {
+    /// Pointer input on the bar or the panel.
+    static func pointer(_ event: PointerInput.Event) -> SessionEvent { .screen(.pointer(PointerInput(event))) }
 }

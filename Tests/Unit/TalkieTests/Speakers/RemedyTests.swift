@@ -8,7 +8,7 @@ import Testing
 @testable import Storage
 @testable import TalkieApp
 
-/// What can be done about a speaker is a value; the words are the application's.
+/// The remedy for a speaker's problem is a value; the application provides the text.
 @Suite struct RemedyTests {
     private let folder = TemporaryFolder()
 
@@ -16,7 +16,7 @@ import Testing
         TalkieError(.failed, problem, remedy: remedy).saying(RemedyPhrases.commands.inErrors).message
     }
 
-    /// Scripts and manuals quote these sentences.
+    /// Scripts and manuals depend on these sentences.
     @Test func theProgramNamesItsCommands() {
         #expect(said("A is shy", .pairByPIN("Box")) == "A is shy; run 'talkie pair 'Box'' once")
         #expect(said("A is shy.", .pairByPIN()) == "A is shy; run 'talkie pair' once and type its PIN.")
@@ -35,7 +35,7 @@ import Testing
         let error = OutputError(.unavailable, "A is deaf.", remedy: .checkFirewall)
         let refusal = RouteChange.Refusal(output: "A", error: error)
         #expect(refusal.description == "'A': A is deaf; a firewall may block its messages.")
-        // A speaker of the program has said it once already.
+        // The text is added only once.
         for change in [RouteChange.refused([refusal]), .changed(at: nil, without: [refusal])] {
             switch change.saying(RemedyPhrases.commands.inErrors).saying(RemedyPhrases.commands.inErrors) {
             case .refused(let refusals), .changed(_, let refusals):

@@ -5,7 +5,7 @@ import MediaCore
 import Sockets
 import TalkieTestKit
 
-/// A network whose speakers come and go at moments that a test wrote down; waiting turns the clock.
+/// A network whose speakers appear and disappear at scripted times; waiting advances the clock.
 final class ScriptedNetwork: SpeakerSource {
     typealias Snapshot = SpeakerBrowser.Snapshot
 
@@ -13,7 +13,7 @@ final class ScriptedNetwork: SpeakerSource {
     private let began: HostInstant
     private let state: Lock<(snapshot: Snapshot, rest: [(after: Duration, snapshot: Snapshot)])>
 
-    /// - Parameter script: states in order of their moments; until the first nothing is known.
+    /// - Parameter script: states in order of their times; before the first the state is unknown.
     init(_ script: (after: Duration, snapshot: Snapshot)...) {
         began = clock.now
         state = Lock((Snapshot(), script))
@@ -45,7 +45,7 @@ final class ScriptedNetwork: SpeakerSource {
         }
     }
 
-    /// A daemon answers, and these are there.
+    /// Returns a state in which the daemon has responded with these speakers.
     static func listing(_ speakers: DiscoveredSpeaker...) -> Snapshot {
         var snapshot = Snapshot()
         snapshot.availability = .available
@@ -62,7 +62,7 @@ final class ScriptedNetwork: SpeakerSource {
 }
 
 extension DiscoveredSpeaker {
-    /// What a speaker of another maker announces that takes every route, with further strings in front.
+    /// Returns a third-party speaker that supports every route; additional strings come first.
     static func announced(
         _ name: String, id: String = "02:00:00:00:00:01", _ extra: String..., address: String = "10.0.0.5"
     ) -> DiscoveredSpeaker {

@@ -1,5 +1,5 @@
 import AirPlayWire
-import LocalOutput
+import CardOutput
 import MediaCore
 import Routing
 import SyncRendering
@@ -104,7 +104,7 @@ import Testing
         #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == "sesame")
         #expect(try outcome("Box", .pin(nil), on: box()).message.contains("credentials were removed"))
         #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == nil)
-        // Another one has the name now.
+        // Another speaker has the name now.
         let sold = try #require(SpeakerID("020000000009"))
         try knowledge.pairings.forget(id)
         try knowledge.pairings.keep(SpeakerCredentials(password: "sesame"), for: sold, name: "Box")

@@ -10,7 +10,7 @@ import Testing
 @testable import TalkieApp
 
 @Suite struct SpeakerLookoutTests {
-    /// What a look at a scripted network printed.
+    /// The result of a scan of a scripted network.
     private struct Look {
         var output = ""
         var remarks: [String] = []
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func nothingThatAStrangerAnnouncesReachesTheTerminalAsACommand() throws {
-        // As the network sends it: the directory joins announcements, and nothing else makes speakers of them.
+        // Through the directory, which creates all speakers from announcements.
         var directory = SpeakerDirectory()
         let evil = "Kit\u{1B}]0;gone\u{07}chen\n\u{9B}2J\u{202E}"
         let service = ServiceName(kind: .airPlay, instance: evil, interface: 1, family: .v4)

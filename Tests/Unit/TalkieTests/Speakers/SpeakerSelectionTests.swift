@@ -184,12 +184,12 @@ import Testing
             #expect(failure.message.contains("talkie pair '\(name)'"), "\(failure.message)")
             #expect(failure.message.contains("its id is 02:00:00:00:00:02, not 02:00:00:00:00:01"))
             #expect(network.elapsed == .seconds(8), "the paired one is waited for")
-            // From a list it is the same.
+            // A selection from the list behaves likewise.
             let provider = AirPlayProvider(knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)))
             let place = try #require(provider.offer(ScriptedNetwork.listing(stranger)).places.first)
             let refused = try #require(throws: TalkieError.self) { try provider.outputs(at: place) }
             #expect(refused.code == .notPermitted && refused.remedy?.action == .pairAgain)
-            // Whoever names it by its own id means it.
+            // A selection by the speaker's own ID is accepted.
             #expect(try chosen(selection(network), "020000000002").map(\.speaker) == [stranger])
         }
     }

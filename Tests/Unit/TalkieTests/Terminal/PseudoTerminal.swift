@@ -1,12 +1,12 @@
 import Glibc
 
-/// A terminal whose other end the test holds.
+/// A pseudoterminal whose other end is held by the test.
 final class PseudoTerminal: Sendable {
     let program: Int32
     private let person: Int32
 
     init(columns: UInt16) {
-        // ioctl_tty(2); the functions of POSIX for this are hidden from Swift.
+        // ioctl_tty(2); the POSIX functions for this are hidden from Swift.
         let (unlock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
         person = open("/dev/ptmx", O_RDWR | O_NOCTTY)
         var (locked, number): (Int32, Int32) = (0, 0)
@@ -14,7 +14,7 @@ final class PseudoTerminal: Sendable {
         program = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         precondition(program >= 0 && ioctl(program, UInt(TIOCSWINSZ), &size) == 0)
-        // Bytes as they are written.
+        // No output processing.
         var settings = termios()
         tcgetattr(program, &settings)
         settings.c_oflag &= ~tcflag_t(OPOST)
@@ -26,7 +26,7 @@ final class PseudoTerminal: Sendable {
         close(person)
     }
 
-    /// Everything written so far.
+    /// Returns everything written so far.
     func output() -> String {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)

@@ -12,7 +12,7 @@ import Testing
     let clock = ManualClock()
     let folder = TemporaryFolder()
 
-    /// Notes events, stops, and returns the lines of the file as dictionaries.
+    /// Logs events, stops, and returns the lines of the file as dictionaries.
     private func record(_ body: (EventLog, EventDistributor) -> Void) throws -> [[String: Any]] {
         let log = EventLog(clock: clock)
         let distributor = EventDistributor(log: log, clock: clock)
@@ -179,7 +179,7 @@ import Testing
         try distributor.start(
             recordingTo: try TimelineFile(creating: path), complain: { text in complaints.withLock { $0.append(text) } }
         )
-        // F_SETPIPE_SZ (fcntl(2)), which glibc declares for _GNU_SOURCE only: a page is the least.
+        // F_SETPIPE_SZ (fcntl(2)), which glibc declares for _GNU_SOURCE only; the minimum is one page.
         #expect(fcntl(reader, 1031, 4096) == 4096)
         for _ in 0..<200 { distributor.note(.film("a film with a name")) }
         let asked = HostInstant.now

@@ -6,13 +6,13 @@ import Testing
 
 @testable import Telemetry
 
-/// The flight recorder's files: when another one begins, what it begins with, and what a full disk does.
+/// Rotation of the flight recorder's files: when a file starts, its first lines, and a full disk.
 @Suite struct TimelineRotationTests {
     private let folder = TemporaryFolder()
     private let clock = ManualClock()
     private var path: String { folder.path("t.jsonl") }
 
-    /// A disk that is full while somebody says so.
+    /// A disk with limited free space.
     private final class Disk: Sendable {
         let room = Lock(Int.max)
 
@@ -128,7 +128,7 @@ import Testing
         #expect(set.runningAnchors == 1 && set.routes.map(\.name) == ["Hall"])
         #expect(set.routes[0].offset.quantities.count == whole.routes[0].offset.quantities.count)
         #expect(abs(set.seconds - whole.seconds) < 0.001)
-        // One of them by itself knows its film, its room and its line.
+        // Each file alone contains film, output and timeline.
         let part = try TimelineReport(reading: path + ".1")
         #expect(part.films == ["film.mkv"] && part.routes.map(\.name) == ["Hall"])
         #expect(part.frames > 0 && part.routes[0].offset.quantities.worst == 3)
@@ -161,7 +161,7 @@ import Testing
     @Test func whatLiesInTheWayIsNeverPushedAlongTwice() throws {
         var writer = try writer(TimelineRotation(maxAge: .seconds(1), keep: 3))
         writer.flush(at: clock.now)
-        // Somebody took the file away, and something else lies there.
+        // The file was removed, and another file has the name of the next one.
         try FileManager.default.removeItem(atPath: path)
         folder.write("mine", to: "t.jsonl.1")
         clock.advance(by: .seconds(1))
@@ -174,7 +174,7 @@ import Testing
         var writer = try writer(nil, disk: disk)
         writer.write(.film("film.mkv"), at: clock.now)
         writer.flush(at: clock.now)
-        // The next piece ends in mid-line.
+        // The next write ends within a line.
         disk.room.withLock { $0 = 30 }
         writer.write(frame(1))
         writer.write(frame(2))
@@ -219,7 +219,7 @@ import Testing
         disk.room.withLock { $0 = .max }
         clock.advance(by: TimelineWriter.pause)
         writer.attend(at: clock.now)
-        // And once more, as the next file begins.
+        // And again at the start of the next file.
         disk.room.withLock { $0 = 100 }
         clock.advance(by: .seconds(60))
         writer.attend(at: clock.now)

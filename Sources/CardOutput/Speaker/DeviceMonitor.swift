@@ -1,0 +1,67 @@
+internal import CardPlayout
+internal import MediaCore
+internal import Synchronization
+
+/// Polls for a device that should replace the current one. That is the requested device while a substitute plays, or
+/// the new target of its name after a change of ALSA's configuration.
+///
+/// ALSA sends no notification for either, hence a poll every 2 s. It runs on its own background thread, because opening
+/// a device blocks.
+final class DeviceMonitor: Sendable {
+    private static let interval = Duration.seconds(2)
+
+    private let keeper: DeviceFailover
+    private let wake: Signal
+    private let open: @Sendable (String) -> ALSADevice?
+    private let stopping = Atomic<Bool>(false)
+    private let tick = Signal()
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// - Parameters:
+    ///   - wake: Raised when the pump thread has to adopt a device.
+    ///   - open: Opens a device in the pump's format.
+    init(keeper: DeviceFailover, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?) {
+        (self.keeper, self.wake, self.open) = (keeper, wake, open)
+    }
+
+    /// Starts the thread. If that fails, the current device keeps playing and is never replaced.
+    func start() {
+        // ignored: without a thread a lost device is not replaced; the current one keeps playing.
+        let worker = try? WorkerThread.start(name: "sound card look", priority: .background) { self.run() }
+        thread.withLock { $0 = worker }
+    }
+
+    /// Stops and joins the thread, then closes the retired device. May block.
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        tick.raise()
+        thread.withLock { $0 }?.join()
+        keeper.closeRetired()
+    }
+
+    private func run() {
+        let configuration = ALSAConfiguration()
+        var meaning = configuration.definition(of: keeper.own)
+        var next = HostInstant.now.advanced(by: Self.interval)
+        while !stopping.load(ordering: .acquiring) {
+            tick.wait(until: next)
+            tick.clear()
+            guard !stopping.load(ordering: .acquiring), HostInstant.now >= next else { continue }
+            next = HostInstant.now.advanced(by: Self.interval)
+            keeper.closeRetired()
+            // Without any device, the pump thread itself tries to reopen one.
+            guard let place = keeper.place else { continue }
+            let isElsewhere = place != keeper.own
+            var hasNewMeaning = false
+            if configuration.hasChanged {
+                let now = configuration.definition(of: keeper.own)
+                hasNewMeaning = now != nil && now != meaning
+                if !isElsewhere, !hasNewMeaning { meaning = now ?? meaning }
+            }
+            guard isElsewhere || hasNewMeaning, let device = open(keeper.own) else { continue }
+            meaning = configuration.definition(of: keeper.own) ?? meaning
+            keeper.offer(device, name: keeper.own)
+            wake.raise()
+        }
+    }
+}

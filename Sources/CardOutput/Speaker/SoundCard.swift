@@ -1,0 +1,315 @@
+internal import CardPlayout
+public import MediaCore
+public import SyncRendering
+internal import Synchronization
+
+/// An ALSA playback device: hardware, or a sound server behind its plugin.
+///
+/// The card is never the master clock. Its drift against the host clock is measured, and audio is resampled by a few
+/// parts per million. Underruns, suspends and lost devices are reported as events.
+///
+/// A lost device is replaced by one of the `substitutes` until it returns; without substitutes it is reopened
+/// periodically. Audio then resumes at the current media time. If a name gets another target (ALSA's `default`), the
+/// card follows within 2 s. A sound server moves the stream without reopening; only the measured clock changes. `sink`
+/// is the actual destination.
+///
+/// The feeder thread of the renderer makes the data calls (`prepare`, `accept`, `finish`, `flush`, `close`). The pump
+/// thread ("sound card") runs at real-time priority if permitted. A second thread ("sound card look") polls for device
+/// changes.
+public final class SoundCard: AudioOutput {
+    /// The user-facing name of the output.
+    public let name: String
+    /// Always `soundCard`.
+    public let kind = AudioRouteKind.soundCard
+    /// The requested read-ahead of the renderer: 1 s.
+    public let desiredDepth: Duration = .seconds(1)
+
+    let device: String
+    private let substitutes: @Sendable () -> [String]
+    private let depths = SoundCardPump.Depths()
+    private let channels: ChannelChoice
+    let state = Lock(State())
+    private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
+    private let delayAfterCard = Atomic<Int64>(0)
+
+    /// The mutable state; guarded by `state`.
+    struct State {
+        /// The open operation in progress; nil if there is none.
+        var opening: Opening?
+        /// An open device that no pump uses.
+        var idle: ALSADevice?
+        var worker: SoundCardWorker?
+        /// Called when the sink has changed or becomes known. For the application.
+        var sinkNews: @Sendable () -> Void = {}
+        /// Called at the same events. For other modules.
+        var sinkWatchers: [@Sendable () -> Void] = []
+        /// Whether the requested device was missing when the card was last closed.
+        var wasLost = false
+    }
+
+    /// Creates an output. Opens nothing.
+    ///
+    /// - Parameters:
+    ///   - device: The ALSA name: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
+    ///   - channels: The loudspeakers to use for media with more than two channels.
+    ///   - substitutes: Returns ALSA names of replacement devices, most preferred first. Called on the pump thread
+    ///     after a loss; may block. See `SoundCardProbe.substitutes(for:)`.
+    public init(
+        device: String = "default", channels: ChannelChoice = .autoSafe,
+        substitutes: @escaping @Sendable () -> [String] = { [] }
+    ) {
+        self.device = device
+        self.substitutes = substitutes
+        self.channels = channels
+        name = device == "default" ? "sound card" : device
+    }
+
+    deinit { close() }
+
+    /// The ALSA name of the device that plays, requested or substitute; nil without a device and before `prepare`. Any
+    /// thread.
+    public var playingDevice: String? { state.withLock { $0.worker }?.keeper.place }
+
+    /// Whether the requested device plays, not a substitute. Any thread.
+    public var isPlayingOwnDevice: Bool { playingDevice == device }
+
+    // MARK: Where it is heard
+
+    /// The destination of the audio, which differs from the ALSA name behind a sound server. Unknown before `prepare`
+    /// and for some milliseconds after it. Any thread.
+    public var sink: SinkKnowledge {
+        state.withLock { $0.worker }?.sink ?? .unknown("nothing plays")
+    }
+
+    /// Sets the handler for changes of `sink`: it has become known, or the sound server has moved the stream.
+    ///
+    /// The latter is also an `outputMoved` event. A device replaced by another one is reported by events only.
+    ///
+    /// - Parameter news: Called on an internal thread; must return at once. Replaces the previous handler.
+    public func setSinkNews(_ news: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = news } }
+
+    /// Adds a handler for changes of `sink`, in addition to the one of `setSinkNews`. Any thread.
+    package func addSinkWatcher(_ watcher: @escaping @Sendable () -> Void) {
+        state.withLock { $0.sinkWatchers.append(watcher) }
+    }
+
+    func sinkHasChanged() {
+        let (news, watchers) = state.withLock { ($0.sinkNews, $0.sinkWatchers) }
+        news()
+        for watcher in watchers { watcher() }
+    }
+
+    /// The current identity for calibration profiles.
+    package var identity: OutputIdentity { SoundCardProvider.identity(at: sink, device: device) }
+
+    // MARK: Opening
+
+    /// Starts to open the device in the background; takes some tens of milliseconds with a sound server. Optional.
+    /// `prepare` reports a failure. Any thread.
+    public func open() {
+        state.withLock { state in
+            guard state.opening == nil, state.idle == nil, state.worker == nil else { return }
+            state.opening = Opening(device: device, channels: channels)
+        }
+    }
+
+    /// Returns the open device; opens it if needed. May block.
+    ///
+    /// - Throws: `OutputError` if it cannot be opened; nothing is held then.
+    private func opened() throws(OutputError) -> ALSADevice {
+        open()
+        let (opening, idle) = state.withLock { ($0.opening, $0.idle) }
+        if let idle { return idle }
+        guard let opening else { throw OutputError(.busy, "the sound device \"\(device)\" is already playing") }
+        var result = opening.wait()
+        // A device lost during the previous item: use a substitute instead of playing without audio.
+        if case .failure = result, state.withLock({ $0.wasLost }),
+            // ignored: the next one is tried; without any, the failure of the first is thrown.
+            let substitute = substitutes().lazy.compactMap({ try? ALSADevice(name: $0) }).first
+        {
+            result = .success(substitute)
+        }
+        state.withLock { state in
+            state.opening = nil
+            if case .success(let device) = result { state.idle = device }
+        }
+        return try result.get()
+    }
+
+    /// Opens a device on a separate thread.
+    final class Opening: Sendable {
+        private let result = Lock<Result<ALSADevice, OutputError>?>(nil)
+        private let thread = Lock<WorkerThread?>(nil)
+
+        init(device: String, channels: ChannelChoice) {
+            let result = self.result
+            do throws(ExhaustionError) {
+                let worker = try WorkerThread.start(name: "sound opening", priority: .elevated) {
+                    let answer: Result<ALSADevice, OutputError>
+                    do throws(OutputError) {
+                        let opened = try ALSADevice(name: device)
+                        opened.choice = channels
+                        // Only the sound server knows the layout of its sink.
+                        if channels == .autoSafe, opened.way == .elsewhere, !opened.saysLoudspeakers {
+                            opened.serverLayout = SinkLayout.ask()
+                        }
+                        answer = .success(opened)
+                    } catch {
+                        answer = .failure(error)
+                    }
+                    result.withLock { $0 = answer }
+                }
+                thread.withLock { $0 = worker }
+            } catch {
+                result.withLock { $0 = .failure(OutputError(error, output: "the sound device \"\(device)\"")) }
+            }
+        }
+
+        func wait() -> Result<ALSADevice, OutputError> {
+            let thread = self.thread.withLock { $0 }
+            thread?.join()
+            return result.withLock { $0 }
+                ?? .failure(OutputError(.failed, "opening the sound device was interrupted; try again"))
+        }
+    }
+
+    // MARK: AudioOutput
+
+    /// The lead for starts and stops, the delay of the card and the calibrated delay after it. Any thread.
+    public var latency: OutputLatency {
+        let worker = state.withLock { $0.worker }
+        guard let pump = worker?.pump else {
+            return OutputLatency(startLead: depths.idle + depths.wakeUp + .milliseconds(10))
+        }
+        var shares = [
+            LatencyShare(
+                name: "sound card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
+        ]
+        let after = Duration.nanoseconds(delayAfterCard.load(ordering: .relaxed))
+        if after != .zero { shares.append(LatencyShare(name: "after the card", duration: after, source: .calibrated)) }
+        return OutputLatency(startLead: pump.startLead, stopLead: pump.stopLead, shares: shares)
+    }
+
+    /// The reason for silence: the device is lost, and no substitute plays. Nil while a device plays. Any thread.
+    public var loss: OutputError? {
+        guard let worker = state.withLock({ $0.worker }), worker.keeper.place == nil else { return nil }
+        return OutputError(
+            .lost, "the sound device \"\(device)\" was disconnected; connect it again, or choose another output")
+    }
+
+    /// Whether the delay of the card is measured well enough for a precise start. Any thread.
+    public var isReadyToStart: Bool { state.withLock { $0.worker }?.pump.isSettled ?? false }
+
+    /// Sets the calibrated delay from the card's output to the listener, which the card cannot report. Any thread.
+    public func setDelayAfterCard(_ delay: Duration) {
+        delayAfterCard.store(delay.wholeNanoseconds, ordering: .relaxed)
+        state.withLock { $0.worker }?.keeper.setDelayAfterOwn(delay)
+    }
+
+    /// Returns PCM at the sample rate of the media if the device supports it. The first call may block while the device
+    /// opens.
+    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+        if let worker = state.withLock({ $0.worker }) { return .pcm(worker.format) }
+        // ignored: `prepare` throws the failure.
+        if let device = try? opened(),
+            let format = try? device.nearest(to: format.sampleRate, layout: format.layout)
+        {
+            return .pcm(format)
+        }
+        // `prepare` throws the error.
+        return .pcm(PCMFormat(sampleRate: format.sampleRate, layout: .stereo))
+    }
+
+    /// Opens and starts the device. It plays silence at first, so that its clock is known when audio arrives.
+    ///
+    /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a remedy in the message.
+    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        guard case .pcm(let format) = delivery else {
+            throw OutputError(.unsupportedFormat, "a sound card accepts decoded audio only")
+        }
+        if let worker = state.withLock({ $0.worker }) {
+            if worker.format == format, worker.isFor(context) { return }
+            stopWorker()
+        }
+        let device = try opened()
+        do throws(OutputError) {
+            try device.configure(format)
+        } catch {
+            state.withLock { $0.idle = nil }
+            throw error
+        }
+        let worker = SoundCardWorker(
+            device: device, name: self.device, context: context, depths: depths,
+            gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes,
+            sinkNews: { [weak self] in self?.sinkHasChanged() })
+        worker.keeper.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
+        do throws(ExhaustionError) {
+            try worker.start()
+        } catch {
+            let device = worker.stop()
+            state.withLock { $0.idle = device }
+            throw OutputError(error, output: "the sound device \"\(self.device)\"")
+        }
+        state.withLock { state in
+            state.idle = nil
+            state.worker = worker
+        }
+    }
+
+    /// Queues decoded audio from frame `offset` of the block on. Returns the number of frames taken; never blocks.
+    public func accept(_ block: PCMBlock, from offset: Int) -> Int {
+        guard let worker = state.withLock({ $0.worker }) else { return 0 }
+        let taken = worker.buffer.accept(block, from: offset)
+        if taken < block.frames - offset { worker.pump.askForRoom() }
+        return taken
+    }
+
+    /// Marks the end of the input: running dry afterwards is no underrun.
+    public func finish() { state.withLock { $0.worker }?.buffer.finish() }
+
+    /// The media time up to which audio is queued since the last flush; nil if none.
+    public var acceptedUntil: MediaTime? { state.withLock { $0.worker }?.buffer.acceptedUntil }
+
+    /// Discards all queued audio and wakes the pump.
+    public func flush() {
+        guard let worker = state.withLock({ $0.worker }) else { return }
+        worker.buffer.flush()
+        worker.wake.raise()
+    }
+
+    /// Wakes the pump, which reads the new timeline. Any thread; returns at once.
+    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { state.withLock { $0.worker }?.wake.raise() }
+
+    /// Sets the linear gain; 1 is unchanged. Any thread.
+    public func setGain(_ gain: Float) {
+        gainBits.store(gain.bitPattern, ordering: .relaxed)
+        state.withLock { $0.worker }?.pump.setGain(gain)
+    }
+
+    /// Stops the pump and closes the device. May block until a pending open has ended.
+    public func close() {
+        let opening = state.withLock { state -> Opening? in
+            defer { state.opening = nil }
+            return state.opening
+        }
+        // The last reference to the opening closes the device that it opened.
+        _ = opening?.wait()
+        stopWorker()
+        state.withLock { $0.idle = nil }
+    }
+
+    /// Stops the pump and keeps its device open for the next use.
+    private func stopWorker() {
+        let worker = state.withLock { state -> SoundCardWorker? in
+            defer { state.worker = nil }
+            return state.worker
+        }
+        guard let worker else { return }
+        let isElsewhere = worker.keeper.place != device
+        let idle = worker.stop()
+        state.withLock { state in
+            state.wasLost = isElsewhere
+            state.idle = idle
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import CardPlayout
+internal import MediaCore
+internal import SyncRendering
+internal import Synchronization
+
+/// The pump thread and its device, if there is one; retries opening while there is none.
+///
+/// `@unchecked Sendable`: all state is immutable, atomic or locked, or it belongs to `keeper`. Only the pump thread
+/// steps that one, between `start` and the join in `stop`.
+final class SoundCardWorker: @unchecked Sendable {
+    /// The rendered audio that is retained, for returning to the last audible frame after a pause.
+    private static let history = Duration.milliseconds(300)
+    private static let depth = Duration.milliseconds(500)
+
+    let format: PCMFormat
+    let buffer: PlayoutBuffer
+    let pump: SoundCardPump
+    let wake = Signal()
+    let keeper: DeviceFailover
+    private let context: AudioOutputContext
+    private let isStopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+    private let lookout: DeviceMonitor
+    private let sinks: SinkFinder
+
+    /// - Parameters:
+    ///   - substitutes: Returns ALSA names of replacement devices after a loss.
+    ///   - sinkNews: Called on any thread when the sound server reports another sink.
+    init(
+        device: ALSADevice, name: String, context: AudioOutputContext, depths: SoundCardPump.Depths, gain: Float,
+        substitutes: @escaping @Sendable () -> [String], sinkNews: @escaping @Sendable () -> Void
+    ) {
+        self.context = context
+        let format = device.format
+        self.format = format
+        buffer = PlayoutBuffer(format: format, depth: Self.depth, history: Self.history)
+        let playout = SoundCardPlayout(
+            buffer: buffer, timebase: context.timebase, events: context.events, id: context.id,
+            history: Self.history, initialGain: gain)
+        pump = SoundCardPump(
+            device: device, buffer: buffer, playout: playout, context: context, depths: depths, initialGain: gain)
+        let sinks = SinkFinder { before, _ in
+            // The first report is not a move.
+            if before.sink != nil { context.events.note(.outputMoved(output: context.id)) }
+            sinkNews()
+        }
+        self.sinks = sinks
+        sinks.note(device)
+        let open: @Sendable (String) -> ALSADevice? = { name in
+            // ignored: another device is tried, or this one again later; `loss` says that none plays.
+            guard let device = try? ALSADevice(name: name), (try? device.configure(format)) != nil else { return nil }
+            sinks.note(device)
+            return device
+        }
+        keeper = DeviceFailover(
+            pump: pump, device: device, name: name, place: device.name, context: context,
+            supply: DeviceFailover.Supply(substitutes: substitutes, open: open))
+        lookout = DeviceMonitor(keeper: keeper, wake: wake, open: open)
+    }
+
+    /// Returns true if this worker was created for an equal context, so that it can be reused.
+    func isFor(_ other: AudioOutputContext) -> Bool {
+        context.timebase === other.timebase && context.room === other.room && context.events === other.events
+            && context.id == other.id
+    }
+
+    /// The destination of the audio. Any thread.
+    var sink: SinkKnowledge { sinks.knowledge(of: keeper.place) }
+
+    /// Starts the pump thread and the device monitor.
+    ///
+    /// - Throws: `ExhaustionError` if no thread can be created; call `stop` to get the device back.
+    func start() throws(ExhaustionError) {
+        // Two thirds of the range of sched(7): above decoders, below kernel threads.
+        let worker = try WorkerThread.start(name: "sound card", priority: .realtime(50)) { self.run() }
+        thread.withLock { $0 = worker }
+        lookout.start()
+    }
+
+    /// Stops and joins all threads. Returns the device, or nil if it is lost.
+    func stop() -> ALSADevice? {
+        sinks.stop()
+        lookout.stop()
+        isStopping.store(true, ordering: .releasing)
+        wake.raise()
+        thread.withLock { $0 }?.join()
+        return keeper.retire() as? ALSADevice
+    }
+
+    private func run() {
+        while !isStopping.load(ordering: .acquiring) {
+            wake.wait(until: keeper.step())
+            wake.clear()
+        }
+    }
+}

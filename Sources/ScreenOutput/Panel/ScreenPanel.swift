@@ -1,0 +1,84 @@
+/// A selectable list over the video: rows with a mark and a level bar.
+package struct ScreenPanel: Sendable, Hashable {
+    /// A row of the list.
+    package struct Row: Sendable, Hashable {
+        /// The state of a row's mark.
+        package enum Mark: Sendable, Hashable {
+            case empty, ticked
+            /// A transition to `ticked` is in progress.
+            case pending
+        }
+
+        /// The text of the row.
+        package var text: String
+        /// A short text after it: a state or a reason.
+        package var detail: String
+        /// The state of the mark.
+        package var mark: Mark
+        /// The value of the level bar, 0…1; nil: no bar.
+        package var level: Double?
+        /// Whether the row is currently not selectable.
+        package var isDim: Bool
+
+        /// Creates a row.
+        package init(
+            _ text: String, detail: String = "", mark: Mark = .empty, level: Double? = nil, isDim: Bool = false
+        ) {
+            self.text = text
+            self.detail = detail
+            self.mark = mark
+            self.level = level
+            self.isDim = isDim
+        }
+    }
+
+    /// A part of a row under the pointer.
+    package enum Part: Sendable, Hashable {
+        /// The mark, or the text.
+        case mark, text
+        /// A position on the level bar, 0…1.
+        case level(Double)
+    }
+
+    /// The kind of mark before a row's text.
+    package enum Marks: Sendable, Hashable {
+        /// Check boxes: any number of rows can be ticked.
+        case boxes
+        /// Radio buttons: one row is selected.
+        case dots
+        /// No marks: the rows are informational, and their details form a column.
+        case none
+    }
+
+    /// The position of the panel.
+    package enum Place: Sendable, Hashable {
+        case middle, topLeft
+        /// Above this button of the bar; centred if there is none.
+        case above(ScreenBar.Button)
+    }
+
+    /// The title line.
+    package var title: String
+    /// The rows, from top to bottom.
+    package var rows: [Row]
+    /// The kind of marks.
+    package var marks: Marks
+    /// The position of the panel.
+    package var place: Place
+    /// The row selected by keys; nil if there is none.
+    package var current: Int?
+    /// A line under the rows that explains the keys.
+    package var hint: String
+
+    /// Creates a panel.
+    package init(
+        title: String, rows: [Row], current: Int? = nil, hint: String = "", marks: Marks = .boxes,
+        place: Place = .middle
+    ) {
+        (self.marks, self.place) = (marks, place)
+        self.title = title
+        self.rows = rows
+        self.current = current
+        self.hint = hint
+    }
+}

@@ -1,0 +1,156 @@
+import MediaCore
+import Testing
+
+@testable import ScreenOutput
+@testable import Text
+
+@Suite struct BarLayoutTests {
+    /// Letters are half as wide as high.
+    private let width: BarLayout.Width = { Double($0.count) * 5.5 }
+    private let full = ScreenBar(
+        isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
+        buttons: [
+            .chapters: ["3/12 The storm", "3/12"], .sound: ["Sound: eng, commentary of the director", "Sound"],
+            .subtitles: ["Subtitles: eng", "Subs: eng", "Subs"], .rooms: ["♪ Living room, Kitchen"], .speed: ["×1"],
+            .fullScreen: [],
+        ], hasPrevious: true, hasNext: true, volume: ScreenBar.Volume(percent: 80, isMuted: false))
+
+    private static let windows = [(200, 150), (320, 240), (640, 360), (720, 1280), (1920, 1080), (3840, 2160)]
+
+    @Test(arguments: windows) func nothingIsCutAndNothingLiesOverAnything(_ wide: Int, _ high: Int) throws {
+        let area = PixelSize(width: wide, height: high)
+        let layout = try #require(BarLayout(full, in: area, width: width))
+        let all =
+            layout.parts.map(\.rect) + [layout.time, layout.volume?.line, layout.volume?.number].compactMap { $0 }
+        for (index, rect) in all.enumerated() {
+            #expect(rect.isInside(layout.rect), "\(rect)")
+            for other in all[(index + 1)...] { #expect(rect.intersection(other).isEmpty, "\(rect) and \(other)") }
+        }
+        #expect(layout.rect.isInside(PixelRect(x: 0, y: 0, width: wide, height: high)))
+        #expect(layout.parts.contains { $0.part == .play })
+    }
+
+    @Test func whatMattersLeastIsLeftOutFirst() throws {
+        let small = try #require(BarLayout(full, in: PixelSize(width: 200, height: 150), width: width))
+        let kinds = small.parts.map(\.part)
+        #expect(!kinds.contains(.button(.speed)))
+        let large = try #require(BarLayout(full, in: PixelSize(width: 1280, height: 720), width: width))
+        #expect(large.parts.count == 10)
+        #expect(large.time != nil && large.volume != nil)
+        let wide = try #require(BarLayout(full, in: PixelSize(width: 2560, height: 1080), width: width))
+        let narrow = try #require(BarLayout(full, in: PixelSize(width: 320, height: 240), width: width))
+        let usual = try #require(BarLayout(full, in: PixelSize(width: 640, height: 360), width: width))
+        func words(_ layout: BarLayout) -> [String] { layout.parts.map(\.words).filter { !$0.isEmpty } }
+        #expect(words(wide).contains("Subtitles: eng"))
+        #expect(words(narrow).contains { $0.hasPrefix("Subs") })
+        // Names are shortened before any of them is removed.
+        #expect(usual.parts.count == 10 && usual.volume != nil)
+        #expect(words(usual).filter { $0.contains("…") }.count >= 2)
+        #expect(!words(usual).contains("3/12") && !words(usual).contains("Sound"))
+    }
+
+    @Test func namesAreAsLongAsThereIsRoom() throws {
+        var bar = full
+        bar.buttons[.rooms] = ["♪ This computer, and the very long name of a speaker in the attic"]
+        for wide in [640, 960, 1280, 1920] {
+            let area = PixelSize(width: wide, height: wide * 9 / 16)
+            let layout = try #require(BarLayout(bar, in: area, width: width))
+            let isShort = layout.parts.contains { $0.words.contains("…") }
+            let time = try #require(layout.time)
+            let left = layout.parts.filter { $0.rect.x > time.x }.map(\.rect.x).min() ?? 0
+            let free = Double(left - time.x - time.width) / layout.scale
+            #expect(!isShort || free < 40, "\(free) units are free beside a name that was cut, at \(wide)")
+        }
+    }
+
+    /// The edges of a screen stop the pointer: the outermost pixels belong to the nearest part.
+    // feature: bar
+    @Test(arguments: windows) func theLowestRowAndTheOutermostColumnsBelongToTheParts(_ wide: Int, _ high: Int) throws {
+        let layout = try #require(BarLayout(full, in: PixelSize(width: wide, height: high), width: width))
+        for place in layout.parts {
+            #expect(layout.hit(x: place.rect.x + place.rect.width / 2, y: high - 1) == place.part)
+        }
+        let ends = layout.parts.sorted { $0.rect.x < $1.rect.x }
+        #expect(layout.hit(x: 0, y: high - 1) == ends.first?.part)
+        #expect(layout.hit(x: wide - 1, y: high - 1) == ends.last?.part)
+        let line = try #require(layout.line)
+        #expect(layout.hit(x: 0, y: line.y + line.height / 2) == .place(0))
+        #expect(layout.hit(x: wide - 1, y: line.y + line.height / 2) == .place(1))
+    }
+
+    @Test func aPointerFindsThePartThatItLiesOn() throws {
+        let layout = try #require(BarLayout(full, in: PixelSize(width: 1280, height: 720), width: width))
+        for place in layout.parts {
+            let rect = place.rect
+            #expect(layout.hit(x: rect.x + rect.width / 2, y: rect.y + rect.height / 2) == place.part)
+        }
+        let volume = try #require(layout.volume)
+        #expect(layout.hit(x: volume.line.x, y: volume.line.y + 3) == .volume(0))
+        for x in [volume.line.x + volume.line.width, volume.number.x, volume.number.x + volume.number.width - 1] {
+            #expect(layout.hit(x: x, y: volume.number.y + 3) == .volumeNumber, "the wheel changes the volume here")
+        }
+        #expect(ScreenBar.Part.volumeNumber.isVolume)
+        let line = try #require(layout.line)
+        #expect(layout.hit(x: line.x, y: line.y + 2) == .place(0))
+        #expect(layout.hit(x: line.x + line.width - 1, y: line.y + 2) == .place(1))
+        #expect(layout.hit(x: 640, y: 100) == nil)
+        #expect(layout.drag(.place(0.5), to: -50) == .place(0) && layout.drag(.place(0.5), to: 5000) == .place(1))
+        #expect(layout.drag(.volume(0), to: 5000) == .volume(1))
+        #expect(layout.drag(.play, to: 5) == nil)
+    }
+
+    @Test func aFilmOfUnknownLengthHasNoLine() throws {
+        var live = full
+        live.place = nil
+        #expect(try #require(BarLayout(live, in: PixelSize(width: 1280, height: 720), width: width)).line == nil)
+    }
+
+    @Test func aBarIsDrawnAndLooksAnotherWayWhereItStandsElsewhere() throws {
+        let painter = try #require(TextPainter())
+        let drawing = BarDrawing(painter: painter)
+        let area = PixelSize(width: 640, height: 360)
+        func image(_ bar: ScreenBar) throws -> OverlayImage {
+            let layout = try #require(BarLayout(bar, in: area, width: drawing.width))
+            return try #require(drawing.overlay(bar, in: layout, of: area))
+        }
+        var later = full
+        later.place = 0.6
+        var paused = full
+        paused.isPlaying = false
+        var waiting = full
+        waiting.isWaiting = true
+        var aimed = full
+        aimed.aim = ScreenBar.Aim(place: 0.999, words: "01:00:00  The end of the long journey home")
+        var quiet = full
+        quiet.volume?.percent = 20
+        var unknown = full
+        unknown.volume?.percent = nil
+        let first = try image(full)
+        #expect(first.rect.width == 640 && first.rect.y + first.rect.height == 360)
+        #expect(try image(later).pixels != first.pixels)
+        #expect(try image(paused).pixels != first.pixels)
+        #expect(try image(waiting).pixels != first.pixels)
+        #expect(try image(quiet).pixels != first.pixels)
+        #expect(try image(unknown).pixels != first.pixels)
+        #expect(try image(aimed).rect.height > first.rect.height)
+        #expect(try image(full).pixels == first.pixels)
+    }
+
+    @Test func wordsKeepAboveTheBarWhereTheyWouldLieUnderIt() {
+        let area = PixelSize(width: 640, height: 360)
+        func words(_ y: Int) -> OverlayImage {
+            OverlayImage(
+                rect: PixelRect(x: 10, y: y, width: 2, height: 20), pixels: [UInt8](repeating: 255, count: 160))
+        }
+        #expect(words(330).raised(above: 320, in: area).rect.y == 300)
+        #expect(words(290).raised(above: 320, in: area).rect.y == 290, "above it already")
+        #expect(words(330).raised(above: nil, in: area).rect.y == 330, "no bar")
+        #expect(words(20).raised(above: 320, in: area).rect.y == 20, "a line at the top")
+    }
+
+    @Test func lettersOnAScreenThatStandsOnEndAreNoSmallerThanHalf() throws {
+        let upright = try #require(BarLayout(full, in: PixelSize(width: 1080, height: 1920), width: width))
+        let lying = try #require(BarLayout(full, in: PixelSize(width: 1920, height: 1080), width: width))
+        #expect(upright.scale >= lying.scale * 0.4)
+    }
+}
