@@ -87,7 +87,7 @@ final class PlaceboPresenter: PicturePresenter {
 
     private static func reason(_ outcome: cpl_outcome, _ name: String) -> String {
         switch outcome {
-        case cpl_not_built: "this program was built without libplacebo support support"
+        case cpl_not_built: "this program was built without libplacebo support"
         case cpl_no_library:
             "\(cpl_library_name().map { String(cString: $0) } ?? "libplacebo") is not installed"
         default: "libplacebo cannot draw with \(name)"
