@@ -42,7 +42,7 @@ final class AddedSounds {
     func fail(_ number: Int, _ failure: TalkieError) {
         guard let sound = all.first(where: { $0.number == number }), !sound.isLost else { return }
         sound.isLost = true
-        context.status.message(Sentences.joined(failure.message, "What else plays goes on."))
+        context.status.message(Sentences.joined(failure.message, "The other outputs continue."))
     }
 
     // MARK: Playlist

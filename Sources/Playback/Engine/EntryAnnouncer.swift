@@ -34,7 +34,7 @@ final class EntryAnnouncer {
         announced = entry.serial
         let goesOn = interrupted == entry.item.id
         interrupted = entry.turn.aside == nil ? nil : entry.item.id
-        if entry.turn.aside != nil { return status.message("\(entry.title): the film goes on behind it.") }
+        if entry.turn.aside != nil { return status.message("\(entry.title): the film continues after it.") }
         let begin = entry.begin ?? context.playhead
         if goesOn { return status.report(.looped(at: begin)) }
         if entry.isLoop {

@@ -78,9 +78,10 @@ final class EntryFactory {
             let (place, end) = (start.clock, length.clock)
             return TalkieError(
                 .cannotOpen,
-                "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier start.")
+                "“\(title)” ends at \(end), before the requested start at \(place); choose an earlier start.")
         }
-        let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
+        let what =
+            film.summary.tracks.isEmpty ? "contains neither picture nor sound" : "contains nothing that may be played"
         return TalkieError(.cannotOpen, "“\(title)” \(what); check the file and the options.")
     }
 
@@ -98,7 +99,7 @@ final class EntryFactory {
     private func audioTrack(of film: any MediaSource) -> Track? {
         if let number = options.audioTrack {
             if let track = film.summary.track(.audio, number: number) { return track }
-            status.message("This film has no sound track \(number); the first that fits plays instead.")
+            status.message("This film has no sound track \(number); the first suitable one plays instead.")
         }
         return film.summary.track(.audio, languages: options.audioLanguages)
     }

@@ -130,7 +130,7 @@ final class ItemPreparation {
             refuse(entry.item, error.playbackError)
         } else {
             if loopAgain == nil {
-                status.message("“\(entry.title)” cannot be opened again; it loops from what is open.")
+                status.message("“\(entry.title)” cannot be reopened; it loops from the open file.")
             }
             loopAgain = .later(loopAgain, from: now)
             lastLost = entry.serial
@@ -162,7 +162,7 @@ final class ItemPreparation {
     private func skipInterstitial(_ turn: PlaybackList.Turn, _ error: TalkieError) {
         list.update { $0.noteLost(turn) }
         status.message(
-            Sentences.joined("An interstitial of “\(turn.item.title ?? turn.item.name)” is left out.", error.message))
+            Sentences.joined("An interstitial of “\(turn.item.title ?? turn.item.name)” is skipped.", error.message))
     }
 
     /// Marks an item as unplayable and reports it.
@@ -277,7 +277,7 @@ final class ItemPreparation {
             return giveUp(turn, factory.nothingToPlay(in: media.film, title: turn.opened.name))
         }
         if let sound = entry.audioTrack, !context.parts.canDecode(sound) {
-            status.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without it.")
+            status.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without sound.")
             (entry.audioTrack, entry.soundEnd) = (nil, .none)
         }
         append(entry, behind: last)
@@ -353,5 +353,5 @@ final class ItemPreparation {
 
 extension TalkieError {
     /// The failure of an interstitial that never ends.
-    static var endless: TalkieError { TalkieError(.cannotOpen, "It has no end.") }
+    static var endless: TalkieError { TalkieError(.cannotOpen, "It has no known end.") }
 }

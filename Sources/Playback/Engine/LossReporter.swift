@@ -59,9 +59,9 @@ final class LossReporter {
             })
         else {
             return TalkieError(
-                .cannotOpen, "nothing in “\(entry.title)” can be decoded; it is damaged, or it needs a newer FFmpeg")
+                .cannotOpen, "“\(entry.title)” cannot be decoded; it is damaged, or it needs a newer FFmpeg")
         }
         return TalkieError(
-            failure.error.playbackCode, "nothing of “\(entry.title)” can be played: \(failure.error.message)")
+            failure.error.playbackCode, "“\(entry.title)” cannot be played: \(failure.error.message)")
     }
 }

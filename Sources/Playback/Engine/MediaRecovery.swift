@@ -63,7 +63,8 @@ final class MediaRecovery {
             status.report(
                 .lost(
                     TalkieError(
-                        .cannotOpen, "“\(title)” cannot be read any more; it goes on as soon as it is back")))
+                        .cannotOpen, "“\(title)” can no longer be read; it continues as soon as it is available again"))
+            )
         }
         retry = .later(retry, from: clock.now)
         isWaiting = true

@@ -48,7 +48,7 @@ extension PlaybackList {
         guard turn.item == entry.item, turn.itemPass > 0 else { return [.open(turn)] }
         if entry.film.summary.isSeekable { return [.startAgain(as: turn)] }
         let next = successor(of: turn, leavesLoop: true)
-        let message = PlaybackAction.message("This film cannot be wound; it is played once.")
+        let message = PlaybackAction.message("This film is not seekable; it is played once.")
         return next.map { [message, .open($0)] } ?? [message, .stop, .end]
     }
 }

@@ -177,7 +177,7 @@ extension PlaybackEngine {
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
 
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
-        guard renderer != nil else { return status.message("This player was made without sound.") }
+        guard renderer != nil else { return status.message("This player was created without sound.") }
         let added = tracks.added.add(choice, to: output, number: number)
         sound.join(added)
         sound.choosePassThrough(for: list)

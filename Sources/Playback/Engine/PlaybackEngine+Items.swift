@@ -165,7 +165,7 @@ extension PlaybackEngine {
         if current?.videoTrack == nil || (isWanted && !recovery.hasBegun) {
             fail(failure)
         } else {
-            status.message(PrintableText.sentence(failure.message) + " The picture plays on without sound.")
+            status.message(PrintableText.sentence(failure.message) + " The picture continues without sound.")
         }
     }
 

@@ -28,7 +28,7 @@ extension Player {
         _ wanted: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void
     ) {
         guard let outputs else {
-            let error = OutputError(.unavailable, "This player was made without sound.")
+            let error = OutputError(.unavailable, "This player was created without sound.")
             return done(.refused([RouteChange.Refusal(output: "sound", error: error)]))
         }
         // Applied before playback: a later change would be a discontinuity of their audio.
@@ -106,8 +106,8 @@ extension PlayerState {
         routeChange =
             switch outputs.changeProgress {
             case .waiting(let wait): wait.description
-            case .filling: "bringing the new output up to the film"
-            case .changing: "changing over"
+            case .filling: "synchronizing the new output"
+            case .changing: "switching outputs"
             case nil: nil
             }
     }

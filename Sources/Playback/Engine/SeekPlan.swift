@@ -6,7 +6,7 @@ struct SeekPlan {
     static let instant = MediaTime(value: 1, timescale: 1000)
     /// mpv's threshold (`--chapter-seek-threshold`): a backward seek within a chapter repeats it.
     private static let chapterThreshold = Duration.seconds(5)
-    private static let refusal = "This interstitial cannot be skipped; the film goes on when it is over."
+    private static let refusal = "This interstitial cannot be skipped; the film continues after it."
 
     private let list: PlaybackList
     private let state: PlayerState
@@ -36,7 +36,7 @@ struct SeekPlan {
         guard let film = entry?.film, state.phase != .failed else { return [] }
         // A seek ends the interstitial or is refused; its item was seekable.
         if aside != nil || film.summary.isSeekable { return nil }
-        return [.message("This film cannot be wound.")]
+        return [.message("This film is not seekable.")]
     }
 
     /// Whether the playing interstitial must be played to its end at its own speed.
@@ -117,7 +117,7 @@ struct SeekPlan {
         guard let number = list.breakBetween(moment, and: target, of: entry.item.id),
             let turn = list.turn(into: number, of: entry.turn.plain, goal: target)
         else { return nil }
-        return [.message("An interstitial comes first; the film goes on at \(target.clock)."), .open(turn)]
+        return [.message("An interstitial is played first; the film continues at \(target.clock)."), .open(turn)]
     }
 
     /// Skips the playing interstitial; returns nil if there is none.

@@ -77,7 +77,7 @@ final class OverlayPainter: Sendable {
             do throws(ExhaustionError) {
                 state.thread = try start()
             } catch {
-                Self.note("\(error.message); no words are shown over the film", in: &state)
+                Self.note("\(error.message); no text is shown over the film", in: &state)
                 done?.raise()
             }
         }
@@ -124,7 +124,7 @@ final class OverlayPainter: Sendable {
             if !painter.hasFonts {
                 state.withLock {
                     Self.note(
-                        "no font was found, so no words are shown over the film; install one, for example fonts-dejavu-core",
+                        "no font was found, so no text is shown over the film; install one, for example fonts-dejavu-core",
                         in: &$0)
                 }
             }

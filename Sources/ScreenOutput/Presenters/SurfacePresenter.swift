@@ -31,7 +31,7 @@ final class SurfacePresenter: PicturePresenter {
         self.window = window
         self.converter = converter
         guard refreshSurface() else {
-            throw OutputError(.failed, "the window has no memory to draw into: \(sdlError())")
+            throw OutputError(.failed, "no memory is available for the window: \(sdlError())")
         }
     }
 

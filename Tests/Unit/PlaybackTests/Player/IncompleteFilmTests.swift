@@ -178,7 +178,7 @@ private final class TornFilm: MediaSource {
     @Test func anOutputThatRefusesTheVolumeIsInTheStateAndInAnEvent() throws {
         let house = VirtualHouse("card", "Kitchen")
         house.run(for: .seconds(3))
-        let refusal = OutputError(.failed, "Kitchen refuses to be muted; set it at the speaker itself")
+        let refusal = OutputError(.failed, "Kitchen refused muting; set it on the speaker itself")
         house.outputs[1].gainFailure = refusal
         house.run(for: .seconds(1))
         let problem = try #require(house.core.state.outputProblems.first)

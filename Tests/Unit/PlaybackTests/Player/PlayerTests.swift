@@ -246,12 +246,12 @@ import Testing
         options.isOutputNamed = true
         let cinema = VirtualCinema(film: film(seconds: 20), options: options)
         cinema.run(for: .seconds(2))
-        cinema.core.soundFailed(TalkieError(.unavailable, "Somebody else plays on Kitchen now."))
+        cinema.core.soundFailed(TalkieError(.unavailable, "Another sender is now playing on Kitchen."))
         let before = cinema.screen.shown.count
         cinema.run(for: .seconds(2))
         #expect(cinema.phase == .playing)
         #expect(cinema.screen.shown.count - before > 40)
-        #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture plays on") } })
+        #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture continues") } })
     }
 
     @Test func aNamedSpeakerThatCannotBeHadAtTheStartEndsTheFilmWithItsStatus() {

@@ -118,7 +118,7 @@ import Testing
         let told = queue.news.withLock { news in
             news.compactMap { if case .message(let text) = $0 { text } else { nil } }
         }
-        #expect(told == ["The kitchen is dark. What else plays goes on."])
+        #expect(told == ["The kitchen is dark. The other outputs continue."])
     }
 
     @Test func anOutputThatDoesNotGetReadyHoldsAStartForEightSecondsAndNoLonger() throws {

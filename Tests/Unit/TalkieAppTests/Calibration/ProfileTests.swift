@@ -162,7 +162,7 @@ import Testing
             in: [listing], [Self.profile("02746C000001", offset: -81.25), Self.profile("AA", offset: 1)])
         #expect(
             shown[0].text().contains(
-                "calibrated: buffered, sound -81.3 ms against picture, with TV (60-Hz full-screen)"))
+                "calibrated: buffered, sound -81.3 ms relative to picture, with TV (60-Hz full-screen)"))
         #expect(shown[0].json.compact.contains("\"offset_ms\":-81.250"))
     }
 
