@@ -22,6 +22,9 @@ package struct PlaybackList: Sendable {
         /// The part of an interstitial that plays instead of the item.
         package var aside: Aside?
 
+        /// Returns true if another position is of the same item in the same pass of the playlist.
+        func isSamePass(as other: Turn) -> Bool { item == other.item && listPass == other.listPass }
+
         func isSame(as other: Turn) -> Bool {
             item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
                 && until == other.until && aside == other.aside
@@ -175,7 +178,7 @@ package struct PlaybackList: Sendable {
         guard entries.count > 1 else { return }
         let ended = entries.removeFirst()
         let next = entries[0].turn
-        if next.item != ended.item || next.listPass != ended.turn.listPass { noteEnded(ended.turn) }
+        if !next.isSamePass(as: ended.turn) { noteEnded(ended.turn) }
         enter(next)
         forgetPassed()
     }
