@@ -19,7 +19,7 @@ extension KioskDirector {
         }
         if liveness.verdict == .alive {
             ladder.noteAlive(at: now)
-            if liveness.fault == nil, let queue { exclusions.noteProgress(of: queue.current, at: now) }
+            if liveness.fault == nil, let current { exclusions.noteProgress(of: current, at: now) }
         }
         guard let (cause, since) = stall(at: now), let item = itemAtFault(at: now),
             let stage = ladder.next(for: cause, of: item, isOverdue: liveness.isOverdue(at: now), at: now)
@@ -40,9 +40,9 @@ extension KioskDirector {
     }
 
     private func itemAtFault(at now: HostInstant) -> RepairLadder.Item? {
-        guard let queue else { return nil }
-        let address = queue.current.address
-        let hasOther = wall == nil && (queue.count > 1 || queue.item(at: address) == nil || !configuration.loops)
+        guard let address = current?.address else { return nil }
+        let isListed = items.contains { $0.address == address }
+        let hasOther = wall == nil && (items.count > 1 || !isListed || !configuration.loops)
         return RepairLadder.Item(
             address, isRemote: InputCheck.isAddress(address),
             isArriving: liveness.hasArrived(within: RepairLadder.serverPause, at: now), hasOther: hasOther)
