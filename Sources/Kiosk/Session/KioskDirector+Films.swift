@@ -245,7 +245,7 @@ extension KioskDirector {
         // The cause may be outside the item.
         case .engine, .picture, .sound: break
         }
-        liveness.startOver()
+        watch.startOver()
         isPlaying = false
         guard let next = toCome.rest(of: queue).next else { return goOn() }
         self.queue = next
@@ -281,7 +281,7 @@ extension KioskDirector {
         say(
             .info, "playing '\(queue.current.title ?? state.title)' (\(queue.number) of \(queue.count))",
             KioskNote(.item, item: queue.current.address))
-        item = KioskHealth.Item(Self.name(of: queue.current), index: queue.number, began: stage.now())
+        reporter.note(KioskHealth.Item(Self.name(of: queue.current), index: queue.number, began: stage.now()))
         guard stage.screen != nil else { return }
         attachScreen()
         if configuration.mode == .film { applyMode() }
