@@ -64,10 +64,10 @@ struct HealthReporter: Sendable {
             isHeard: seen.isHeard, at: now)
         health.fault =
             presence.fault(at: now)
-            ?? seen.stall.map { "\($0.cause.rawValue) since \(Decimals.text((now - $0.since).inSeconds, 0)) s" }
+            ?? seen.stall.map { "\($0.cause.rawValue) for \(Decimals.text((now - $0.since).inSeconds, 0)) s" }
         health.degradations = seen.outputProblems + seen.skippedItems
         if seen.isWall, !seen.skippedItems.isEmpty {
-            health.degradations.append("this screen is not in step with its wall while it skips films of the list")
+            health.degradations.append("this screen is out of sync with its wall while it skips films of the list")
         }
         health.skippedItems = seen.skippedItems.count
         health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }

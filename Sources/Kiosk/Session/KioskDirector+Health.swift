@@ -49,11 +49,11 @@ extension KioskDirector {
 
     private var whatIsShown: KioskHealth.Shown {
         if shown.isQuiet { return .off("quiet hours\(quietEnd)") }
-        if let beginsAt { return .off("it begins at \(stage.calendar.local(beginsAt).time.words)") }
+        if let beginsAt { return .off("starts at \(stage.calendar.local(beginsAt).time.words)") }
         if case .asked? = slate { return .slate }
-        if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films were found yet") }
+        if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films have been found yet") }
         if isHeld { return .paused }
         if let source = awaitedSource, let queue { return .waiting("\(source): '\(Self.name(of: queue.current))'") }
-        return isPlaying ? .playing : .nothing("no films were found yet")
+        return isPlaying ? .playing : .nothing("no films have been found yet")
     }
 }

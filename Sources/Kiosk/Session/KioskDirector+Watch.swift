@@ -15,7 +15,7 @@ extension KioskDirector {
             beat, droppedFrames: stage.distributor.statistics.droppedFrames, item: watchedItem, at: now)
         if let count = outcome.droppedFrames {
             stage.log.say(
-                .warning, "\(count) pictures came too late and were left out; the picture is in step again",
+                .warning, "\(count) pictures were late and dropped; the picture is in sync again",
                 KioskNote(.fault))
         }
         if outcome.isHealthy, let queue { exclusions.noteProgress(of: queue.current, at: now) }

@@ -4,6 +4,7 @@ import ServiceSupervisor
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// `/healthz` and `/metrics` of `talkie kiosk` while each fault of docs/guides/operations.md is present.
@@ -158,7 +159,7 @@ struct KioskHealthOnScreenTests {
         try ChildProcess(
             "/usr/bin/xrandr", ["--output", "screen", "--off"], environment: ["DISPLAY": kiosk.display.name]
         ).wait()
-        try kiosk.says(503, "playing", "no display: there is no visible window since ", within: .seconds(6))
+        try kiosk.says(503, "playing", "no display: no visible window for ", within: .seconds(6))
         try kiosk.display.run("xrandr", "--output", "screen", "--mode", "640x360")
         try kiosk.says(200, "playing", "ok playing '", within: .seconds(6))
     }
@@ -190,7 +191,7 @@ struct KioskHealthOnScreenTests {
 
     @Test func soundThatNothingPlays() throws {
         let kiosk = try Kiosk("")
-        try kiosk.says(503, "playing", "no sound: no output is connected since ")
+        try kiosk.says(503, "playing", "no sound: no output connected for ")
     }
 
     /// First suspended, then terminated. A suspended speaker may still play; for a lost one this computer takes over,
@@ -228,7 +229,7 @@ struct KioskHealthOnScreenTests {
         func color() throws -> DisplayPicture.Color { try kiosk.display.picture().color(320, 180) }
         try eventually("it is seen") { try color().blue > 180 }
         let began = ContinuousClock.now
-        try kiosk.says(503, "playing", "neither picture nor sound comes since ", within: .seconds(9))
+        try kiosk.says(503, "playing", "neither picture nor sound arrives for ", within: .seconds(9))
         try eventually("the next film is seen") { try color().red > 180 }
         // 0.8 s of film, the limit of 15 s, and two checks one second apart.
         #expect(ContinuousClock.now - began < .seconds(19))
@@ -251,7 +252,7 @@ struct KioskHealthOnScreenTests {
         let playing = try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         #expect(playing.metrics.contains("talkie_output_connected{output="))
         server.stop()
-        try kiosk.says(503, "playing", "no sound: no output is connected since ", within: .seconds(8))
+        try kiosk.says(503, "playing", "no sound: no output connected for ", within: .seconds(8))
         let again = try PulseServer(at: place)
         defer { again.stop() }
         try kiosk.says(200, "playing", "ok playing '", "long.mkv'", within: .seconds(20))
