@@ -26,9 +26,9 @@ import Testing
             $0.stall = (.frozen, start)
         }
         #expect(
-            reporter.health(of: seen, at: at(2)).fault == "the position in the film does not advance since 2 s")
+            reporter.health(of: seen, at: at(2)).fault == "the position in the film does not advance for 2 s")
         #expect(
-            reporter.health(of: seen, at: at(5)).fault == "no display: there is no visible window since 3 s")
+            reporter.health(of: seen, at: at(5)).fault == "no display: no visible window for 3 s")
     }
 
     @Test mutating func howMuchALostSpeakerHoldsIsNotKnown() {
@@ -54,7 +54,7 @@ import Testing
         wall.isWall = true
         health = reporter.health(of: wall, at: at(2))
         #expect(
-            health.degradations.last == "this screen is not in step with its wall while it skips films of the list")
+            health.degradations.last == "this screen is out of sync with its wall while it skips films of the list")
         wall.skippedItems = []
         #expect(reporter.health(of: wall, at: at(3)).degradations == ["Kitchen does not play"])
     }
