@@ -4,7 +4,7 @@ internal import PTP
 internal import Sockets
 
 /// The state of one session and the requests that change it. Used only on the control thread.
-final class SessionCore {
+final class SessionCore: CuttableStream {
     /// Request timeouts (based on receivers measured by others; each request has its own typical delay).
     enum Deadline {
         static let request: Duration = .seconds(2)
@@ -91,6 +91,9 @@ final class SessionCore {
 
     /// The minimum times for start commands.
     var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
+
+    /// Whether the session has failed or ended.
+    var isLost: Bool { shared.isLost }
 
     /// Ends the session as lost; a new one may succeed.
     func lose(_ reason: String) { shared.fail(AirPlayError(.lost, reason)) }
