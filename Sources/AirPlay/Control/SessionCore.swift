@@ -4,7 +4,7 @@ internal import PTP
 internal import Sockets
 
 /// The state of one session and the requests that change it. Used only on the control thread.
-final class SessionCore: CuttableStream {
+final class SessionCore {
     /// Request timeouts (based on receivers measured by others; each request has its own typical delay).
     enum Deadline {
         static let request: Duration = .seconds(2)

@@ -167,3 +167,5 @@ extension PacketStore.Severed {
         return batch
     }
 }
+
+extension SessionCore: CuttableStream {}
