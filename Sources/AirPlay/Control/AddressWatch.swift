@@ -14,9 +14,9 @@ struct AddressWatch {
     mutating func change(remote: IPv4Address, announced: [SpeakerAddress]?, local: IPv4Address?) -> String? {
         var change: String?
         if let announced, let first = announced.first, !announced.contains(where: { $0.host == remote.description }) {
-            change = "It has another address now, \(first.host)."
+            change = "Its address is now \(first.host)."
         } else if let local {
-            change = "This computer has another address now, \(local)."
+            change = "This computer's address is now \(local)."
         }
         if change == nil { survived = nil }
         return change == survived ? nil : change

@@ -137,14 +137,15 @@ extension AirPlaySpeaker {
                     session.end()
                     guard !isUnwelcome else {
                         return self.giveUp(
-                            OutputError(.busy, "\(self.name) keeps ending the session; somebody else may want it."),
+                            OutputError(
+                                .busy, "\(self.name) keeps ending the session; another sender may be using it."),
                             use: use)
                     }
                     if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
                     self.rejoin(context, use: use, after: session, isEvicted: error.code == .ended, errand)
                 })
         } catch let exhausted {
-            giveUp(OutputError(.lost, "\(name) is lost, and cannot be brought back: \(exhausted.message)."), use: use)
+            giveUp(OutputError(.lost, "\(name) was lost and cannot be reconnected: \(exhausted.message)."), use: use)
         }
     }
 
@@ -180,7 +181,7 @@ extension AirPlaySpeaker {
                 // A spoofed speaker must not get repeated attempts to guess the password.
                 if error.isMistrust { return giveUp(outputError(error), use: use) }
                 if error.code == .busy, attempts.noteBusy(announcesOurs: announcesOurs, at: .now) {
-                    return giveUp(OutputError(.busy, "Somebody else plays on \(name) now."), use: use)
+                    return giveUp(OutputError(.busy, "Another sender is now playing on \(name)."), use: use)
                 }
             }
             guard errand.rest(until: attempts.nextAttempt(after: attempt)) else { return }

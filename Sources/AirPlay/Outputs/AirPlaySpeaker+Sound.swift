@@ -45,7 +45,7 @@ extension AirPlaySpeaker: PartialFlushing {
             choice = DeliveryChoice(
                 for: format, mustDecode: true,
                 reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless, route: route)
-        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
+        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) accepts encoded audio only.")
         }
         let kept = state.withLock { state -> Bool in
             guard let session = state.session, !session.isLost, state.input?.format == choice.stream else {

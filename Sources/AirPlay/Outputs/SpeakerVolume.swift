@@ -52,8 +52,8 @@ struct SpeakerVolume: Sendable {
     /// - Parameter speaker: The speaker's name.
     mutating func noteResult(_ error: AirPlayError?, of decibels: Double, speaker: String) {
         let isRefused = error.map { [.refused, .busy, .pairingRequired].contains($0.code) } ?? false
-        let what = decibels <= Self.mute ? "to be muted" : "the volume"
-        refusal = isRefused ? OutputError(.failed, "\(speaker) refuses \(what); set it at the speaker itself") : nil
+        let what = decibels <= Self.mute ? "muting" : "the volume"
+        refusal = isRefused ? OutputError(.failed, "\(speaker) refused \(what); set it on the speaker itself") : nil
     }
 
     /// Forgets the refusal when the session is closed.

@@ -40,7 +40,7 @@ struct StreamSender {
         source: UInt32, host: any HostClock, clock: @escaping @Sendable () -> PTPTimeline?
     ) throws(AirPlayError) -> RealtimeSender {
         guard let controlPort = setup.controlPort, controlPort != 0 else {
-            throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
+            throw AirPlayError(.protocolViolation, "The speaker did not specify a timing port.")
         }
         // Send-only: nothing is received on this socket.
         let data: DatagramSocket

@@ -47,10 +47,10 @@ import Testing
         #expect(watch.change(remote: speaker, announced: nil, local: nil) == nil)
         #expect(watch.change(remote: speaker, announced: announced("10.0.0.2", "10.0.0.1"), local: nil) == nil)
         let change = watch.change(remote: speaker, announced: announced("10.0.0.2"), local: here)
-        #expect(change == "It has another address now, 10.0.0.2.")
+        #expect(change == "Its address is now 10.0.0.2.")
         #expect(
             watch.change(remote: speaker, announced: nil, local: here)
-                == "This computer has another address now, 10.0.0.9.")
+                == "This computer's address is now 10.0.0.9.")
     }
 
     @Test func aChangeThatTheSpeakerSurvivedIsReportedAgainOnlyAfterAnother() throws {

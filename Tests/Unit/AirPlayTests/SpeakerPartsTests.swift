@@ -51,9 +51,9 @@ import Testing
         #expect(volume.refusal == nil)
         let refused = AirPlayError(.refused, "the speaker answers 455")
         volume.noteResult(refused, of: -20, speaker: "Kitchen")
-        #expect(try #require(volume.refusal).message.contains("Kitchen refuses the volume"))
+        #expect(try #require(volume.refusal).message.contains("Kitchen refused the volume"))
         volume.noteResult(refused, of: -144, speaker: "Kitchen")
-        #expect(try #require(volume.refusal).message.contains("Kitchen refuses to be muted"))
+        #expect(try #require(volume.refusal).message.contains("Kitchen refused muting"))
         let others = [AirPlayError.Code.lost, .timedOut, .protocolViolation].map { AirPlayError($0, "it is gone") }
         for error in [nil] + others.map(Optional.some) {
             volume.noteResult(refused, of: -20, speaker: "Kitchen")
@@ -234,8 +234,10 @@ import Testing
     }
 
     @Test func aFailureNamesTheSpeaker() {
-        let message = "The speaker refuses to take this stream (status 500)."
-        #expect(AirPlaySpeaker.naming("Kitchen", in: message) == "'Kitchen' refuses to take this stream (status 500).")
+        let message = "The speaker refused a request to accept this stream (status 500)."
+        #expect(
+            AirPlaySpeaker.naming("Kitchen", in: message)
+                == "'Kitchen' refused a request to accept this stream (status 500).")
         let address = "The speaker at 10.0.0.7:7000 refuses a connection."
         #expect(AirPlaySpeaker.naming("Kitchen", in: address) == address)
     }
