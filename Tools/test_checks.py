@@ -207,6 +207,16 @@ class NumbersThatNobodyBounded(unittest.TestCase):
         for copy in ("let t = p.pointee.pts.boundedTicks ?? 0", "let (t, s) = (0, p.pointee.duration)", "let u = p.pointee.pts"):
             self.assertEqual(self.lint(code % copy).stderr, "", copy)
 
+    def test_a_raw_field_is_handed_only_to_functions_that_bound_it(self):
+        for code in ("b.seek(to: packet.pointee.pos)", "let t = p.pointee.pts; b(t)", "let (s, t) = (1, p?.pointee.dts); b(s, at: t)",
+                     "av_rescale_q(p.pointee.duration, a, b)", "a(.init(shift: c(1), position: p.pointee.pos))"):
+            result = self.lint(code)
+            self.assertIn("Sources/MediaFiles/Reading/X.swift:2: error: a raw field as an argument", result.stderr, code)
+        for code in ("clock.filmTime(p.pointee.pts)", "b(p.pointee.pos.boundedBytes)", "let t = p.pointee.pts; clock.follow(clock.unwrapped(t))",
+                     "func a() { let t = p.pointee.pts; c.length(t) }\nfunc d(t: Int64) { b(t) }", "let (s, t) = (p.pointee.pts, 1); b(t)",
+                     "if p.pointee.pts == b(1) { c() }"):
+            self.assertEqual(self.lint(code).stderr, "", code)
+
     def test_an_ignored_error_needs_its_reason(self):
         for code in ("let a = try? b()", "// ignored:\nlet a = try? b()", "// ignored: why\nlet c = 1\nlet a = try? b()", "// ignored: why\n\nlet a = try? b()",
                      'let a = try? b("// ignored: why")'):

@@ -46,15 +46,17 @@ package struct ProfileStore: Sendable {
 
     /// Stores profiles, replacing those with the same keys.
     ///
-    /// - Throws: `notPermitted` (exit status 77) or `failed` (1); profiles before the failed one are stored.
+    /// - Throws: `notPermitted` (exit status 77) or `failed` (1), also for a file that a newer Talkie wrote, which is
+    ///   unchanged; profiles before the failed one are stored.
     package func keep(_ profiles: [LatencyProfile]) throws(TalkieError) {
         do {
             try folder.exclusively { () throws(StateError) in
                 for profile in profiles {
                     var kept = profile
+                    let before = try read(profile.key)
                     // A run with one speaker contains no new information about the differences between rooms.
-                    if kept.room == nil, let before = try read(profile.key) { kept.room = before.room }
-                    if kept.offset == nil, let before = try read(profile.key), before.offset != nil {
+                    if kept.room == nil { kept.room = before?.room }
+                    if kept.offset == nil, let before, before.offset != nil {
                         let room = kept.room
                         kept = before
                         kept.room = room
@@ -78,8 +80,8 @@ package struct ProfileStore: Sendable {
         guard !old.isEmpty, (try? folder.create(Self.oldCardsTold, Array("told\n".utf8))) == true else { return nil }
         let names = Set(old.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
         return
-            "the calibration of \(names) does not say which loudspeakers or headset it was measured with, and is no longer "
-            + "applied; talkie calibrate local measures anew, talkie profile list still shows it"
+            "the calibration of \(names) does not state which loudspeakers or headset it was measured with, and is no longer "
+            + "applied; talkie calibrate local measures it again, talkie profile list still shows it"
     }
 
     private func read(_ key: LatencyProfile.Key) throws(StateError) -> LatencyProfile? {

@@ -7,24 +7,30 @@ package enum PortHolder {
     private static let most = 65_536
 
     /// Returns for instance `ptp4l (1234)` for a UDP port; nil if it is unused or the program cannot be determined.
-    package static func name(ofUDP port: UInt16) -> String? { name(port, of: "/proc/net/udp") }
+    package static func name(ofUDP port: UInt16) -> String? { name(port, of: "/proc/net/udp", state: nil) }
 
-    /// Returns the same for a TCP port.
-    package static func name(ofTCP port: UInt16) -> String? { name(port, of: "/proc/net/tcp") }
+    /// Returns the same for the program that listens on a TCP port.
+    package static func name(ofTCP port: UInt16) -> String? { name(port, of: "/proc/net/tcp", state: listening) }
 
-    private static func name(_ port: UInt16, of table: String) -> String? {
-        guard let inode = inode(port, in: lines(of: table)) else { return nil }
+    /// TCP_LISTEN of the kernel's `net/tcp_states.h`.
+    package static let listening = "0A"
+
+    private static func name(_ port: UInt16, of table: String, state: String?) -> String? {
+        guard let inode = inode(port, in: lines(of: table), state: state) else { return nil }
         return holder(of: "socket:[\(inode)]")
     }
 
     /// Returns the inode of the socket on a local port from the kernel's table. The second column ends in the
-    /// hexadecimal port, the tenth is the inode.
-    package static func inode(_ port: UInt16, in table: [String]) -> String? {
+    /// hexadecimal port, the fourth is the state, the tenth the inode.
+    ///
+    /// - Parameter state: nil for sockets in any state.
+    package static func inode(_ port: UInt16, in table: [String], state: String? = nil) -> String? {
         let digits = String(port, radix: 16, uppercase: true)
         let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits
         for line in table.dropFirst() {
             let columns = line.split(separator: " ")
-            if columns.count > 9, columns[1].hasSuffix(suffix), columns[9] != "0" { return String(columns[9]) }
+            guard columns.count > 9, columns[1].hasSuffix(suffix), columns[9] != "0" else { continue }
+            if state.map({ columns[3] == $0 }) ?? true { return String(columns[9]) }
         }
         return nil
     }

@@ -19,6 +19,8 @@ enum CommandLineRunner {
         signal(SIGPIPE, SIG_IGN)
         // SIGXFSZ (ulimit -f) likewise: write(2) fails with EFBIG.
         signal(SIGXFSZ, SIG_IGN)
+        // An inherited SIG_IGN would discard the exit status of the programs that are run.
+        signal(SIGCHLD, SIG_DFL)
         for sentence in Privileges.settle() {
             StandardStream.error.write("talkie: \(PrintableText.sentence(sentence))\n")
         }

@@ -12,8 +12,8 @@ public struct LanguageCode: Hashable, Sendable {
         code = Self.threeLetters[String(primary)] ?? String(primary)
     }
 
-    /// True if `threeLetters` contains the code; other codes may be languages as well.
-    package var isKnown: Bool { Self.known.contains(code) }
+    /// True for codes with a name; other codes may be languages as well.
+    package var isKnown: Bool { name != nil }
 
     /// The English name of the language in ISO 639; nil for codes that are not listed.
     public var name: String? { Self.names[code] }
@@ -39,8 +39,6 @@ public struct LanguageCode: Hashable, Sendable {
         "urd": "Urdu", "uzb": "Uzbek", "vie": "Vietnamese", "yid": "Yiddish", "yue": "Cantonese", "zho": "Chinese",
     ]
 
-    private static let known = Set(threeLetters.values)
-
     /// Maps ISO 639-1 codes and differing bibliographic ISO 639-2 codes to terminologic ISO 639-2 codes. Contains the
     /// languages that are most frequent in media; others compare as written.
     private static let threeLetters: [String: String] = [
@@ -53,6 +51,9 @@ public struct LanguageCode: Hashable, Sendable {
         "my": "mya", "bur": "mya", "nb": "nob", "nl": "nld", "dut": "nld", "no": "nor", "pl": "pol", "pt": "por",
         "ro": "ron", "rum": "ron", "ru": "rus", "sk": "slk", "slo": "slk", "sl": "slv", "sq": "sqi", "alb": "sqi",
         "sr": "srp", "sv": "swe", "ta": "tam", "te": "tel", "th": "tha", "tr": "tur", "uk": "ukr", "ur": "urd",
-        "vi": "vie", "zh": "zho", "chi": "zho", "bo": "bod", "tib": "bod", "mi": "mri", "mao": "mri",
+        "vi": "vie", "zh": "zho", "chi": "zho", "bo": "bod", "tib": "bod", "mi": "mri", "mao": "mri", "af": "afr",
+        "az": "aze", "eo": "epo", "kn": "kan", "km": "khm", "ku": "kur", "lo": "lao", "la": "lat", "lb": "ltz",
+        "ml": "mal", "mr": "mar", "mt": "mlt", "mn": "mon", "ne": "nep", "nn": "nno", "pa": "pan", "si": "sin",
+        "sw": "swa", "uz": "uzb", "yi": "yid",
     ]
 }

@@ -8,7 +8,7 @@ package enum BoundedProgram {
         package var output: [UInt8]
         /// The end of its standard error, at most 64 KiB.
         package var complaint: String
-        /// Exit status; nil if a signal terminated it.
+        /// Exit status; nil if a signal terminated it, or if it is unknown because this process ignores SIGCHLD.
         package var status: Int32?
     }
 
@@ -25,10 +25,10 @@ package enum BoundedProgram {
         /// The predicate of a sentence about the program.
         package var words: String {
             switch self {
-            case .cancelled: "it was cancelled"
-            case .tooSlow: "it does not end in time"
-            case .tooLong: "it prints too much"
-            case .notStarted(let cause): "it cannot be started (\(cause))"
+            case .cancelled: "cancelled"
+            case .tooSlow: "timed out"
+            case .tooLong: "too much output"
+            case .notStarted(let cause): "cannot be started (\(cause))"
             }
         }
     }
@@ -112,8 +112,9 @@ package enum BoundedProgram {
             }
         }
         var status: Int32 = 0
+        var ended: pid_t = 0
         while true {
-            let ended = waitpid(child, &status, WNOHANG)
+            ended = waitpid(child, &status, WNOHANG)
             if ended == child || (ended < 0 && errno != EINTR) { break }
             if isCancelled() { throw .cancelled }
             if HostInstant.now >= deadline { throw .tooSlow }
@@ -122,7 +123,7 @@ package enum BoundedProgram {
         hasEnded = true
         return Outcome(
             output: output, complaint: String(decoding: complaint, as: UTF8.self),
-            status: status & 0x7F == 0 ? (status >> 8) & 0xFF : nil)
+            status: ended == child && status & 0x7F == 0 ? (status >> 8) & 0xFF : nil)
     }
 
     /// Returns a descriptor of an unnamed file in memory that contains `bytes`; nil without bytes. A pipe would block

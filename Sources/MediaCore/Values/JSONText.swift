@@ -2,16 +2,18 @@
 enum JSONText {
     /// Appends a quoted string. Control characters, quotes and backslashes are escaped; everything else stays UTF-8.
     ///
-    /// - Parameter limit: maximum number of bytes without the quotes; the rest is dropped. Every scalar counts as six
-    ///   bytes.
+    /// - Parameter limit: maximum number of bytes without the quotes; the scalars after it are dropped.
     static func append(_ text: String, to bytes: inout [UInt8], limit: Int = .max) {
         bytes.append(UInt8(ascii: "\""))
         var room = limit
         for scalar in text.unicodeScalars {
-            // The longest escape has six bytes; counting it for every scalar keeps the limit.
-            room -= 6
-            if room < 0 { break }
+            let before = bytes.count
             append(scalar, to: &bytes)
+            room -= bytes.count - before
+            if room < 0 {
+                bytes.removeLast(bytes.count - before)
+                break
+            }
         }
         bytes.append(UInt8(ascii: "\""))
     }

@@ -1,11 +1,14 @@
 /// Sanitizes and measures untrusted text for terminals, logs and images.
 package enum PrintableText {
-    /// Returns the text with U+FFFD for control characters (ECMA-48: C0, DEL, C1), line separators and bidirectional
-    /// controls. A title then cannot move the cursor, ring the bell or reverse the line.
+    /// Returns the text with U+FFFD for control characters (ECMA-48: C0, DEL, C1), line separators and explicit
+    /// bidirectional controls, without implicit ones. A title then cannot move the cursor, ring the bell or reorder the
+    /// line.
     package static func of(_ text: String) -> String {
-        if text.unicodeScalars.allSatisfy({ !isHazard($0) }) { return text }
+        if text.unicodeScalars.allSatisfy({ !isHazard($0) && !isMark($0) }) { return text }
         var scalars = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars { scalars.append(isHazard(scalar) ? "\u{FFFD}" : scalar) }
+        for scalar in text.unicodeScalars where !isMark(scalar) {
+            scalars.append(isHazard(scalar) ? "\u{FFFD}" : scalar)
+        }
         return String(scalars)
     }
 
@@ -61,9 +64,13 @@ package enum PrintableText {
         case .control, .lineSeparator, .paragraphSeparator: return true
         default: break
         }
-        // Bidirectional controls (Unicode Standard Annex 9, section 2).
+        // Explicit bidirectional controls (Unicode Standard Annex 9, sections 2.1 to 2.5).
         return (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }
+
+    /// Returns whether a scalar is an implicit directional mark (Unicode Standard Annex 9, section 2.6), which titles in
+    /// Arabic and Hebrew contain.
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool { [0x200E, 0x200F, 0x061C].contains(scalar.value) }
 }
 
 extension PrintableText {

@@ -1,8 +1,9 @@
 internal import MediaCore
 
-/// Parses dates of playlists (ISO 8601: `2024-05-06T07:08:09.123Z`, or with an offset such as `+02:00`).
+/// Parses dates of playlists and cookies.
 enum CalendarDate {
-    /// Returns seconds since 1970; nil for an invalid date.
+    /// Returns seconds since 1970 of an ISO 8601 date (`2024-05-06T07:08:09.123Z`, or with an offset such as `+02:00`);
+    /// nil for an invalid date.
     static func seconds(_ text: String) -> Double? {
         let bytes = Array(text.utf8.prefix(48))
         func number(_ range: Range<Int>) -> Int? {
@@ -30,11 +31,43 @@ enum CalendarDate {
             rest = rest[digits.endIndex...]
         }
         guard let offset = offset(rest) else { return nil }
-        // Days since 1970 in the proleptic Gregorian calendar. Years start in March, so that a leap day is the last day
-        // of its year.
+        return Double(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset) + fraction
+    }
+
+    /// Returns seconds since 1970 of the `Expires` value of a cookie, such as `Wed, 21-Oct-2015 07:28:00 GMT`; nil for an
+    /// invalid date (RFC 6265, 5.1.1).
+    static func cookieExpiry(_ text: String) -> Int64? {
+        var (time, day, month, year) = ([Int]?.none, Int?.none, Int?.none, Int?.none)
+        let words = text.prefix(64).lowercased().split {
+            !($0.isASCII && ($0.isLetter || $0.isNumber)) && $0 != ":"
+        }
+        for word in words {
+            let parts = word.split(separator: ":").map { Int($0.prefix { $0.isNumber }) }
+            if time == nil, parts.count >= 3 {
+                time = parts.compactMap { $0 }
+            } else if day == nil, let number = parts.first ?? nil, number < 100 {
+                day = number
+            } else if month == nil, let index = months.firstIndex(of: word.prefix(3)) {
+                month = index + 1
+            } else if year == nil, let number = parts.first ?? nil {
+                year = number < 70 ? 2000 + number : number < 100 ? 1900 + number : number
+            }
+        }
+        guard let time, time.count >= 3, time[0] < 24, time[1] < 60, time[2] < 60, let day, (1...31).contains(day),
+            let month, let year, (1601...9999).contains(year)
+        else { return nil }
+        return Int64(days(year, month, day) * 86_400 + time[0] * 3600 + time[1] * 60 + time[2])
+    }
+
+    private static let months: [Substring] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ]
+
+    /// Returns the days since 1970 in the proleptic Gregorian calendar.
+    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        // Years start in March, so that a leap day is the last day of its year.
         let (years, months) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
-        let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468
-        return Double(days * 86_400 + hour * 3600 + minute * 60 + second - offset) + fraction
+        return 365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468
     }
 
     private static func offset(_ text: ArraySlice<UInt8>) -> Int? {

@@ -25,6 +25,13 @@ final class BlockingGuard: Sendable {
     /// Adds a cancellation that interrupts from now on.
     func add(_ cancellation: Cancellation) { cancellations.withLock { $0.append(cancellation) } }
 
+    /// Replaces a cancellation, which interrupts no longer.
+    func replace(_ old: Cancellation, with fresh: Cancellation) {
+        cancellations.withLock { all in
+            if let index = all.firstIndex(where: { $0 === old }) { all[index] = fresh }
+        }
+    }
+
     var isCancelled: Bool {
         cancellations.withLock { all in
             for cancellation in all where cancellation.isCancelled { return true }

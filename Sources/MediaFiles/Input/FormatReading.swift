@@ -113,20 +113,20 @@ enum FormatReading {
     static func oversized(width: Int32, height: Int32) -> Problem {
         Problem(
             code: .limitExceeded,
-            text: "claims pictures of \(width)x\(height) pixels, more than \(largestSide) on a side")
+            text: "has a picture size of \(width)x\(height) pixels, more than \(largestSide) per side")
     }
 
     /// Returns nil if a tick is short enough for a film. An AVI with a wrong `dwScale` shows each frame for hours.
     static func problem(withTimeBase base: AVRational) -> Problem? {
         guard Int64(base.num) > Int64(base.den) * Int64(InputLimit.maxTick), base.den > 0 else { return nil }
-        return Problem(code: .notMedia, text: "counts time in steps of more than an hour")
+        return Problem(code: .notMedia, text: "has a time base of more than an hour")
     }
 
     /// Returns nil if the stream can be played.
     static func problem(with source: UnsafePointer<AVCodecParameters>) -> Problem? {
         let from = source.pointee
         if from.codec_id == AV_CODEC_ID_NONE {
-            return Problem(code: .unsupported, text: "is in a coding that nothing here knows")
+            return Problem(code: .unsupported, text: "has an unknown codec")
         }
         switch from.codec_type {
         case AVMEDIA_TYPE_VIDEO:
@@ -136,20 +136,20 @@ enum FormatReading {
             }
         case AVMEDIA_TYPE_AUDIO:
             if !InputLimit.sampleRates.contains(from.sample_rate) {
-                return Problem(code: .notMedia, text: "has no sensible sample rate")
+                return Problem(code: .notMedia, text: "has an invalid sample rate")
             }
             if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > mostChannels {
-                return Problem(code: .notMedia, text: "has no sensible number of channels")
+                return Problem(code: .notMedia, text: "has an invalid number of channels")
             }
         case AVMEDIA_TYPE_SUBTITLE: break
-        default: return Problem(code: .notMedia, text: "is neither sound nor picture, nor subtitles")
+        default: return Problem(code: .notMedia, text: "is neither audio nor video nor subtitles")
         }
         if Int(from.extradata_size) > largestConfiguration {
-            return Problem(code: .limitExceeded, text: "carries a configuration that is far too large")
+            return Problem(code: .limitExceeded, text: "has codec parameters that are too large")
         }
         if avcodec_find_decoder(from.codec_id) == nil {
             let name = avcodec_descriptor_get(from.codec_id).flatMap { $0.pointee.name }.map { String(cString: $0) }
-            let text = "is coded as \(name ?? "something unknown"), which this machine's FFmpeg cannot decode"
+            let text = "has the codec \(name ?? "something unknown"), which this machine's FFmpeg cannot decode"
             return Problem(code: .unsupported, text: text)
         }
         return nil

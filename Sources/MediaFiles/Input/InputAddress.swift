@@ -40,7 +40,7 @@ struct InputAddress: Sendable, Hashable {
             guard Self.networkSchemes.contains(scheme) else {
                 throw MediaError(
                     .unsupported,
-                    "\"\(text)\" begins with \(scheme)://, which Talkie does not speak; give a file or an http(s) address"
+                    "\"\(text)\" starts with \(scheme)://, which is not supported; use a file or an http(s) address"
                 )
             }
             (url, kind, path) = (written, .network, "")
@@ -48,7 +48,7 @@ struct InputAddress: Sendable, Hashable {
         }
         path = written.hasPrefix("file://") ? Self.removingPercentEncoding(String(written.dropFirst(7))) : written
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw MediaError(.cannotOpen, "the name of the film is empty; give a file or an address")
+            throw MediaError(.cannotOpen, "the name of the film is empty; enter a file or an address")
         }
         kind = try Self.inspect(path, named: text)
         url = "file:" + path
@@ -77,19 +77,20 @@ struct InputAddress: Sendable, Hashable {
         if stat(path, &status) != 0 {
             switch errno {
             case EACCES:
-                throw MediaError(.notPermitted, "may not look into the folder of \"\(text)\"; check its permissions")
-            case ENAMETOOLONG: throw MediaError(.cannotOpen, "the file name is too long; check what was typed")
+                throw MediaError(
+                    .notPermitted, "no permission to access the folder of \"\(text)\"; check its permissions")
+            case ENAMETOOLONG: throw MediaError(.cannotOpen, "the file name is too long; check it")
             case ELOOP:
-                throw MediaError(.cannotOpen, "\"\(text)\" is a symbolic link that leads back to itself; mend the link")
+                throw MediaError(.cannotOpen, "\"\(text)\" is a symbolic link that refers to itself; correct the link")
             default: throw MediaError(.cannotOpen, "there is no file \"\(text)\"; check the name and the folder")
             }
         }
         let type = status.st_mode & S_IFMT
         if type == S_IFDIR {
-            throw MediaError(.cannotOpen, "\"\(text)\" is a folder; name the films in it one by one")
+            throw MediaError(.cannotOpen, "\"\(text)\" is a folder; choose the films in it")
         }
         if access(path, R_OK) != 0 {
-            throw MediaError(.notPermitted, "may not read \"\(text)\"; change its permissions or its owner")
+            throw MediaError(.notPermitted, "no permission to read \"\(text)\"; change its permissions or its owner")
         }
         if type == S_IFREG, status.st_size == 0 {
             throw MediaError(.notMedia, "\"\(text)\" is empty; copy or download it again")

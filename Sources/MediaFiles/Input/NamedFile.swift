@@ -14,7 +14,7 @@ enum NamedFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw errno == EACCES
-                ? MediaError(.notPermitted, "may not read \"\(path)\"; check its permissions")
+                ? MediaError(.notPermitted, "no permission to read \"\(path)\"; check its permissions")
                 : MediaError(.cannotOpen, "there is no file \"\(path)\"; check the name")
         }
         defer { close(descriptor) }
@@ -22,10 +22,10 @@ enum NamedFile {
         while bytes.count <= most {
             let got = Glibc.read(descriptor, &piece, piece.count)
             if got < 0, errno == EINTR { continue }
-            if got < 0 { throw MediaError(.cannotOpen, "\"\(path)\" cannot be read; give a file of \(what)") }
+            if got < 0 { throw MediaError(.cannotOpen, "\"\(path)\" cannot be read; choose a file with \(what)") }
             if got == 0 { return bytes }
             bytes += piece.prefix(got)
         }
-        throw MediaError(.limitExceeded, "\"\(path)\" is too long for a file of \(what); check the name")
+        throw MediaError(.limitExceeded, "\"\(path)\" is too large for a file with \(what); check the name")
     }
 }

@@ -19,12 +19,12 @@ public struct ServerTrust: Sendable {
     public static func system(and file: String) throws(MediaError) -> ServerTrust {
         let bytes = try NamedFile.read(file, most: largestFile, what: "certificates")
         guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
-            throw MediaError(.notMedia, "\"\(file)\" holds no certificate; give one in PEM")
+            throw MediaError(.notMedia, "\"\(file)\" contains no certificate; use a file in PEM format")
         }
         // ignored: without the system CAs only those of the file are trusted, and refused servers are reported.
         let own = (try? NamedFile.read(systemFile, most: largestFile, what: "certificates")) ?? []
         guard let bundle = Bundle(own + [UInt8(ascii: "\n")] + bytes) else {
-            throw MediaError(.limitExceeded, "there is no room for the authorities of \"\(file)\"; close something")
+            throw MediaError(.limitExceeded, "out of memory for the authorities of \"\(file)\"; close other programs")
         }
         return ServerTrust(verifies: true, bundle: bundle)
     }

@@ -30,7 +30,7 @@ extension DemuxContext {
         guard film.match(streams, isAlone: alone != nil) else {
             close()
             throw MediaError(
-                .readFailed, "\"\(address.text)\" no longer has the tracks it had; it changed while it was being read")
+                .readFailed, "\"\(address.text)\" no longer has the same tracks; it changed while it was being read")
         }
         if isAnew { keepOnly { wanted.contains($0) } }
         if let moment {

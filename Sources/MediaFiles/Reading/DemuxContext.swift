@@ -347,6 +347,15 @@ final class DemuxContext {
         return try readPacket()
     }
 
+    /// Continues reading after an interruption by a cancellation, which another one replaces.
+    func resume(observing fresh: Cancellation, insteadOf old: Cancellation) {
+        waiting.replace(old, with: fresh)
+        if failureAhead?.code == .cancelled { failureAhead = nil }
+        // libavformat treats the error of an interrupted call as the end of the input.
+        guard let input = context?.pointee.pb, input.pointee.error == cff_error_exit else { return }
+        (input.pointee.eof_reached, input.pointee.error) = (0, 0)
+    }
+
     /// Makes the packet last read the next one.
     func putBack(_ packet: UnsafeMutablePointer<AVPacket>) {
         guard let kept = av_packet_alloc() else { return }

@@ -190,6 +190,8 @@ struct GapFollower {
             following.map { ($0 + common - place).seconds.magnitude <= limit.seconds }
             ?? (isLast && !(isSparse && isPause))
         if isOutlier {
+            // The stated duration may include it.
+            jumps.note(closed: plain + shift - place)
             (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
             return shift
@@ -217,12 +219,15 @@ struct GapFollower {
         }
         if isSparse, !jumpsWithOthers { (isJoint, isFilled) = (false, isPause || (reach == .index && isFilled)) }
         if isJoint {
-            if let made = jumps.add(.init(shift: end - start, position: doubtful.pointee.pos, film: end)) {
+            if let made = jumps.add(
+                .init(shift: end - start, position: doubtful.pointee.pos.boundedBytes ?? 0, film: end))
+            {
                 jump = made
             }
         } else if !isFilled || plain + shift < place {
             lanes[own].own += place - (plain + shift)
         }
+        jumps.note(closed: .zero - common - lanes[own].own)
         return accept(doubtful, plain, own)
     }
 

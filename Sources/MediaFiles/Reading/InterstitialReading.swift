@@ -86,7 +86,7 @@ package enum AssetList {
         let options = self.options(options, for: address, of: film)
         let name = "\"\(PrintableText.withoutCredentials(address))\""
         guard let place = WebAddress(address) else {
-            throw MediaError(.notMedia, "\(name) is no address of a web server")
+            throw MediaError(.notMedia, "\(name) is not an address of a web server")
         }
         let waiting = BlockingGuard([cancellation])
         waiting.allow(patience)
@@ -105,10 +105,10 @@ package enum AssetList {
                 bytes += piece.prefix(Int(got))
             }
         } catch {
-            throw MediaError(.cannotOpen, "the list of interstitials \(name) cannot be had")
+            throw MediaError(.cannotOpen, "the list of interstitials \(name) cannot be loaded")
         }
         guard bytes.count <= mostBytes, let assets = assets(in: bytes, at: place) else {
-            throw MediaError(.notMedia, "\(name) is no list of interstitials")
+            throw MediaError(.notMedia, "\(name) is not a list of interstitials")
         }
         return assets
     }

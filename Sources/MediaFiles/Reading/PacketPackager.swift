@@ -263,7 +263,7 @@ struct PacketPackager {
             format = .video(
                 VideoFormat(
                     parameters: parameters, size: old.size, pixelAspect: old.pixelAspect, rotation: old.rotation,
-                    color: old.color, frameRate: old.frameRate))
+                    color: old.color, frameRate: old.frameRate, peakLuminance: old.peakLuminance))
         case .subtitle: break
         }
     }

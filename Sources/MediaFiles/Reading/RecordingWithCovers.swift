@@ -61,6 +61,9 @@ public final class RecordingWithCovers: MediaSource {
     /// The recording's lost server. Any thread.
     public var lostServer: String? { recording.lostServer }
 
+    /// The gaps closed in the recording.
+    public var closedGaps: MediaTime { recording.closedGaps }
+
     /// Returns a source of a track, from the recording or from its cover file.
     public func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let cover = covers[track.id] else { return try recording.source(for: track) }

@@ -20,6 +20,8 @@ final class SharedDemuxer: @unchecked Sendable {
         var isReading = false
         var isAtEnd = false
         var failure: MediaError?
+        /// Interrupts the input once all readers are cancelled; replaced for the next reader.
+        var stop = Cancellation()
         /// Set when a track is selected or released: the demuxer's discarded streams change.
         var choiceChanged = true
         /// The number of seeks, then target, mode and result of the last one.
@@ -54,7 +56,8 @@ final class SharedDemuxer: @unchecked Sendable {
     /// One signal per lane, raised when its state may have changed.
     private let news: [Signal]
     let windowBytes: Int
-    private let stop = Cancellation()
+    /// The cancellation that interrupts `context`. Used only by the thread that has set `State.isReading`.
+    private var observed: Cancellation
     /// The maximum time that a track waits for another whose window is full.
     private static let patience = Duration.seconds(1)
 
@@ -76,8 +79,9 @@ final class SharedDemuxer: @unchecked Sendable {
             initial.lanes.append(SharedLane(track: track, stream: stream.pointee.index, packager: packager))
         }
         news = initial.lanes.map { _ in Signal() }
+        observed = initial.stop
         state = Lock(initial)
-        context.waiting.add(stop)
+        context.waiting.add(observed)
     }
 
     /// Returns a reader of a track and starts buffering its packets. Any thread.
@@ -89,10 +93,14 @@ final class SharedDemuxer: @unchecked Sendable {
             state.lanes[index].isActive = true
             state.lanes[index].isCancelled = false
             state.choiceChanged = true
+            if state.stop.isCancelled {
+                state.stop = Cancellation()
+                if state.failure?.code == .cancelled { state.failure = nil }
+            }
             return index
         }
         guard let lane else {
-            throw MediaError(.unsupported, "this film has no track \(track.id); take one of its summary")
+            throw MediaError(.unsupported, "this film has no track \(track.id); choose one of its tracks")
         }
         return SharedTrackReader(track: track, lane: lane, demuxer: self)
     }
@@ -108,12 +116,19 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     func cancel(lane: Int) {
-        let all = state.withLock { state -> Bool in
+        state.withLock { state in
             state.lanes[lane].isCancelled = true
-            return state.lanes.allSatisfy { !$0.isActive || $0.isCancelled }
+            if state.lanes.allSatisfy({ !$0.isActive || $0.isCancelled }) { state.stop.cancel() }
         }
-        if all { stop.cancel() }
         wakeEverybody()
+    }
+
+    /// Lets the input continue after an interruption, for a reader that was added since.
+    private func observeStop() {
+        let stop = state.withLock { $0.stop }
+        guard stop !== observed else { return }
+        context.resume(observing: stop, insteadOf: observed)
+        observed = stop
     }
 
     // MARK: Reading
@@ -162,6 +177,7 @@ final class SharedDemuxer: @unchecked Sendable {
 
     /// Reads one packet outside the lock and stores it in its window.
     private func demux(choiceChanged: Bool) {
+        observeStop()
         if choiceChanged { keepActiveLanes() }
         var packet: UnsafeMutablePointer<AVPacket>?
         var failure: MediaError?
@@ -183,7 +199,8 @@ final class SharedDemuxer: @unchecked Sendable {
                         state.lanes[lane].notice(packet, shift: context.shift)
                     }
                 }
-            } else {
+            } else if !observed.isCancelled || state.stop === observed {
+                // Otherwise the input was interrupted for earlier readers, and a new one continues.
                 state.failure = failure
                 state.isAtEnd = failure == nil
                 for lane in state.lanes.indices { state.lanes[lane].close() }
@@ -240,6 +257,7 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     private func jump(lane: Int, to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        observeStop()
         keepActiveLanes()
         // Video can start at few positions, audio nearly anywhere: the video track leads.
         let leader = state.withLock { state -> SharedLane in
@@ -255,7 +273,7 @@ final class SharedDemuxer: @unchecked Sendable {
             if !context.canSeek, reopening != nil {
                 landed = try readOn(to: time, mode: mode, leader: leader.track)
             } else if !context.canSeek {
-                throw MediaError(.unsupported, "this input cannot be wound back or forth; save it to a file first")
+                throw MediaError(.unsupported, "this input is not seekable; save it to a file first")
             } else {
                 let plan = SeekPlan(track: leader.track, stream: leader.stream, target: time, mode: mode)
                 landed = try plan.run(on: context, packager: leader.packager, epoch: leader.epoch, jumps: jumps)
@@ -275,7 +293,7 @@ final class SharedDemuxer: @unchecked Sendable {
     func reopen(for time: MediaTime, mode: SeekMode) throws(MediaError) {
         guard let reopening else { return }
         let (fresh, streams) = try reopening()
-        fresh.waiting.add(stop)
+        fresh.waiting.add(observed)
         context = fresh
         state.withLock { state in
             for (index, stream) in streams.enumerated() {

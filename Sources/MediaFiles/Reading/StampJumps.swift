@@ -25,6 +25,13 @@ final class StampJumps: Sendable {
 
     func isSelected(_ stream: Int32) -> Bool { selected.withLock { $0.contains(stream) } }
 
+    private let longestClosed = Lock(MediaTime.zero)
+
+    /// The largest film time by which gaps in the timestamps of a track were shortened.
+    var closed: MediaTime { longestClosed.withLock { $0 } }
+
+    func note(closed time: MediaTime) { longestClosed.withLock { $0 = max($0, time) } }
+
     /// The maximum number of discontinuities; more are noise.
     private static let most = 10_000
 

@@ -51,7 +51,7 @@ struct SubtitleInspection {
         }
         if left > 0 {
             problems.append(
-                "\(left) of the film's fonts were left out, because together they are too large; "
+                "\(left) of the film's fonts were skipped because they are too large together; "
                     + "some subtitles may look different")
         }
     }

@@ -9,7 +9,7 @@ final class WebGate: @unchecked Sendable {
     private let asker: WebAsker
     private let waiting: BlockingGuard
     private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
-    /// Whether a server redirected from `https` to `http`.
+    /// Whether a server redirected from `https` to `http`, or a playlist of an `https` film refers to `http`.
     private(set) var isDowngraded = false
     /// The playlists of the film.
     let playlists: FilmPlaylists
@@ -105,6 +105,10 @@ final class WebGate: @unchecked Sendable {
             return try context(WebSource(known.playlist.text), known.location, DASHPlaylists.type)
         }
         guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
+        if asker.home?.isSecure == true, !address.isSecure, asker.trust.verifies {
+            isDowngraded = true
+            throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
+        }
         // `WebInput` rejects an out-of-range offset; libavformat writes 0 for "to the end".
         func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).map { Int64($0) ?? .max } }
         let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })

@@ -76,6 +76,9 @@ public final class FilmWithSubtitles: MediaSource {
     /// The film's lost server. Any thread.
     public var lostServer: String? { film.lostServer }
 
+    /// The gaps closed in the film.
+    public var closedGaps: MediaTime { film.closedGaps }
+
     /// Returns a source of a track, from the film or from its subtitle file.
     public func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let entry = outside[track.id] else { return try film.source(for: track) }

@@ -74,9 +74,8 @@ public final class CookieJar: Sendable {
                 if let seconds = Int64(value) {
                     cookie.expiry = seconds <= 0 ? 0 : now().addingClamped(seconds)
                 }
-            // Date formats vary too much, and most cookies expire after the film ends. Only 1970 is recognized: it
-            // deletes a cookie.
-            case "expires" where cookie.expiry == nil && value.contains("1970"): cookie.expiry = 0
+            // `Max-Age` has precedence (RFC 6265, 5.3).
+            case "expires" where cookie.expiry == nil: cookie.expiry = CalendarDate.cookieExpiry(value)
             default: break
             }
         }

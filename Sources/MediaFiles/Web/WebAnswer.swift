@@ -79,7 +79,7 @@ struct WebBody: Sendable {
     private var framing: Framing
     private(set) var isComplete = false
 
-    enum Failure: Error { case brokenOff, malformed }
+    enum Failure: Error { case malformed }
 
     init(_ answer: WebAnswer) {
         if answer.isChunked {

@@ -133,7 +133,7 @@ extension PlaybackList.Entry {
         else { return false }
         let hasPictures = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
         guard !hasPictures || losses.picturesRead != nil else { return false }
-        let last = max(sound, losses.picturesRead ?? sound)
+        let last = max(sound, losses.picturesRead ?? sound) + film.closedGaps
         return stated - last > max(EntryLosses.tolerance, MediaTime(seconds: stated.seconds / 20))
     }
 

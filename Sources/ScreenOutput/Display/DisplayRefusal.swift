@@ -20,7 +20,7 @@ struct DisplayRefusal {
         _ drivers: String, isDark: Bool = false,
         _ variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
     ) -> DisplayRefusal {
-        if isDark { return DisplayRefusal(reason: "none is connected and on", remedy: "connect one, switch it on") }
+        if isDark { return DisplayRefusal(reason: "none is connected and on", remedy: "connect one and turn it on") }
         let all = drivers.split(separator: ",").map { driver -> DisplayRefusal in
             switch driver {
             case "x11": ofX11(variable("DISPLAY") ?? "")
@@ -41,12 +41,12 @@ struct DisplayRefusal {
         guard let colon = display.lastIndex(of: ":"),
             let number = display[display.index(after: colon)...].split(separator: ".").first.flatMap({ Int($0) })
         else {
-            return DisplayRefusal(reason: "\(name), which names no display", remedy: "write it like :0")
+            return DisplayRefusal(reason: "\(name), which is not a display", remedy: "write it like :0")
         }
         let host = display[..<colon]
         guard host.isEmpty || host == "unix" else {
             return DisplayRefusal(
-                reason: "\(name), and the X server there does not answer or does not let this program in",
+                reason: "\(name), and the X server there does not answer or denies access to this program",
                 remedy: "check the name and xauth(1)")
         }
         let path = "/tmp/.X11-unix/X\(number)"
@@ -55,8 +55,8 @@ struct DisplayRefusal {
             return DisplayRefusal(reason: "\(name), and no X server runs there", remedy: anotherDisplay)
         }
         return DisplayRefusal(
-            reason: "\(name), and the X server there does not let this program in",
-            remedy: "run it as the person who is logged in there, or set XAUTHORITY")
+            reason: "\(name), and the X server there denies access to this program",
+            remedy: "run it as the user who is logged in there, or set XAUTHORITY")
     }
 
     private static func ofWayland(_ display: String, _ folder: String?) -> DisplayRefusal {
@@ -71,10 +71,11 @@ struct DisplayRefusal {
         if WindowSystem.cannotBear("wayland") {
             return DisplayRefusal(
                 reason:
-                    "\(name), and the compositor there knows no keyboard or pointer, without which SDL before 2.30 ends",
+                    "\(name), and the compositor there has no keyboard or pointer, without which SDL before 2.30 exits",
                 remedy: "connect one")
         }
-        return DisplayRefusal(reason: "\(name), and the compositor there refuses it", remedy: anotherDisplay)
+        return DisplayRefusal(
+            reason: "\(name), and the compositor there refuses the connection", remedy: anotherDisplay)
     }
 
     /// Returns whether a process listens on a Unix socket. A path starting with a zero byte is abstract.

@@ -75,7 +75,7 @@ final class BoardWindow {
         let flags =
             SDL_WINDOW_BORDERLESS.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue | kind
         guard let window = SDL_CreateWindow("Talkie: operator", position, position, place.w, place.h, flags) else {
-            return note("the operator's window does not open: \(sdlError())")
+            return note("the operator's window cannot be opened: \(sdlError())")
         }
         do throws(OutputError) {
             presenter =
@@ -84,7 +84,7 @@ final class BoardWindow {
                 : try TexturePresenter(window: window, converter: converter, scaler: nil, waitsForFlips: false)
         } catch {
             SDL_DestroyWindow(window)
-            return note("the operator's window does not open: \(error.message)")
+            return note("the operator's window cannot be opened: \(error.message)")
         }
         self.window = window
         WindowSystem.show(window)

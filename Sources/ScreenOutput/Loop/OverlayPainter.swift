@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MediaCore
 internal import Text
 
@@ -47,9 +48,14 @@ final class OverlayPainter: Sendable {
     private let state = Lock(State())
     private let wake = Signal()
     private let done: PollableSignal?
+    private let makePainter: @Sendable () -> TextPainter?
 
-    /// - Parameter done: Raised when a result is ready.
-    init(raising done: PollableSignal?) { self.done = done }
+    /// - Parameters:
+    ///   - done: Raised when a result or a reason why there is none is ready.
+    ///   - makePainter: Called once, on the painter's thread.
+    init(raising done: PollableSignal?, makePainter: @escaping @Sendable () -> TextPainter? = { TextPainter() }) {
+        (self.done, self.makePainter) = (done, makePainter)
+    }
 
     /// Requests drawing; replaces a pending request. Empty content takes effect at once, without the thread.
     func draw(_ content: Content, in area: PixelSize) {
@@ -71,7 +77,7 @@ final class OverlayPainter: Sendable {
             do throws(ExhaustionError) {
                 state.thread = try start()
             } catch {
-                Self.note("\(error.message); no words are shown over the film", in: &state)
+                Self.note("\(error.message); no text is shown over the film", in: &state)
                 done?.raise()
             }
         }
@@ -110,11 +116,15 @@ final class OverlayPainter: Sendable {
 
     private func start() throws(ExhaustionError) -> WorkerThread {
         try WorkerThread.start(name: "overlay painter") { [self] in
-            guard let painter = TextPainter() else { return }
+            guard let painter = makePainter() else {
+                state.withLock { Self.note("\(SystemCause.text(ENOMEM)); no words are shown over the film", in: &$0) }
+                done?.raise()
+                return
+            }
             if !painter.hasFonts {
                 state.withLock {
                     Self.note(
-                        "no font was found, so no words are shown over the film; install one, for example fonts-dejavu-core",
+                        "no font was found, so no text is shown over the film; install one, for example fonts-dejavu-core",
                         in: &$0)
                 }
             }

@@ -44,7 +44,7 @@ extension ScreenLoop {
             if !isAway {
                 isAway = true
                 control.tell(
-                    .away(screen.failure ?? OutputError(.lost, "the display is gone")))
+                    .away(screen.failure ?? OutputError(.lost, "the display was disconnected")))
                 describe()
             }
             displaysDue = .now.advanced(by: Self.patience)

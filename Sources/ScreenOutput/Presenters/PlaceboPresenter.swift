@@ -41,7 +41,7 @@ final class PlaceboPresenter: PicturePresenter {
         self.window = window
         self.converter = converter
         guard let context = SDL_GL_CreateContext(window) else {
-            throw OutputError(.failed, "there is no OpenGL: \(sdlError())")
+            throw OutputError(.failed, "OpenGL is not available: \(sdlError())")
         }
         let name = GraphicsProcessor.contextName ?? "OpenGL"
         isSoftware = GraphicsProcessor.isSoftware(name)
@@ -87,7 +87,7 @@ final class PlaceboPresenter: PicturePresenter {
 
     private static func reason(_ outcome: cpl_outcome, _ name: String) -> String {
         switch outcome {
-        case cpl_not_built: "this program was built without libplacebo"
+        case cpl_not_built: "this program was built without libplacebo support"
         case cpl_no_library:
             "\(cpl_library_name().map { String(cString: $0) } ?? "libplacebo") is not installed"
         default: "libplacebo cannot draw with \(name)"

@@ -31,7 +31,7 @@ final class SurfacePresenter: PicturePresenter {
         self.window = window
         self.converter = converter
         guard refreshSurface() else {
-            throw OutputError(.failed, "the window has no memory to draw into: \(sdlError())")
+            throw OutputError(.failed, "no memory is available for the window: \(sdlError())")
         }
     }
 
@@ -176,7 +176,7 @@ final class SurfacePresenter: PicturePresenter {
     }
 
     private func blend(_ overlay: OverlayImage, on surface: UnsafeMutablePointer<SDL_Surface>) {
-        guard Self.isBGRA(surface) else { return }
+        guard Self.isBGRA(surface) else { return Self.blit(overlay, on: surface) }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let visible = overlay.rect.intersection(whole)
         guard !visible.isEmpty else { return }
@@ -195,6 +195,22 @@ final class SurfacePresenter: PicturePresenter {
                     }
                 }
             }
+        }
+    }
+
+    /// Blends an overlay by SDL, for a window of 16 bits or of another byte order.
+    static func blit(_ overlay: OverlayImage, on surface: UnsafeMutablePointer<SDL_Surface>) {
+        overlay.pixels.withUnsafeBytes { pixels in
+            // SDL only reads the source of a blit.
+            let image = SDL_CreateRGBSurfaceWithFormatFrom(
+                UnsafeMutableRawPointer(mutating: pixels.baseAddress), Int32(overlay.rect.width),
+                Int32(overlay.rect.height), 32, Int32(overlay.rect.width * 4),
+                UInt32(SDL_PIXELFORMAT_ARGB8888.rawValue))
+            guard let image else { return }
+            defer { SDL_FreeSurface(image) }
+            SDL_SetSurfaceBlendMode(image, SDL_BLENDMODE_BLEND)
+            var rect = SDL_Rect(overlay.rect)
+            SDL_UpperBlit(image, nil, surface, &rect)
         }
     }
 

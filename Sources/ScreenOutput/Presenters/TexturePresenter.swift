@@ -36,7 +36,7 @@ final class TexturePresenter: PicturePresenter {
         SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, scaler == .nearest ? "nearest" : "linear")
         let flags = SDL_RENDERER_ACCELERATED.rawValue | (waitsForFlips ? SDL_RENDERER_PRESENTVSYNC.rawValue : 0)
         guard let renderer = SDL_CreateRenderer(window, -1, flags) else {
-            throw OutputError(.unavailable, "no graphics processor can be used: \(sdlError())")
+            throw OutputError(.unavailable, "no graphics processor is usable: \(sdlError())")
         }
         self.renderer = renderer
         var info = SDL_RendererInfo()

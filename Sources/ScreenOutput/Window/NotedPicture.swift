@@ -24,7 +24,7 @@ struct NotedPicture {
         guard undrawable != picture.size else { return nil }
         undrawable = picture.size
         return .notice(
-            "pictures of \(picture.size.width)x\(picture.size.height) in this film's pixel format cannot be drawn; "
-                + "the sound goes on")
+            "video frames of \(picture.size.width)x\(picture.size.height) in this film's pixel format cannot be drawn; "
+                + "the sound continues")
     }
 }

@@ -29,7 +29,7 @@ extension Screen {
         case .mode(let wanted):
             guard !take(wanted, on: index, window) else { break }
             let sentence =
-                "the display does not take the mode \(wanted.size.width)x\(wanted.size.height)@\(wanted.rate): \(sdlError())"
+                "the display does not accept the mode \(wanted.size.width)x\(wanted.size.height)@\(wanted.rate): \(sdlError())"
             if sentence != modeTrouble { onNews?(.notice(sentence)) }
             modeTrouble = sentence
             return

@@ -21,6 +21,6 @@ extension Screen {
         guard !power.switchOff(window), !isPowerTold else { return }
         isPowerTold = true
         onNews?(
-            .notice("the display cannot be switched off from here (\(driver)); the window is black in its place"))
+            .notice("the display cannot be turned off from this program (\(driver)); the window is black instead"))
     }
 }

@@ -43,7 +43,7 @@ extension Screen {
         guard
             let window = SDL_CreateWindow(
                 options.title, position, position, Int32(size.width), Int32(size.height), flags | further)
-        else { throw OutputError(.failed, "the window does not open: \(sdlError())") }
+        else { throw OutputError(.failed, "the window cannot be opened: \(sdlError())") }
         do throws(OutputError) {
             return (window, try makePresenter(way, for: window))
         } catch {
@@ -90,7 +90,7 @@ extension Screen {
         guard !wanted.isEmpty else { return nil }
         let (need, are) = wanted.count > 1 ? ("need", "are") : ("needs", "is")
         return "\(wanted.joined(separator: " and ")) \(need) libplacebo; "
-            + "\(taken.joined(separator: " and ")) \(are) taken"
+            + "\(taken.joined(separator: " and ")) \(are) used"
     }
 
     /// Reports once that the requested presenter was replaced. A missing graphics processor is reported only if it was
@@ -101,6 +101,6 @@ extension Screen {
         guard let refusal, wish == .placebo || refusal.code != .unavailable else { return }
         onNews?(
             .notice(
-                "libplacebo does not draw the pictures, because \(refusal.message); \(presenter.description) does"))
+                "libplacebo is not used because \(refusal.message); \(presenter.description) is used instead"))
     }
 }

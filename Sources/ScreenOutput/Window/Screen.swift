@@ -199,7 +199,7 @@ public final class Screen: VideoOutput {
                 refusal = refusal ?? error
             }
         }
-        throw refusal ?? OutputError(.failed, "the window does not open")
+        throw refusal ?? OutputError(.failed, "the window cannot be opened")
     }
 
     private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
@@ -353,7 +353,7 @@ public final class Screen: VideoOutput {
         // Leaked deliberately: releasing the presenter would use the lost connection.
         if let presenter { _ = Unmanaged.passRetained(presenter as AnyObject) }
         (presenter, window) = (nil, nil)
-        let error = OutputError(.lost, "the display is gone; the film goes on without its picture")
+        let error = OutputError(.lost, "the display was disconnected; the film continues without video")
         failure = error
         if !options.followsDisplays || !canBeRemade { onNews?(.lost(error)) }
         return true

@@ -36,7 +36,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         switch buffer.payload {
         case .encodedAudio, .pcm: nil
         case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
-            RenderError(.wrongMedia, "this renderer plays sound; enqueue pictures at a DisplayLayer")
+            RenderError(.wrongMedia, "this renderer plays audio; enqueue video frames in a DisplayLayer")
         }
     }
 
@@ -60,7 +60,8 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         }
         if isFirstDropped {
             Complaint.write(
-                "AudioRenderer: sound before the playhead is dropped; after a jump, enqueue from its film time on")
+                "AudioRenderer: audio before the playhead is dropped; after a seek, enqueue audio from its media time on"
+            )
         }
         wake.raise()
     }
@@ -201,7 +202,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
         let refusal = state.withLock { state -> RenderError? in
             if state.stopping {
-                return RenderError(.invalidated, "this renderer was invalidated; make another")
+                return RenderError(.invalidated, "this renderer was invalidated; create another one")
             }
             if state.isJoined {
                 return RenderError(.alreadyAdded, "this renderer has a synchronizer; remove it there first")
@@ -225,7 +226,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
             leave {}
             retire()
             state.withLock { $0.output }?.close()
-            let refusal = RenderError(.exhausted, "this sound cannot be rendered: \(error.message)")
+            let refusal = RenderError(.exhausted, "this audio cannot be rendered: \(error.message)")
             fail(with: refusal)
             throw refusal
         }

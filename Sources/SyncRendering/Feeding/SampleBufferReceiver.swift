@@ -78,7 +78,7 @@ public final class SampleBufferReceiver {
     }
 }
 
-@available(*, unavailable, message: "a renderer has one producing end; send it where it is used")
+@available(*, unavailable, message: "a renderer has one producer; send it where it is used")
 extension SampleBufferReceiver: Sendable {}
 
 /// The requirements of a receiver on its renderer.

@@ -13,8 +13,10 @@ public protocol MediaRequestQueue: AnyObject, Sendable {
 }
 
 extension DispatchQueue: MediaRequestQueue {
+    /// Submits `work` to this queue. Returns at once.
     public func run(_ work: @escaping @Sendable () -> Void) { async(execute: work) }
 
+    /// Submits `work` to this queue after `delay`. Returns at once.
     public func run(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
         asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay.wholeNanoseconds)), execute: work)
     }

@@ -56,9 +56,12 @@ extension QueuedSampleBufferRendering {
         requestMediaDataWhenReady(on: queue as any MediaRequestQueue, using: body)
     }
 
+    /// Waiting for material until enough of it is enqueued.
     public var startWait: OutputWait? {
         hasSufficientMediaDataForReliablePlaybackStart ? nil : OutputWait(.material, of: "a renderer")
     }
+    /// Nil: the renderer does not delay a start.
     public var earliestStart: HostInstant? { nil }
+    /// Nil: the renderer follows the timebase.
     public var remoteTimeline: TimebaseSegment? { nil }
 }

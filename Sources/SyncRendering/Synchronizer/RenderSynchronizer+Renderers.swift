@@ -49,8 +49,8 @@ struct Roster: Sendable {
         }
         return RenderError(
             .secondLongFormAudio,
-            "this synchronizer plays a long sound (\(other.contentKind.rawValue)) already; give each an output of its own first, "
-                + "enqueue both in one renderer, remove the other, or make this one an interfaceSound")
+            "this synchronizer already plays continuous audio (\(other.contentKind.rawValue)); give each its own output "
+                + "first, enqueue both in one renderer, remove the other, or make this one an interfaceSound")
     }
 }
 

@@ -97,7 +97,7 @@ package struct SpeakerQuirks: Sendable {
         func unusable() -> SpeakerError {
             SpeakerError(
                 .badOption,
-                "\"\(text)\" is no quirk; the quirks are: " + Self.vocabulary.joined(separator: ", ") + ".")
+                "\"\(text)\" is not a quirk; choose from: " + Self.vocabulary.joined(separator: ", ") + ".")
         }
         func number(_ index: Int, _ range: ClosedRange<Double> = 0...86_400) throws(SpeakerError) -> Double {
             guard index < values.count, let value = Double(values[index]), range.contains(value) else {

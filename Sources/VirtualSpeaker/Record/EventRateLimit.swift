@@ -40,7 +40,7 @@ struct EventRateLimit {
             windows[kind] = nil
             let omitted = window.count - kind.maxEvents
             guard omitted > 0 else { return nil }
-            return "\(omitted) more \(kind.rawValue) within \(Int(Self.interval.inSeconds)) s were left out"
+            return "\(omitted) more \(kind.rawValue) within \(Int(Self.interval.inSeconds)) s were omitted"
         }
     }
 

@@ -30,7 +30,7 @@ final class RecordJournal: Sendable {
                 throw SpeakerError(
                     .cannotWrite, "\(path) is a pipe that no program reads; start the reader first, or name a file.")
             }
-            throw SpeakerError(.cannotWrite, "Cannot write \(path) (\(SystemCause.text(errno))); choose another place.")
+            throw SpeakerError(.cannotWrite, "Cannot write \(path) (\(SystemCause.text(errno))); choose another path.")
         }
         file = Lock((descriptor, 0))
         self.path = path
@@ -134,8 +134,8 @@ final class RecordJournal: Sendable {
         }
         return code.map {
             $0 == EFBIG
-                ? "the record \(path) ends here, because it has reached \(maxBytes >> 20) MiB; start the speaker again for another one"
-                : "the record \(path) lacks lines (\(SystemCause.text($0)))"
+                ? "the record \(path) ends because it has reached \(maxBytes >> 20) MiB; restart the speaker for a new one"
+                : "lines are missing in the record \(path) (\(SystemCause.text($0)))"
         }
     }
 }

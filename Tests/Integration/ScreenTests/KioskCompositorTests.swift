@@ -31,7 +31,7 @@ struct KioskCompositorTests {
     @Test func aComputerWithoutKeyboardAndPointerIsToldWhatIsMissing() throws {
         let compositor = try KioskCompositor(.bareWeston, on: nil)
         let probe = try Probe(in: compositor.environment, "fs=1")
-        try probe.waitForInput("the compositor there knows no keyboard or pointer")
+        try probe.waitForInput("the compositor there has no keyboard or pointer")
         // Playback continues.
         #expect(try probe.tell("picture 640x360")["shown"] == "1")
         #expect(try probe.quit() == 0)

@@ -228,7 +228,7 @@ struct MenusOnScreenTests {
         try first.press("Q")
         first.played.waitForEnd()
         let second = try Evening(film, home: home)
-        try eventually("it says where") { try second.said("over the film: Continued at 00:") }
+        try eventually("it says where") { try second.said("over the film: Resumed at 00:") }
         try eventually("on the picture") {
             try second.isRed(5, 200) && second.display.picture().bright.contains { $0.y < 40 }
         }

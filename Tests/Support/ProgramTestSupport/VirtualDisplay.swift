@@ -12,9 +12,10 @@ final class VirtualDisplay {
     private let folder: URL
 
     /// - Parameters:
+    ///   - name: of an earlier display, which has ended; nil: a free one.
     ///   - isLocked: only programs with its cookie may connect.
     ///   - hasOpenGL: false starts a server without GLX, which has windows but no OpenGL.
-    init(_ size: String, isLocked: Bool = false, hasOpenGL: Bool = true) throws {
+    init(_ size: String, named wanted: String? = nil, isLocked: Bool = false, hasOpenGL: Bool = true) throws {
         let path = try #require(Self.find("Xvfb"), "Xvfb is not installed; see Tools/packages.txt")
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("screen-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -23,6 +24,7 @@ final class VirtualDisplay {
         server.arguments = [
             "-displayfd", "1", "-screen", "0", "\(size)x24", "-nolisten", "tcp", "-noreset", "-fbdir", folder.path,
         ]
+        if let wanted { server.arguments!.insert(wanted, at: 0) }
         if !hasOpenGL { server.arguments! += ["-extension", "GLX"] }
         if isLocked {
             // One entry of the form that Xau(3) reads: family "wild", no address, no number, a name, a cookie.

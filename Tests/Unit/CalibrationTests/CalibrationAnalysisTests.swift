@@ -132,9 +132,9 @@ import Testing
 
     /// The advice depends on the most frequent reason; a reason without advice is named.
     @Test(arguments: [
-        ("clipped", "turn the microphone's gain"), ("echo", "nearer to 'Kitchen'"), ("not heard", "turn it up"),
-        ("flash not shown", "leave the window in front"), ("flash not seen", "light sensor"),
-        ("outlier", "is the computer busy"), (nil, "the recording is too short"), ("default", "refused as 'default'"),
+        ("clipped", "turn the microphone's gain"), ("echo", "closer to 'Kitchen'"), ("not heard", "turn it up"),
+        ("flash not shown", "keep the window in front"), ("flash not seen", "light sensor"),
+        ("outlier", "close other programs"), (nil, "the recording is too short"), ("default", "rejected as 'default'"),
     ])
     func theAdviceFollowsFromTheReasonOfMostRefusals(reason: String?, advice: String) {
         let room = SyntheticRoom()

@@ -162,7 +162,7 @@ import Testing
         for time in [nil, .zero, flashes[0], flashes[1]] {
             let answer = guide.hear(pressAt: time, in: trial)
             #expect(answer == nil)
-            #expect(guide.text.hasSuffix(asking) && guide.text.contains("too soon"))
+            #expect(guide.text.hasSuffix(asking) && guide.text.contains("Too early"))
         }
         let answer = guide.hear(pressAt: flashes[20], in: trial)
         #expect(answer == trial.delay(at: flashes[20]))

@@ -34,6 +34,15 @@ import Testing
         #expect(count(.surround71, .auto, most: 6) == 6)
     }
 
+    @Test func aSubstituteGetsTheChosenChannels() throws {
+        let card = SoundCard(device: "talkie-none", channels: .layout(.surround51), substitutes: { ["null"] })
+        card.state.withLock { $0.wasLost = true }
+        let film = AudioFormat(parameters: CodecParameters(codec: "aac"), sampleRate: 48_000, layout: .stereo)
+        _ = card.delivery(for: film, mustDecode: true)
+        let substitute = try #require(card.state.withLock { $0.idle })
+        #expect(substitute.name == "null" && substitute.choice == .layout(.surround51))
+    }
+
     @Test func samplesGoToTheLoudspeakersTheyAreMadeFor() {
         // Our order is by ascending bits (front, centre, low frequency, rear); ALSA's has the rear before the centre.
         #expect(ChannelOrder.alsaDefault(count: 6).sources == [0, 1, 4, 5, 2, 3])

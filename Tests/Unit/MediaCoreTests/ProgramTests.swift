@@ -39,6 +39,30 @@ import Testing
         #expect(text.split(whereSeparator: \.isWhitespace) == ["0", "4"])
     }
 
+    /// As in a process that ignores SIGCHLD: the kernel, here the test, has taken the status.
+    @Test func aStatusThatWasTakenIsUnknownAndNotZero() throws {
+        let path = "/tmp/talkie-status-\(getpid())-\(UInt64.random(in: .min ... .max))"
+        defer { unlink(path) }
+        var isTaken = false
+        let outcome = try BoundedProgram.run(
+            "/bin/sh", ["-c", "echo $$ > \(path).new; mv \(path).new \(path); exit 3"], most: 100,
+            patience: .seconds(60)
+        ) {
+            guard !isTaken else { return false }
+            var (text, status) = ([CChar](repeating: 0, count: 32), Int32(0))
+            var file: Int32 = -1
+            while file < 0 {
+                file = open(path, O_RDONLY)
+                sched_yield()
+            }
+            defer { close(file) }
+            guard read(file, &text, 31) > 1 else { return true }
+            isTaken = waitpid(atoi(text), &status, 0) > 0
+            return false
+        }
+        #expect(isTaken && outcome.status == nil)
+    }
+
     @Test func oneThatCannotBeStartedSaysWhy() {
         let program = ProgramStart("/nonexistent/program", [])
         let refusal = #expect(throws: ProgramStart.Refusal.self) { try program.start() }

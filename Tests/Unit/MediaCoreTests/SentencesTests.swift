@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SentencesTests {
     @Test func partsBecomeSentences() {
-        #expect(Sentences.joined("'pulse' has fallen silent", nil) == "'pulse' has fallen silent.")
+        #expect(Sentences.joined("'pulse' is silent", nil) == "'pulse' is silent.")
         #expect(
             Sentences.joined("there is no \"x\"; check the name", "The sound plays without a picture.")
                 == "There is no \"x\"; check the name. The sound plays without a picture.")

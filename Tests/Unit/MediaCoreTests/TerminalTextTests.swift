@@ -6,6 +6,7 @@ import Testing
     @Test func aTitleCannotCommandTheTerminal() {
         #expect(PrintableText.of("a\u{1B}]0;x\u{7}b\r\n\u{9B}1A\u{202E}c") == "a�]0;x�b���1A�c")
         #expect(PrintableText.of("Amélie 🎬 愛") == "Amélie 🎬 愛")
+        #expect(PrintableText.of("\u{200F}שלום\u{200E} 1\u{61C}2") == "שלום 12", "directional marks are left out")
     }
 
     @Test(arguments: [

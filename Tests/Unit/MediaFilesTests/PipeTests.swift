@@ -65,6 +65,49 @@ import Testing
         #expect(code.withLock { $0 } == .cancelled)
     }
 
+    /// As when the only track that is read is replaced: its reader is cancelled while it waits for the input.
+    @Test(.timeLimit(.minutes(1))) func aReaderContinuesAfterAllOthersWereCancelled() throws {
+        let clip = try TestClips.flashAndBeep("pipe-a.ts", "-c:v libx264 -g 25 -c:a aac")
+        let bytes = try TestClips.bytes(of: clip)
+        let path = FedPipe.make(in: folder)
+        let (drained, goOn) = (Signal(), Signal())
+        let feeder = try WorkerThread.start(name: "feeder") {
+            let pipe = open(path, O_WRONLY)
+            defer { close(pipe) }
+            func send(_ part: ArraySlice<UInt8>) {
+                var rest = part
+                while !rest.isEmpty {
+                    let got = rest.withUnsafeBytes { write(pipe, $0.baseAddress!, $0.count) }
+                    if got <= 0 { return }
+                    rest = rest.dropFirst(got)
+                }
+            }
+            send(bytes[..<(bytes.count * 9 / 10)])
+            var left: Int32 = 1
+            while left > 0, ioctl(pipe, UInt(FIONREAD), &left) == 0 { sched_yield() }
+            drained.raise()
+            goOn.wait()
+            send(bytes[(bytes.count * 9 / 10)...])
+        }
+        let film = try MediaFile.open(path)
+        let track = try #require(film.summary.track(.audio))
+        let first = try film.reader(for: track)
+        let code = Lock<MediaError.Code?>(nil)
+        let worker = try WorkerThread.start(name: "reader") {
+            do throws(MediaError) { while try first.read() != nil {} } catch { code.withLock { $0 = error.code } }
+        }
+        drained.wait()
+        first.cancel()
+        worker.join()
+        #expect(code.withLock { $0 } == .cancelled)
+        let second = try film.reader(for: track)
+        goOn.raise()
+        var last: MediaTime?
+        while let buffer = try second.read() { last = buffer.presentationTime ?? last }
+        #expect(try #require(last).seconds > 3.5)
+        feeder.join()
+    }
+
     /// One track is read to its end while the other is not read: the other's window stays bounded.
     @Test func aTrackThatNobodyReadsHoldsNobodyUpForGood() throws {
         let clip = try TestClips.make(

@@ -25,4 +25,14 @@ import Testing
         painter.draw(OverlayPainter.Content(), in: area)
         #expect(painter.take()?.images.isEmpty == true)
     }
+
+    @Test(.timeLimit(.minutes(1))) func aPainterWithoutMemorySaysWhyNoWordsAreShown() throws {
+        let done = try PollableSignal()
+        let painter = OverlayPainter(raising: done, makePainter: { nil })
+        defer { painter.stop() }
+        painter.draw(OverlayPainter.Content(mark: "x"), in: PixelSize(width: 64, height: 36))
+        _ = done.wait(until: HostInstant.now.advanced(by: .seconds(30)))
+        #expect(painter.takeTrouble()?.hasSuffix("no words are shown over the film") == true)
+        #expect(painter.takeTrouble() == nil)
+    }
 }

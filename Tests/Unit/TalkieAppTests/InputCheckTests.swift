@@ -30,7 +30,7 @@ import Testing
 
     @Test func aPathThroughAFileAndALinkCircleAreTold() throws {
         let file = folder.write("x", to: "film")
-        #expect(try #require(objection(to: file + "/film")).contains("no folder"))
+        #expect(try #require(objection(to: file + "/film")).contains("not a folder"))
         #expect(symlink("circle", folder.path("circle")) == 0)
         #expect(try #require(objection(to: folder.path("circle"))).contains("circle"))
     }

@@ -155,6 +155,6 @@ import Testing
         lines[40] = String(lines[40].dropLast(9))
         let report = try TimelineReport(reading: folder.write(lines.joined(separator: "\n"), to: "t.jsonl"))
         #expect(report.understoodLines == 74 && report.garbageLines == 1)
-        #expect(report.text.contains("not understood"))
+        #expect(report.text.contains("invalid and ignored"))
     }
 }

@@ -29,6 +29,3 @@ void cx11_power_on(void *display, int was_enabled);
 
 /* Unmaps a window; returns after the server has done so, or is gone. */
 void cx11_unmap(void *display, unsigned long window);
-
-/* Unmaps a window; returns after the server has done so, or is gone. */
-void cx11_unmap(void *display, unsigned long window);

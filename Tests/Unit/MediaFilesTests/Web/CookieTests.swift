@@ -60,6 +60,33 @@ import Testing
             line(jar, "http://film.example.org/x") == "always=1; seven=7", "a time beyond the calendar is no past one")
     }
 
+    /// Servers delete a cookie with a date in the past, in one of several formats.
+    @Test(arguments: [
+        "Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 01-Jan-70 00:00:00 GMT", "Fri, 31 Dec 1999 23:59:59 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Mon, 01 Jan 1900 00:00:00 GMT",
+        "Wed, 31 Dec 2025 23:59:59 GMT",
+    ]) func aDateInThePastDeletesACookie(_ date: String) throws {
+        // 2026-01-01.
+        let jar = CookieJar { 1_767_225_600 }
+        let address = try #require(WebAddress("http://a.org/"))
+        jar.take("a=1; Expires=Wed, 01 Jan 2070 00:00:00 GMT", from: address)
+        #expect(jar.all.map(\.expiry) == [3_155_760_000])
+        jar.take("a=; Expires=\(date)", from: address)
+        #expect(jar.all.isEmpty)
+        jar.take("a=1; Expires=\(date); Max-Age=5", from: address)
+        jar.take("b=1; Max-Age=5; Expires=\(date)", from: address)
+        #expect(jar.all.map(\.expiry) == [1_767_225_605, 1_767_225_605])
+    }
+
+    @Test(arguments: [
+        "", "soon", "32 Jan 2000 00:00:00", "01 Jan 2000", "01 Jan 2000 24:00:00", "01 Jan 1600 00:00:00",
+        "01 Xyz 2000 00:00:00", "01 Jan 99999999999999999999 00:00:00", "1:2:99999999999999999999 1 jan 2000",
+    ]) func anInvalidDateIsIgnored(_ date: String) throws {
+        let jar = CookieJar { 1000 }
+        jar.take("a=1; Expires=\(date)", from: try #require(WebAddress("http://a.org/")))
+        #expect(jar.all.map(\.expiry) == [nil])
+    }
+
     @Test(arguments: ["co.uk", ".co.uk", "com.au", "ac.jp"]) func noServerSetsCookiesForAPublicSuffix(
         _ domain: String
     ) throws {

@@ -50,7 +50,7 @@ import Testing
             return
         }
         #expect(error.code == .exhausted && error.playbackCode == .failed)
-        #expect(error.message.contains("film.mp4") && error.message.contains("no further thread"))
+        #expect(error.message.contains("film.mp4") && error.message.contains("more threads"))
         #expect(done.withLock { $0 })
     }
 }

@@ -14,12 +14,17 @@ private final class TornFilm: MediaSource {
     let kinds: Set<Track.Kind>
     let place: MediaTime
     let summary: MediaSummary
+    var closedGaps: MediaTime { MediaTime(value: closedSeconds, timescale: 1) }
+    private let closedSeconds: Int64
 
-    /// - Parameter failure: nil ends the tracks as at the end of the film.
+    /// - Parameters:
+    ///   - failure: nil ends the tracks as at the end of the film.
+    ///   - closed: the sum of the closed gaps in seconds.
     init(
         _ failure: MediaError?, of kinds: Set<Track.Kind> = [.audio, .video], seconds: Int = 2,
-        after milliseconds: Int64 = 1000, isStated: Bool = false
+        after milliseconds: Int64 = 1000, isStated: Bool = false, closed: Int64 = 0
     ) {
+        closedSeconds = closed
         film = CountedFilm(
             1, pictures: 25 * seconds, soundFrames: 48_000 * seconds, lines: [[CountedLine(1, at: 0, for: 1)]])
         (self.failure, self.kinds) = (failure, kinds)
@@ -134,6 +139,11 @@ private final class TornFilm: MediaSource {
         #expect(reports(played(TornFilm(nil, seconds: 10, after: 8500, isStated: true))).isEmpty)
     }
 
+    @Test func aStatedDurationMayIncludeGapsThatWereClosed() {
+        #expect(reports(played(TornFilm(nil, seconds: 10, after: 5000, isStated: true, closed: 5))).isEmpty)
+        #expect(reports(played(TornFilm(nil, seconds: 10, after: 5000, isStated: true, closed: 1))).count == 1)
+    }
+
     @Test func theListGoesOnBehindAFilmThatBreaksOff() {
         let films: [String: any MediaSource] = [
             "one": TornFilm(broken), "two": CountedFilm(2, pictures: 25, soundFrames: 48_000),
@@ -168,7 +178,7 @@ private final class TornFilm: MediaSource {
     @Test func anOutputThatRefusesTheVolumeIsInTheStateAndInAnEvent() throws {
         let house = VirtualHouse("card", "Kitchen")
         house.run(for: .seconds(3))
-        let refusal = OutputError(.failed, "Kitchen refuses to be muted; set it at the speaker itself")
+        let refusal = OutputError(.failed, "Kitchen refused muting; set it on the speaker itself")
         house.outputs[1].gainFailure = refusal
         house.run(for: .seconds(1))
         let problem = try #require(house.core.state.outputProblems.first)

@@ -75,7 +75,7 @@ import Testing
         #expect(programme.state.title == "film" && (4...8).contains(programme.state.position.seconds))
         programme.run(for: .seconds(3))
         expect([(1, 0, 3), (2, 0, 2), (1, 3, 10)], of: programme)
-        #expect(programme.beganAnew == ["film"] && told(programme, "goes on behind it") == 1)
+        #expect(programme.beganAnew == ["film"] && told(programme, "continues after it") == 1)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(5)))
     }
 
@@ -103,7 +103,7 @@ import Testing
         let programme = programme([interstitial(address, resume: 2), interstitial(at: 5, "ad")])
         programme.run(for: .seconds(9))
         expect([(1, 0, 3), (1, 3, 5), (2, 0, 2), (1, 5, 10)], of: programme)
-        #expect(told(programme, "left out") == 1)
+        #expect(told(programme, "is skipped") == 1)
         #expect(programme.failed.isEmpty)
     }
 
@@ -136,7 +136,7 @@ import Testing
         let held = programme([one])
         held.core.seek(by: second(6), exact: true)
         held.run(for: .seconds(1))
-        #expect(held.state.title == "Interstitial – film" && told(held, "comes first") == 1)
+        #expect(held.state.title == "Interstitial – film" && told(held, "is played first") == 1)
         held.run(for: .seconds(3))
         #expect(held.state.title == "film" && (6...9).contains(held.state.position.seconds))
         held.core.seek(to: second(1), exact: true)

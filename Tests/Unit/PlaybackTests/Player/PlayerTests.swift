@@ -213,6 +213,14 @@ import Testing
         #expect(try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max()) < 1)
     }
 
+    @Test func anAudioDelayMayBeAsLongAsThatOfTheOptions() {
+        let cinema = VirtualCinema(film: film(seconds: 30))
+        cinema.core.sound.setDelay(.seconds(60))
+        #expect(cinema.core.state.audioDelay == .seconds(60))
+        cinema.core.sound.setDelay(.seconds(-7000))
+        #expect(cinema.core.state.audioDelay == .zero - PlayerOptions.longestAudioDelay)
+    }
+
     @Test func soundThatIsLaterThanThePictureIsPlayedToItsEnd() throws {
         var options = PlayerOptions()
         options.audioDelay = .milliseconds(500)
@@ -238,12 +246,12 @@ import Testing
         options.isOutputNamed = true
         let cinema = VirtualCinema(film: film(seconds: 20), options: options)
         cinema.run(for: .seconds(2))
-        cinema.core.soundFailed(TalkieError(.unavailable, "Somebody else plays on Kitchen now."))
+        cinema.core.soundFailed(TalkieError(.unavailable, "Another sender is now playing on Kitchen."))
         let before = cinema.screen.shown.count
         cinema.run(for: .seconds(2))
         #expect(cinema.phase == .playing)
         #expect(cinema.screen.shown.count - before > 40)
-        #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture plays on") } })
+        #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture continues") } })
     }
 
     @Test func aNamedSpeakerThatCannotBeHadAtTheStartEndsTheFilmWithItsStatus() {

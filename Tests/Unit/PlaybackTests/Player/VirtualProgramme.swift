@@ -93,7 +93,7 @@ final class VirtualProgramme: VirtualPlayer {
         presenter =
             hasScreen
             ? FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events) : nil
-        drawers = core.allSubtitles.map { [clock] in SteppedDrawer($0.renderer, clock: clock) }
+        drawers = core.tracks.subtitles.all.map { [clock] in SteppedDrawer($0.renderer, clock: clock) }
         screen.canvas = SubtitleCanvas(
             area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
             storage: PixelSize(width: 64, height: 64))

@@ -56,7 +56,7 @@ import Testing
         #expect(throws: TalkieError.self) { try PlaylistLoader([folder.path("x")]) }
         let list = try PlaylistLoader([folder.path("x"), folder.path("film.mkv")])
         #expect(list.items.count == 1 && list.failures.count == 1)
-        #expect(list.failures[0].message.contains("holds neither films nor recordings"))
+        #expect(list.failures[0].message.contains("contains no films, recordings or pictures"))
     }
 
     @Test func theNextEpisodeHasAHigherNumberInTheSameName() {

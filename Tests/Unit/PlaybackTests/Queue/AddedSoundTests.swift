@@ -42,7 +42,7 @@ import Testing
         #expect(queue.heardInKitchen.count > 16000)
         #expect(Set(queue.heardInKitchen.map(\.sound)) == [5])
         #expect(try parting(queue) < 0.2)
-        queue.core.removeSound(1)
+        queue.core.tracks.added.remove(1)
         queue.run(for: .milliseconds(500))
         let count = queue.heardInKitchen.count
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -88,7 +88,7 @@ import Testing
         queue.run(for: .seconds(2))
         queue.core.setSpeed(1.5)
         queue.run(for: .seconds(2))
-        let (first, second) = (queue.core.renderer, try #require(queue.core.addedSounds.first).renderer)
+        let (first, second) = (queue.core.renderer, try #require(queue.core.tracks.added.all.first).renderer)
         #expect(first?.state.withLock { $0.speed } == 1.5)
         #expect(second.state.withLock { $0.speed } == 1.5)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -96,13 +96,13 @@ import Testing
 
     @Test func eachHasItsOwnVolumeAndMuteIsForAll() throws {
         let queue = queue(["1+5/80000"])
-        queue.core.setVolume(80)
-        let second = try #require(queue.core.addedSounds.first).renderer
+        queue.core.sound.setVolume(80)
+        let second = try #require(queue.core.tracks.added.all.first).renderer
         #expect(second.volume == VolumeCurve.gain(volume: 80))
-        queue.core.setVolume(40, ofSound: 1)
+        queue.core.sound.setVolume(40, ofSound: 1)
         #expect(second.volume == VolumeCurve.gain(volume: 40))
         #expect(queue.core.renderer?.volume == VolumeCurve.gain(volume: 80))
-        queue.core.setMuted(true)
+        queue.core.sound.setMuted(true)
         #expect(second.volume == 0 && queue.core.renderer?.volume == 0)
     }
 
@@ -118,7 +118,7 @@ import Testing
         let told = queue.news.withLock { news in
             news.compactMap { if case .message(let text) = $0 { text } else { nil } }
         }
-        #expect(told == ["The kitchen is dark. What else plays goes on."])
+        #expect(told == ["The kitchen is dark. The other outputs continue."])
     }
 
     @Test func anOutputThatDoesNotGetReadyHoldsAStartForEightSecondsAndNoLonger() throws {
@@ -138,7 +138,7 @@ import Testing
         let queue = queue(["1+5/40000"], adding: false)
         queue.core.addSound(.number(2), to: queue.card, number: 1)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(queue.core.addedSounds.isEmpty)
+        #expect(queue.core.tracks.added.all.isEmpty)
         #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
     }
 }

@@ -167,7 +167,7 @@ final class VirtualQueue: VirtualPlayer {
     /// Plays an additional sound in the kitchen.
     func addSound(_ choice: SoundTrackChoice) {
         core.addSound(choice, to: kitchen, number: 1)
-        for sound in core.addedSounds { addedFeeders.append(AudioFeeder(renderer: sound.renderer)) }
+        for sound in core.tracks.added.all { addedFeeders.append(AudioFeeder(renderer: sound.renderer)) }
     }
 
     @discardableResult

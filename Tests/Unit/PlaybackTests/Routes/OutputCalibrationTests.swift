@@ -29,10 +29,10 @@ import Testing
                     identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
                     profiles: { profiles })
             })
-        house.core.setScreen("A", refreshRate: 60, isFullScreen: false)
+        house.core.sound.setScreen("A", refreshRate: 60, isFullScreen: false)
         house.run(for: .seconds(4))
         let before = house.clock.now
-        house.core.setScreen("B", refreshRate: 60, isFullScreen: false)
+        house.core.sound.setScreen("B", refreshRate: 60, isFullScreen: false)
         house.run(for: .seconds(4))
         func late(_ name: String, _ from: HostInstant, _ until: HostInstant) throws -> Double {
             let heard = house.heard(name).filter { $0.at > from && $0.at < until }

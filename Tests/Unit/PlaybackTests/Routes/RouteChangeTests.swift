@@ -163,14 +163,14 @@ import Testing
         let house = VirtualHouse("card")
         house.run(for: .seconds(3))
         let kitchen = house.output("Kitchen")
-        kitchen.refusal = OutputError(.busy, "Somebody else plays there.")
+        kitchen.refusal = OutputError(.busy, "Another sender plays there.")
         house.change(to: kitchen)
         house.run(for: .seconds(3))
         guard case .refused(let refusals)? = house.outcomes.withLock({ $0.first }) else {
             Issue.record("the change was not refused")
             return
         }
-        #expect(refusals.map(\.description) == ["'Kitchen': Somebody else plays there."])
+        #expect(refusals.map(\.description) == ["'Kitchen': Another sender plays there."])
         #expect(house.outputs[0].closings == 0)
         let frames = house.heard("card").map(\.frame)
         #expect(zip(frames, frames.dropFirst()).allSatisfy { abs($1 - $0 - 1) < 0.1 })

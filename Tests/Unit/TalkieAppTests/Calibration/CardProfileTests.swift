@@ -69,7 +69,7 @@ import Testing
     @Test func oldFilesAreListedCarriedAndForgotten() throws {
         try placeOldFiles()
         let desk = ProfileCommands(store: store)
-        #expect(desk.list(json: false).contains("applied to nothing"))
+        #expect(desk.list(json: false).contains("not applied"))
         #expect(
             desk.list(json: true).contains("\"applies\": false") || desk.list(json: true).contains("\"applies\":false"))
         _ = try desk.export(to: folder.path("export.json"))
@@ -100,7 +100,7 @@ import Testing
     @Test func theLedgerSaysThatNobodyKnowsTheSink() {
         let ledger = LatencyInquiry.ledger(
             of: SoundCardProvider.identity(at: .unknown("the sound server does not answer"), device: "default"), [])
-        #expect(ledger.text.contains("nobody says which sink"))
+        #expect(ledger.text.contains("the sink is unknown"))
     }
 
     @Test func theDoctorNamesTheSinkOrSaysWhyNot() {

@@ -66,6 +66,16 @@ import Testing
         #expect(notes.count == 1 && notes[0].contains("damaged"))
     }
 
+    @Test func aProfileOfANewerTalkieIsNotReplaced() throws {
+        try store.keep([Self.profile("AA", offset: 1, room: ("r1", 0))])
+        let files = StateFolder(path: folder.path("state"))
+        let name = "profiles/\(try #require(files.list("profiles").first))"
+        let newer = Array("talkie profile 2\nbeyond this version\n".utf8)
+        try files.write(name, newer)
+        #expect(throws: TalkieError.self) { try store.keep([Self.profile("AA", offset: 2, room: ("r2", 0))]) }
+        #expect(try files.read(name) == newer)
+    }
+
     @Test func exportAndImportCarryEverything() throws {
         try store.keep([Self.profile("AA", offset: -81.25), Self.profile("BB", offset: nil, room: ("r1", 12))])
         let path = folder.path("export.json")
@@ -152,7 +162,7 @@ import Testing
             in: [listing], [Self.profile("02746C000001", offset: -81.25), Self.profile("AA", offset: 1)])
         #expect(
             shown[0].text().contains(
-                "calibrated: buffered, sound -81.3 ms against picture, with TV (60-Hz full-screen)"))
+                "calibrated: buffered, sound -81.3 ms relative to picture, with TV (60-Hz full-screen)"))
         #expect(shown[0].json.compact.contains("\"offset_ms\":-81.250"))
     }
 

@@ -48,8 +48,8 @@ import Testing
         #expect(text.settings.map(\.name) == ["mute"] && text.profiles.isEmpty)
         #expect(text.mistakes.map(\.line) == [1, 2, 3, 4, 5, 7, 8])
         let told = ConfigMistake.told(text.mistakes)
-        #expect(told[0] == "talkie.conf line 1: the quotation mark has no second one")
-        #expect(told[1] == "talkie.conf line 2: 'quiet' stands behind the option; write name=value")
+        #expect(told[0] == "talkie.conf line 1: unterminated quote")
+        #expect(told[1] == "talkie.conf line 2: 'quiet' follows the option; write name=value")
     }
 
     @Test func aFileThatIsSomethingElseIsBounded() {

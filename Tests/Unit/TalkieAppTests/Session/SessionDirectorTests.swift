@@ -118,7 +118,7 @@ import Testing
         for name in ["stick 1", "stick 2"] {
             #expect((1...2).contains(told.count { $0.contains("there is no '\(name)'") }), "\(told)")
         }
-        #expect(told.count { $0.contains("as soon as one of the films is back") } == 1)
+        #expect(told.count { $0.contains("as soon as one is available again") } == 1)
     }
 
     @Test(.timeLimit(.minutes(1))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
@@ -180,15 +180,15 @@ import Testing
             rig.run(
                 .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
         let told = rig.person.output()
-        #expect(told.contains("'recording' has fallen silent."))
+        #expect(told.contains("'recording' is silent."))
         #expect(!told.contains(". ."))
-        #expect(told.contains("'recording' is back."))
+        #expect(told.contains("'recording' is available again."))
     }
 
     @Test(.timeLimit(.minutes(1))) func timesThatAreNotBelievedAreToldOf() {
         let rig = Rig("long")
         #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
-        #expect(rig.person.output().contains("Times come in the name of 'recording' that do not fit its clock"))
+        #expect(rig.person.output().contains("PTP times sent in the name of 'recording' do not match its clock"))
     }
 
     @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
@@ -218,7 +218,7 @@ import Testing
             #expect(rig.end(.terminalKey("q")) == 0)
             #expect(rig.player.audioOutputs.map(\.name) == wanted)
             #expect(rig.toys.wanted.withLock { $0 } == (policy == .local ? ["card"] : []))
-            #expect(rig.person.output().contains("'recording' has fallen silent."))
+            #expect(rig.person.output().contains("'recording' is silent."))
         }
     }
 
@@ -227,7 +227,7 @@ import Testing
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
         #expect(rig.run(.outputMoved(OutputID(0)), .terminalKey("q")) == 0)
-        #expect(rig.person.output() == "talkie: The sound goes on at 'recording'.\n")
+        #expect(rig.person.output() == "talkie: The sound continues on 'recording'.\n")
         #expect(rig.director.lostOutputs.isEmpty)
     }
 

@@ -24,25 +24,25 @@ import Testing
         #expect(said("A is shy.", .pair) == "A is shy: `talkie pair`.")
         #expect(said("A forgot.", .pairAgain()) == "A forgot; pair it again with 'talkie pair'.")
         #expect(said("A is shut", .givePassword("Box")) == "A is shut; run 'talkie pair 'Box' --password PW' once")
-        #expect(said("A is shut.", .givePassword()) == "A is shut; give it once with 'talkie pair --password'.")
-        #expect(said("A shakes.", .correctPassword) == "A shakes; check it and give it with 'talkie pair --password'.")
-        #expect(said("Found was A.", .listPlaces) == "Found was A ('talkie speakers' says more).")
+        #expect(said("A is shut.", .givePassword()) == "A is shut; set it once with 'talkie pair --password'.")
+        #expect(said("A shakes.", .correctPassword) == "A shakes; check it and enter it with 'talkie pair --password'.")
+        #expect(said("Found was A.", .listPlaces) == "Found was A (see 'talkie speakers').")
         #expect(
             said("A is deaf.", .checkFirewall)
-                == "A is deaf; a firewall may keep its messages out ('talkie doctor' says more).")
+                == "A is deaf; a firewall may block its messages (see 'talkie doctor').")
     }
 
     @Test func aChangeOfOutputsIsToldInTheWordsOfTheProgram() {
         let error = OutputError(.unavailable, "A is deaf.", remedy: .checkFirewall)
         let refusal = RouteChange.Refusal(output: "A", error: error)
-        #expect(refusal.description == "'A': A is deaf; a firewall may keep its messages out.")
+        #expect(refusal.description == "'A': A is deaf; a firewall may block its messages.")
         // The text is added only once.
         for change in [RouteChange.refused([refusal]), .changed(at: nil, without: [refusal])] {
             switch change.saying(RemedyPhrases.commands.inErrors).saying(RemedyPhrases.commands.inErrors) {
             case .refused(let refusals), .changed(_, let refusals):
                 #expect(
                     refusals.map(\.error.message) == [
-                        "A is deaf; a firewall may keep its messages out ('talkie doctor' says more)."
+                        "A is deaf; a firewall may block its messages (see 'talkie doctor')."
                     ])
             case .superseded: Issue.record("it is another change")
             }
@@ -76,13 +76,13 @@ import Testing
         let places = provider.offer(network).places
         #expect(
             places.map(\.obstacle) == [
-                "wants to be paired first; type talkie pair 'Bath' in a terminal",
-                "wants to be paired first; type talkie pair 'Den' --password PW in a terminal",
+                "must be paired first; type talkie pair 'Bath' in a terminal",
+                "must be paired first; type talkie pair 'Den' --password PW in a terminal",
             ])
         let bath = try #require(throws: TalkieError.self) { try provider.outputs(at: places[0]) }
-        #expect(bath.message == "'Bath' plays only for those it was paired with; run 'talkie pair 'Bath'' once")
+        #expect(bath.message == "'Bath' plays only for paired senders; run 'talkie pair 'Bath'' once")
         let den = try #require(throws: TalkieError.self) { try provider.outputs(at: places[1]) }
-        #expect(den.message == "'Den' wants its password; run 'talkie pair 'Den' --password PW' once")
+        #expect(den.message == "'Den' requires its password; run 'talkie pair 'Den' --password PW' once")
     }
 
     @Test func aSessionThatIsRefusedKeepsTheRemedyUnderTheSpeakersName() throws {
@@ -97,7 +97,7 @@ import Testing
         let told = TalkieError(error).saying(RemedyPhrases.commands.inErrors)
         #expect(
             told.message
-                == "The speaker plays only for those it was paired with; run 'talkie pair' once and type its PIN."
+                == "The speaker plays only for paired senders; run 'talkie pair' once and type its PIN."
         )
         var configuration = AirPlaySession.Configuration(
             address: SpeakerAddress(host: "127.0.0.1", port: 7000), identity: .random(name: "x"))
@@ -107,7 +107,7 @@ import Testing
         let output = speaker.outputError(error)
         #expect(output.code == .notPermitted && output.remedy?.action == .pairByPIN)
         #expect(
-            output.message == "'Box' plays only for those it was paired with; run 'talkie pair' once and type its PIN.")
+            output.message == "'Box' plays only for paired senders; run 'talkie pair' once and type its PIN.")
     }
 
     @Test func whatWasFoundInsteadPointsToTheList() throws {
@@ -119,10 +119,10 @@ import Testing
         func message(_ provider: AirPlayProvider) throws -> String {
             try #require(throws: TalkieError.self) { try provider.find(["Attic"], selection) }.message
         }
-        let words = "No speaker named 'Attic' is on the network; found were 'Bath'"
-        #expect(try message(AirPlayProvider(knowledge: knowledge)) == words + "; the list of speakers says more.")
+        let words = "No speaker named 'Attic' is on the network; available: 'Bath'"
+        #expect(try message(AirPlayProvider(knowledge: knowledge)) == words + "; see the list of speakers.")
         #expect(
             try message(AirPlayProvider(knowledge: knowledge, saying: .commands))
-                == words + " ('talkie speakers' says more).")
+                == words + " (see 'talkie speakers').")
     }
 }

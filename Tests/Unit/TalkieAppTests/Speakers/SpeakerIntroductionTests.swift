@@ -49,14 +49,14 @@ import Testing
         #expect(failure.exitStatus == 2)
         #expect(
             failure.message
-                == "'Box' will show a PIN, and there is no terminal to type it on; "
+                == "'Box' will show a PIN, but there is no terminal to type it in; "
                 + "run this in a terminal, or give the PIN with --pin")
     }
 
     @Test func aSpeakerWithAPasswordSaysHowToGiveIt() throws {
         let failure = try failure("Box", .pin(nil), on: network("flags=0x84"))
         #expect(failure.exitStatus == 77)
-        #expect(failure.message == "'Box' wants its password; give it with 'talkie pair 'Box' --password PW'")
+        #expect(failure.message == "'Box' requires its password; give it with 'talkie pair 'Box' --password PW'")
     }
 
     @Test func whatCannotBePairedIsSaidWithItsStatus() throws {
@@ -71,7 +71,7 @@ import Testing
             try SpeakerIntroduction(OutputRegistry([])).run("local", .pin(nil), ask: nil)
         }
         #expect(error.exitStatus == 2)
-        #expect(error.message == "local is this computer's own sound card; name a speaker")
+        #expect(error.message == "local is this computer's sound card; choose a speaker")
     }
 
     @Test func aNewKindOfSpeakerIsPairedByItsProvider() throws {
@@ -102,7 +102,7 @@ import Testing
         }
         try knowledge.pairings.keep(SpeakerCredentials(password: "sesame"), for: id, name: "Box")
         #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == "sesame")
-        #expect(try outcome("Box", .pin(nil), on: box()).message.contains("forgotten"))
+        #expect(try outcome("Box", .pin(nil), on: box()).message.contains("credentials were removed"))
         #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == nil)
         // Another speaker has the name now.
         let sold = try #require(SpeakerID("020000000009"))
@@ -120,7 +120,7 @@ import Testing
         for name in ["Sold", "02:00:00:00:00:09"] {
             try knowledge.pairings.keep(SpeakerCredentials(password: "x"), for: id, name: "Sold")
             let empty = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
-            #expect(try outcome(name, .forget, on: empty).message.contains("Sold is forgotten"))
+            #expect(try outcome(name, .forget, on: empty).message.contains("Sold was removed"))
             #expect(empty.elapsed == .zero)
             #expect(knowledge.pairings.credentials(for: id).credentials == SpeakerCredentials())
         }

@@ -26,6 +26,9 @@ final class PseudoTerminal: Sendable {
         close(person)
     }
 
+    /// Types text as a user.
+    func type(_ text: String) { _ = Array(text.utf8).withUnsafeBytes { write(person, $0.baseAddress, $0.count) } }
+
     /// Returns everything written so far.
     func output() -> String {
         var bytes: [UInt8] = []

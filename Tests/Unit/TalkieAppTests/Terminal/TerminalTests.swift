@@ -20,6 +20,35 @@ import Testing
         #expect(screen.output() == "\nthe end\n")
     }
 
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [("secre\u{7F}t€\u{7F}\n", "secrt"), ("x\u{15}ab\u{4}c\n", "abc"), ("x\u{3}", nil), ("\u{4}", nil)]
+            as [(String, String?)])
+    func aSecretIsNotEchoedAndTheEchoIsRestored(typed: String, answer: String?) throws {
+        let screen = PseudoTerminal(columns: 40)
+        let interrupts = Lock(0)
+        let found = Lock<String?>(nil)
+        let worker = try WorkerThread.start(name: "question") {
+            let question = TerminalQuestion(dup(screen.program)) { interrupts.withLock { $0 += 1 } }
+            let line = question.ask("Password: ", isSecret: true)
+            found.withLock { $0 = line }
+        }
+        // The question follows the change of the mode, which discards earlier input.
+        var output = ""
+        while !output.hasSuffix("Password: ") {
+            output += screen.output()
+            sched_yield()
+        }
+        screen.type(typed)
+        worker.join()
+        #expect(found.withLock { $0 } == answer && screen.output() == "\n")
+        #expect(interrupts.withLock { $0 } == (typed.hasSuffix("\u{3}") ? 1 : 0))
+        var settings = termios()
+        #expect(tcgetattr(screen.program, &settings) == 0)
+        let flags = tcflag_t(ECHO | ICANON | ISIG)
+        #expect(settings.c_lflag & flags == flags)
+    }
+
     @Test func theStatusLineNeverReachesTheLastColumn() {
         let screen = PseudoTerminal(columns: 10)
         let terminal = Terminal(descriptor: screen.program, showsStatus: true)

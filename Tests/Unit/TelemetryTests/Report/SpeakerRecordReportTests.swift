@@ -43,7 +43,7 @@ import Testing
         #expect(abs(median - 3) < 0.01)
         // The second underrun is the end of the stream.
         #expect(route.underruns == 1)
-        #expect(report.text.contains("sound as the speaker in software recorded it"))
+        #expect(report.text.contains("sound as recorded by the software speaker"))
     }
 
     /// The anchor was sent once, and timestamps have wrapped since.

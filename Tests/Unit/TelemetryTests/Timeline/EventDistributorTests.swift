@@ -185,7 +185,7 @@ import Testing
         distributor.stop()
         #expect(HostInstant.now - asked < .seconds(3))
         #expect(complaints.withLock { $0 }.count == 1)
-        #expect(complaints.withLock { $0 }.first?.contains("nobody reads it") == true)
+        #expect(complaints.withLock { $0 }.first?.contains("it has no reader") == true)
     }
 
     @Test func theRecordOfARunThatBrokeOffIsKeptBesideTheNewOne() throws {

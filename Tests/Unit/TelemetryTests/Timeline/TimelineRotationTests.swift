@@ -180,7 +180,7 @@ import Testing
         writer.write(frame(2))
         writer.attend(at: clock.now)
         let complaint = writer.takeComplaint() ?? ""
-        #expect(complaint.contains("No space left on device") && complaint.contains("when there is room"))
+        #expect(complaint.contains("No space left on device") && complaint.contains("when there is space"))
         writer.write(.film("next.mkv"), at: clock.now)
         writer.write(frame(3))
         for _ in 0..<3 {
