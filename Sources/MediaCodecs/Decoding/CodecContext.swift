@@ -68,6 +68,16 @@ enum CodecContext {
         throw MediaError(.unsupported, "the \(codec) decoder does not start: \(text(code)); try another track")
     }
 
+    /// Returns a packet for the initializer of a decoder; frees the decoder's context if there is no memory.
+    static func packet(
+        for context: UnsafeMutablePointer<AVCodecContext>
+    ) throws(MediaError) -> UnsafeMutablePointer<AVPacket> {
+        if let packet = av_packet_alloc() { return packet }
+        var unused: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&unused)
+        throw noMemory
+    }
+
     static var noMemory: MediaError {
         MediaError(.exhausted, "nothing can be decoded: \(SystemCause.text(ENOMEM))")
     }
