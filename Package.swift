@@ -123,7 +123,7 @@ let package = Package(
             "TalkieApp",
             [
                 "Kiosk", "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
-                "Sockets",
+                "Discovery", "Sockets",
                 "ScreenOutput", "CardOutput",
                 "MediaFiles", "MediaCodecs",
                 "SyncRendering", "Storage", "MediaCore", "CShim", "CPrivileges",
@@ -171,8 +171,9 @@ let package = Package(
         tests(
             "AirPlayTests", in: "Unit",
             ["AirPlay", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"]),
-        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
-        tests("AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Sockets"]),
+        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets", "MediaCore"]),
+        tests(
+            "AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Storage", "MediaCore"]),
         .target(
             name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"],
             path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
@@ -197,14 +198,30 @@ let package = Package(
                 "TalkieTestKit",
             ]),
         tests(
-            "TalkieTests", in: "Unit",
+            "PlaybackTests", in: "Unit",
             [
-                "TalkieApp", "Talkie", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay",
-                "AirPlayWire",
-                "PTP", "Sockets",
-                "MediaFiles", "MediaCodecs", "ScreenOutput", "CardOutput", "CardPlayout", "SyncRendering", "Storage",
-                "MediaCore",
+                "Playback", "Profiles", "MediaFiles", "MediaCodecs", "CardPlayout", "SyncRendering", "MediaCore",
                 "TalkieTestKit",
+            ]),
+        tests(
+            "RoutingTests", in: "Unit",
+            [
+                "Routing", "Profiles", "AirPlay", "CardOutput", "SyncRendering", "Storage", "MediaCore",
+                "TalkieTestKit",
+            ]),
+        tests(
+            "CalibrationTests", in: "Unit",
+            ["Calibration", "Profiles", "ScreenOutput", "SyncRendering", "Storage", "MediaCore"]),
+        tests("TelemetryTests", in: "Unit", ["Telemetry", "Playback", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieTests", in: "Unit",
+            ["Talkie", "Playback", "Routing", "Profiles", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieAppTests", in: "Unit",
+            [
+                "TalkieApp", "Playback", "Routing", "Telemetry", "Profiles", "AirPlay", "AirPlayWire", "PTP",
+                "Discovery", "Sockets", "MediaCodecs", "ScreenOutput", "CardOutput", "SyncRendering", "Storage",
+                "MediaCore", "TalkieTestKit",
             ]),
         tests(
             "TalkieCLITests", in: "Unit",
@@ -221,6 +238,7 @@ let package = Package(
         .target(
             name: "ServiceSupervisor", dependencies: ["Sockets", "MediaCore"], path: "Tests/Support/ServiceSupervisor",
             swiftSettings: settings),
+        .target(name: "ProgramTestSupport", path: "Tests/Support/ProgramTestSupport", swiftSettings: settings),
         .target(name: "PythonPackages", path: "Tests/Support/PythonPackages", swiftSettings: settings),
         tests(
             "KioskServiceTests", in: "Integration",
@@ -229,8 +247,8 @@ let package = Package(
         tests(
             "ScreenTests", in: "Integration",
             [
-                "screen-probe", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker", "Sockets", "MediaCore",
-                "TalkieTestKit",
+                "screen-probe", "ProgramTestSupport", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker",
+                "Sockets", "MediaCore", "TalkieTestKit",
             ], exclude: ["Charts"]),
         tests("KioskPeerTests", in: "Integration", ["RouteTestSupport", "Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
@@ -238,13 +256,15 @@ let package = Package(
             ["RouteTestSupport", "AirPlay", "CardOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "DiscoveryTests", in: "Integration",
-            ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery", "Sockets", "MediaCore"]),
+            [
+                "TalkieCLI", "ProgramTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery",
+                "Sockets", "MediaCore",
+            ]),
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "CardOutput",
-                "SyncRendering",
-                "MediaCodecs", "MediaCore",
+                "ProgramTestSupport", "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets",
+                "CardOutput", "SyncRendering", "MediaCodecs", "MediaCore",
             ]),
         tests(
             "SpeakerPeerTests", in: "EndToEnd",
@@ -260,9 +280,8 @@ let package = Package(
         tests(
             "FilmTests", in: "EndToEnd",
             [
-                "TalkieCLI", "ScreenOutput", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets",
-                "Text",
-                "MediaCore",
+                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "RouteTestSupport", "TalkieTestKit",
+                "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
             ]),
 
         // What the renderers cost: Benchmarks/renderers

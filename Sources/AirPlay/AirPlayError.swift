@@ -71,15 +71,15 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
 
 extension AirPlayError {
     init(_ error: ExhaustionError) {
-        self.init(.exhausted, "The speaker cannot be connected to: \(error.message).")
+        self.init(.exhausted, "Cannot connect to the speaker: \(error.message).")
     }
 
     /// Converts an error of an established connection.
     package init(_ error: SocketError) {
         switch error.code {
         case .timedOut: self.init(.timedOut, "The speaker did not answer in time.")
-        case .lost: self.init(.lost, "The connection to the speaker broke (\(error.message)).")
-        case .exhausted: self.init(.exhausted, "The speaker cannot be connected to: \(error.message).")
+        case .lost: self.init(.lost, "The connection to the speaker was lost (\(error.message)).")
+        case .exhausted: self.init(.exhausted, "Cannot connect to the speaker: \(error.message).")
         default: self.init(.unreachable, "The speaker cannot be reached (\(error.message)).")
         }
     }

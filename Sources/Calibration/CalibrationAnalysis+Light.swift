@@ -22,7 +22,7 @@ extension CalibrationAnalysis {
         guard let other else {
             guard expectsLight else { return nil }
             throw Self.failed(
-                "no light sensor is on the recording's second channel; connect it, or leave --light-sensor out")
+                "no light sensor is on the recording's second channel; connect it, or omit --light-sensor")
         }
         let flashed = record.events.enumerated().compactMap { index, event in
             event.flashed.map {
@@ -51,7 +51,7 @@ extension CalibrationAnalysis {
             guard expectsLight else { return nil }
             throw Self.failed(
                 "the screen never flashed before the light sensor (\(readings.count) of \(flashed.count) flashes seen); "
-                    + "put the sensor on the screen's middle, and the window in front")
+                    + "put the sensor at the centre of the screen, and the window in front")
         }
         return Light(delays: delays, line: line)
     }

@@ -9,13 +9,14 @@ extension CalibrationAnalysis {
     /// - Throws: Status 66 if times, rate or range cannot belong to the run.
     func checkedClock() throws(TalkieError) -> RecordingClock {
         guard let clock = RecordingClock(recording) else {
-            throw Self.unfit("the recording's times (its .json) name no moment; record with a tool that writes anchors")
+            throw Self.unfit(
+                "the recording's times (its .json) contain no anchors; record with a tool that writes them")
         }
         let rate = clock.rate
         guard rate.isFinite, rate > 0, abs(rate / Double(recording.sampleRate) - 1) <= RecordingClock.largestRateError
         else { throw Self.wrongRate(labelled: recording.sampleRate, real: rate) }
         guard let first = record.events.first?.due, let last = record.events.last?.due else {
-            throw Self.unfit("the events file holds no events")
+            throw Self.unfit("the events file contains no events")
         }
         let frames = Double(recording.frames)
         let (begin, end) = (clock.frame(at: first), clock.frame(at: last))
@@ -32,7 +33,7 @@ extension CalibrationAnalysis {
         let covered = record.events.count { (0..<frames).contains(clock.frame(at: $0.due)) }
         guard Double(covered) >= EventPattern.leastShare * Double(record.events.count) else {
             throw Self.unfit(
-                "the recording covers \(covered) of \(record.events.count) events; let it begin before the run and end after it"
+                "the recording covers \(covered) of \(record.events.count) events; start it before the run and stop it after the run"
             )
         }
         return clock
@@ -43,8 +44,8 @@ extension CalibrationAnalysis {
         let likely =
             [8000.0, 16000, 22050, 32000, 44100, 48000, 88200, 96000].min { abs($0 - real) < abs($1 - real) } ?? real
         return unfit(
-            "the recording says \(labelled) samples a second and has about \(Decimals.text(likely, 0)); "
-                + "label it right, or record anew")
+            "the recording states \(labelled) samples per second but has about \(Decimals.text(likely, 0)); "
+                + "correct its header, or record again")
     }
 
     /// Returns an error with status 66: the recording cannot belong to the run.
@@ -62,7 +63,8 @@ extension CalibrationAnalysis {
         let level = SoundLevel(recording.channels[channel])
         guard level.peak > SoundLevel.silence else {
             return Self.failed(
-                "the recording is silent; is the right device recorded, is it unmuted, and does the speaker sound?")
+                "the recording is silent; check that it is from the right device, that the device is not muted, and that the speaker plays"
+            )
         }
         if suspectsLabel, let real = relabelled(channel) {
             return Self.wrongRate(labelled: recording.sampleRate, real: real)
@@ -72,7 +74,8 @@ extension CalibrationAnalysis {
         }
         for (speaker, fit) in zip(record.speakers, find.fits) where (fit?.count ?? 0) < 3 && record.speakers.count > 1 {
             if find.fits.contains(where: { ($0?.count ?? 0) >= 6 }) {
-                return Self.failed("'\(speaker.name)' is not heard; is it on, and loud enough at the microphone?")
+                return Self.failed(
+                    "'\(speaker.name)' is not heard; check that it is on and loud enough at the microphone")
             }
         }
         let strong = find.peaks.values.reduce(0) { $0 + $1.count { $0.likeness > 0.5 } }
@@ -81,11 +84,11 @@ extension CalibrationAnalysis {
             // A random lag fits two or three events of any run.
             guard fitting * 3 > record.events.count else {
                 return Self.failed(
-                    "the recording holds the sounds of another run; give the recording and the events of one and the same run"
+                    "the recording contains the sounds of another run; use the recording and the events file of the same run"
                 )
             }
             return Self.failed(
-                "\(fitting) of \(record.events.count) sounds are where they should be; the speaker or the computer stumbled, so try again"
+                "\(fitting) of \(record.events.count) sounds have the expected timing; the speaker or the computer was interrupted; try again"
             )
         }
         if level.rms < SoundLevel.quiet {
@@ -95,7 +98,7 @@ extension CalibrationAnalysis {
         }
         return Self.failed(
             "of \(record.events.count) sounds \(find.fits.reduce(0) { $0 + ($1?.count ?? 0) }) are heard; "
-                + "the room is too noisy, the speaker too quiet, or this is a recording of something else")
+                + "the room is too noisy, the speaker is too quiet, or this is another recording")
     }
 
     /// Returns the actual rate if the chirps are only found at another rate than the stated one; nil otherwise.
@@ -126,14 +129,14 @@ extension CalibrationAnalysis {
             switch main {
             case "clipped": "the recording is clipped; turn the microphone's gain or the speaker's volume down"
             case "echo":
-                "the room echoes as loudly as the speaker sounds; put the microphone nearer to '\(name)'"
+                "the echo is as loud as the speaker; put the microphone closer to '\(name)'"
             case "not heard": "'\(name)' is too quiet or the room too noisy; turn it up"
-            case "flash not shown": "the screen never flashed; leave the window in front"
-            case "flash not seen": "the light sensor did not see the screen flash; put it on the screen's middle"
-            case "outlier": "the sounds do not agree with each other; is the computer busy?"
-            case nil: "the recording is too short; let the run go on to its end"
+            case "flash not shown": "the screen never flashed; keep the window in front"
+            case "flash not seen": "the light sensor did not detect the flashes; put it at the centre of the screen"
+            case "outlier": "the measurements do not agree with each other; close other programs"
+            case nil: "the recording is too short; record until the end of the run"
             // Reasons without advice of their own.
-            case let other?: "most are refused as '\(other)'; run it again with --plot to see them"
+            case let other?: "most are rejected as '\(other)'; run it again with --plot to see them"
             }
         return Self.failed("\(used) of \(readings.count) events can be used: \(why)")
     }

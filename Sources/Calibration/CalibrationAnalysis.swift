@@ -122,7 +122,7 @@ package struct CalibrationAnalysis {
         let name = record.speakers[speaker].name
         guard let fit else { throw Self.failed("'\(name)' is not heard") }
         guard !fit.isAmbiguous else {
-            throw Self.failed("the sounds of '\(name)' fit the run in two ways; record one run only")
+            throw Self.failed("the sounds of '\(name)' match the run at two positions; record one run only")
         }
         let events = record.events.enumerated().filter { $0.element.speaker == speaker }
         guard let origin = record.events.first?.due else { throw Self.failed("the run has no events") }
@@ -155,13 +155,13 @@ package struct CalibrationAnalysis {
         }
         guard line.sigma <= Self.largestSigma else {
             throw Self.failed(
-                "the sounds of '\(name)' scatter by \(Decimals.text(line.sigma, 1)) ms; the computer or the network is too busy, or the room too noisy"
+                "the sounds of '\(name)' scatter by \(Decimals.text(line.sigma, 1)) ms; the computer or the network is too busy, or the room is too noisy"
             )
         }
         let drift = line.slope * 1000
         guard drift.magnitude <= Self.largestDrift || drift.magnitude < 3 * line.slopeError * 1000 else {
             throw Self.failed(
-                "the sound of '\(name)' moves by \(Decimals.signed(drift, 0)) ppm, so it is still drawing level or was disturbed; try again"
+                "the sound of '\(name)' moves by \(Decimals.signed(drift, 0)) ppm, so it is still synchronizing or was disturbed; try again"
             )
         }
         return (assembled(speaker, readings, line, light), line)
@@ -215,10 +215,12 @@ package struct CalibrationAnalysis {
     private func remarks(_ answers: [SpeakerAnswer], _ clock: RecordingClock, _ knowsPicture: Bool) -> [String] {
         var remarks: [String] = []
         if !knowsPicture {
-            remarks.append("one microphone and several speakers tell differences between them only, not the picture")
+            remarks.append(
+                "with one microphone and several speakers only the differences between them are measured, not the picture"
+            )
         } else if answers.first?.screenShare == .unknown {
             remarks.append(
-                "the screen's own delay is unknown and not in these numbers; a light sensor on the second channel measures it"
+                "the screen's own delay is unknown and not included; a light sensor on the second channel measures it"
             )
         } else if answers.first?.screenShare == .stated {
             remarks.append("the screen's own delay is what the display states (EDID), not measured")
@@ -226,7 +228,7 @@ package struct CalibrationAnalysis {
         for answer in answers {
             guard let drift = answer.drift, abs(drift.ppm) > 20, abs(drift.ppm) > 4 * drift.error else { continue }
             remarks.append(
-                "'\(answer.speaker.name)' drifts by \(Decimals.signed(drift.ppm, 0)) ppm; the offset is that of the run's middle"
+                "'\(answer.speaker.name)' drifts by \(Decimals.signed(drift.ppm, 0)) ppm; the offset applies to the middle of the run"
             )
         }
         return remarks

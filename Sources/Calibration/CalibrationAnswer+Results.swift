@@ -58,27 +58,27 @@ extension SpeakerAnswer {
                     "\(Decimals.signed(offset, 2)) ms: sound is \(offset >= 0 ? "later" : "earlier") than picture"))
             lines.append(
                 row(
-                    "sure to",
+                    "confidence",
                     "\(Decimals.signed(interval.lowerBound, 2)) to \(Decimals.signed(interval.upperBound, 2)) ms "
-                        + "(95 %); one event scatters by \(Decimals.text(sigma, 2)) ms"))
+                        + "(95 %); standard deviation \(Decimals.text(sigma, 2)) ms"))
         }
         if let behindFirst, behindFirstHalfWidth != nil {
             lines.append(
                 row(
                     "rooms",
-                    "\(Decimals.signed(behindFirst, 2)) ms behind the first speaker, ± \(Decimals.text(behindFirstHalfWidth ?? 0, 2)) ms"
+                    "\(Decimals.signed(behindFirst, 2)) ms after the first speaker, ± \(Decimals.text(behindFirstHalfWidth ?? 0, 2)) ms"
                 ))
         }
-        lines.append(row("events", "\(used) used, \(rejected.count) not" + rejectionText))
+        lines.append(row("events", "\(used) used, \(rejected.count) rejected" + rejectionText))
         if let drift {
             lines.append(
                 row(
                     "drift",
-                    "\(Decimals.signed(drift.ppm, 1)) ± \(Decimals.text(drift.error, 1)) ppm (positive: sound falls behind)"
+                    "\(Decimals.signed(drift.ppm, 1)) ± \(Decimals.text(drift.error, 1)) ppm (positive: sound is increasingly late)"
                 ))
         }
         guard knowsPicture else { return lines.joined(separator: "\n") + "\n" }
-        lines.append(row("verdict", verdict.sentence + ", as it was measured"))
+        lines.append(row("verdict", verdict.sentence + ", as measured"))
         for (limit, isMet) in zip(LipSyncVerdict.limits, verdict.isMet) {
             let range =
                 "\(Decimals.signed(limit.range.lowerBound, 0)) to \(Decimals.signed(limit.range.upperBound, 0)) ms"
@@ -112,10 +112,10 @@ extension CalibrationAnswer {
 
     /// Returns the report as text.
     package func text(isStored: Bool) -> String {
-        var text = "offsets are positive when sound is later than picture (Sync-One2 counts the other way)\n"
+        var text = "offsets are positive when sound is later than picture (Sync-One2 uses the opposite sign)\n"
         for speaker in speakers { text += speaker.text }
         for remark in remarks { text += "note: \(PrintableText.sentence(remark))\n" }
-        text += isStored ? "kept; talkie play uses it from now on\n" : "not kept\n"
+        text += isStored ? "stored; talkie play uses it from now on\n" : "not stored\n"
         return text
     }
 }

@@ -76,7 +76,7 @@ package struct CalibrationPlot {
 
     private var title: String {
         answer.speakers.first?.knowsPicture == false
-            ? "Sound behind the first speaker, in ms" : "Sound minus picture, in ms: above 0 sound is later"
+            ? "Sound after the first speaker, in ms" : "Sound minus picture, in ms: above 0 sound is later"
     }
 
     /// Returns the drawn value: the offset, or the delay to the first speaker if only differences were measured.

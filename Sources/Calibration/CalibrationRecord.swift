@@ -127,7 +127,7 @@ package struct CalibrationRecord: Sendable, Equatable {
 
     private init(_ raw: UnsafeRawBufferPointer) throws(FileFailure) {
         guard let object = FlatObject(raw), let version = object.whole("talkie_calibration_events") else {
-            throw .unreadable("is not what talkie calibrate --emit writes")
+            throw .unreadable("was not written by talkie calibrate --emit")
         }
         guard version == Self.version else { throw .unreadable("was written by a newer Talkie; update this one") }
         func instant(_ value: Int64?) -> HostInstant? {
@@ -158,7 +158,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                 let speaker = event.whole("speaker").flatMap({ Int(exactly: $0) }), speakers.indices.contains(speaker),
                 let number = sound.whole("code"), let code = ChirpCode.all.first(where: { $0.number == number }),
                 let due = instant(sound.whole("host_ns"))
-            else { throw .unreadable("holds an event that cannot be understood") }
+            else { throw .unreadable("contains an invalid event") }
             let length = flash.real("length_ms") ?? 0
             events.append(
                 Event(
@@ -166,14 +166,14 @@ package struct CalibrationRecord: Sendable, Equatable {
                     due: due,
                     flashed: instant(flash.whole("host_ns"))))
         }
-        guard !events.isEmpty, let first = events.first?.due else { throw .unreadable("holds no events") }
+        guard !events.isEmpty, let first = events.first?.due else { throw .unreadable("contains no events") }
         // Limits the range of times, so that later differences cannot overflow.
         let span = StimulusPlan.longestRun * 2
         let isSane = events.allSatisfy { event in
             event.due - first <= span && first - event.due <= span
                 && event.flashed.map { $0 - event.due <= span && event.due - $0 <= span } ?? true
         }
-        guard isSane else { throw .unreadable("holds events further apart than a run lasts") }
+        guard isSane else { throw .unreadable("contains events that are further apart than one run") }
     }
 
     package init(

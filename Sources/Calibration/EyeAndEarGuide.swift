@@ -5,12 +5,12 @@ package struct EyeAndEarGuide: Equatable {
     /// Shown before the first flash.
     package static let warning = """
         The screen will flash white about once a second, for two or three minutes.
-        Whom flashes harm should not look.
-        SPACE begins   Esc ends
+        Do not look if you are sensitive to flashes.
+        SPACE: start   Esc: quit
         """
     /// The same in one line for a terminal.
     package static let quietWarning =
-        "the screen will flash white about once a second; whom flashes harm should not look; SPACE begins, q ends"
+        "the screen will flash white about once a second; do not look if you are sensitive to flashes; SPACE: start, q: quit"
 
     private let number: Int
     private let count: Int
@@ -28,14 +28,14 @@ package struct EyeAndEarGuide: Equatable {
 
     /// The message on the screen during the passage.
     package var text: String {
-        (wasTooSoon ? "That was too soon: first see and hear a few, then judge.\n" : "")
-            + "Passage \(number) of \(count). Flash and sound pass each other slowly.\n"
-            + "SPACE when they are one   Esc ends"
+        (wasTooSoon ? "Too early: watch and listen to a few first.\n" : "")
+            + "Passage \(number) of \(count). Flash and sound drift past each other slowly.\n"
+            + "SPACE when they coincide   Esc: quit"
     }
 
     /// The message for a terminal in one line.
     package var line: String {
-        "passage \(number) of \(count)\(wasTooSoon ? ", that was too soon" : ""): SPACE when flash and sound are one"
+        "passage \(number) of \(count)\(wasTooSoon ? ", that was too soon" : ""): SPACE when flash and sound coincide"
     }
 
     /// Evaluates a key press.

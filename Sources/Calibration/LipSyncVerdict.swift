@@ -14,14 +14,14 @@ package struct LipSyncVerdict: Equatable {
     package static let limits = [
         // ATSC Implementation Subcommittee Finding IS-191 (26 June 2003): sound leads by at most
         // 15 ms and lags by at most 45 ms.
-        Limit(document: "ATSC IS-191", says: "meant for broadcasters' own chains", range: -15...45),
+        Limit(document: "ATSC IS-191", says: "for production chains of broadcasters", range: -15...45),
         // EBU Recommendation R37-2007: 40 ms early to 60 ms late at the output that feeds transmitters.
         Limit(document: "EBU R37", says: "the whole chain to the transmitter", range: -40...60),
         // ITU-R BT.1359-1 (1998), considering g), thresholds of detectability: 45 ms early, 125 ms late.
-        Limit(document: "ITU-R BT.1359 detectability", says: "few people notice", range: -45...125),
+        Limit(document: "ITU-R BT.1359 detectability", says: "rarely noticed", range: -45...125),
         // ITU-R BT.1359-1 (1998), considering g) and recommends 2, thresholds of
         // acceptability: 90 ms early, 185 ms late.
-        Limit(document: "ITU-R BT.1359 acceptability", says: "few people are annoyed", range: -90...185),
+        Limit(document: "ITU-R BT.1359 acceptability", says: "rarely disturbing", range: -90...185),
     ]
 
     /// One word: `good`, `unnoticed`, `noticeable`, `unacceptable`.
@@ -39,8 +39,8 @@ package struct LipSyncVerdict: Equatable {
     package var sentence: String {
         switch word {
         case "good": "within every recommendation"
-        case "unnoticed": "most people would not notice it"
-        case "noticeable": "noticeable, and accepted by most"
+        case "unnoticed": "not noticeable for most viewers"
+        case "noticeable": "noticeable, but accepted by most viewers"
         default: "beyond what viewers accept"
         }
     }

@@ -126,7 +126,7 @@ package final class StimulusRun {
             guard HostInstant.now < deadline else {
                 throw TalkieError(
                     .unavailable,
-                    "no window opens, so nothing can flash; is a display connected, and DISPLAY or WAYLAND_DISPLAY set?"
+                    "no window can be opened for the flashes; check that a display is connected and DISPLAY or WAYLAND_DISPLAY is set"
                 )
             }
             wake.wait(until: .now.advanced(by: Self.beat))
@@ -158,7 +158,7 @@ package final class StimulusRun {
             if HostInstant.now >= deadline, let late = synchronizer.pendingStart?.waits.first {
                 throw TalkieError(
                     .unavailable,
-                    "'\(late.output)' does not begin to take sound; switch it off and on, and try again")
+                    "'\(late.output)' does not start to accept audio; turn it off and on, and try again")
             }
             try turn()
         }

@@ -28,7 +28,7 @@ package enum WaveFile {
             offset >= 0 && offset <= bytes.count - 4
                 && tag.withUTF8Buffer { bytes[offset..<(offset + 4)].elementsEqual($0) }
         }
-        guard isTag(0, "RIFF"), isTag(8, "WAVE") else { throw .unreadable("is no WAV file") }
+        guard isTag(0, "RIFF"), isTag(8, "WAVE") else { throw .unreadable("is not a WAV file") }
         var format: Format?
         var position = 12
         while let size = word(position + 4, 4) {
@@ -36,7 +36,7 @@ package enum WaveFile {
             if isTag(position, "fmt ") {
                 format = try self.format(body, size, word)
             } else if isTag(position, "data") {
-                guard let format else { throw .unreadable("has samples before it says what they are") }
+                guard let format else { throw .unreadable("has samples before its format description") }
                 // Programs that write to a pipe leave 0 or the maximum.
                 let length = size == 0 || size >= 0xFFFF_FF00 ? bytes.count - body : min(size, bytes.count - body)
                 return try samples(bytes[body..<(body + max(0, length))], format)
@@ -44,7 +44,7 @@ package enum WaveFile {
             // Chunks are padded to 16-bit words.
             position = body + size + size % 2
         }
-        throw .unreadable("holds no samples")
+        throw .unreadable("contains no samples")
     }
 
     private static func format(
@@ -52,16 +52,16 @@ package enum WaveFile {
     ) throws(FileFailure) -> Format {
         guard size >= 16, var tag = word(body, 2), let channels = word(body + 2, 2), let rate = word(body + 4, 4),
             let bits = word(body + 14, 2)
-        else { throw .unreadable("ends within its own description") }
+        else { throw .unreadable("is truncated in its format description") }
         // WAVE_FORMAT_EXTENSIBLE: the sub-format GUID begins with the actual tag.
         if tag == 0xFFFE, size >= 40, let real = word(body + 24, 2) { tag = real }
         guard (tag == 1 && (bits == 16 || bits == 24 || bits == 32)) || (tag == 3 && bits == 32) else {
             throw .unreadable(
-                "has samples of a kind that is not read here; record 16, 24 or 32 bits without compression")
+                "has an unsupported sample format; record 16, 24 or 32 bits without compression")
         }
-        guard (1...64).contains(channels) else { throw .unreadable("says it has \(channels) channels") }
+        guard (1...64).contains(channels) else { throw .unreadable("has \(channels) channels") }
         guard Recording.rateRange.contains(rate) else {
-            throw .unreadable("has \(rate) samples a second; record with 44100 or 48000")
+            throw .unreadable("has \(rate) samples per second; record at 44100 or 48000 Hz")
         }
         return Format(isFloat: tag == 3, channels: channels, rate: rate, bytesPerSample: bits / 8)
     }

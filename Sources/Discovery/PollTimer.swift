@@ -18,7 +18,7 @@ final class PollTimer {
         descriptor = cavahi_open_timer()
         guard descriptor >= 0 else {
             throw DiscoveryError(
-                .daemonMissing, "the system gives no timer (\(String(cString: strerror(errno))))")
+                .daemonMissing, "the system cannot create a timer (\(String(cString: strerror(errno))))")
         }
         let api = avahi_threaded_poll_get(poll)!
         let watch = api.pointee.watch_new(
@@ -27,7 +27,7 @@ final class PollTimer {
                 guard cavahi_take_timer(descriptor) != 0 else { return }
                 Unmanaged<PollTimer>.fromOpaque(raw!).takeUnretainedValue().action()
             }, Unmanaged.passUnretained(self).toOpaque())
-        guard watch != nil else { throw DiscoveryError(.daemonMissing, "the system gives no memory") }
+        guard watch != nil else { throw DiscoveryError(.daemonMissing, "out of memory") }
     }
 
     deinit { close(descriptor) }

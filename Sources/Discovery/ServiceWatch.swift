@@ -65,7 +65,7 @@ package final class ServiceWatch: @unchecked Sendable {
         throws(DiscoveryError)
     {
         guard let poll = avahi_threaded_poll_new() else {
-            throw DiscoveryError(.daemonMissing, "the system gives no memory")
+            throw DiscoveryError(.daemonMissing, "out of memory")
         }
         do {
             rebuildTimer = try PollTimer(on: poll)

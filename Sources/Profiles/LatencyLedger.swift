@@ -53,7 +53,7 @@ package struct LatencyLedger: Sendable, Equatable {
         self.route = route
         self.profile = profile
         self.isExact = isExact
-        var shares = [Share("decode", 0, "reported", "done ahead of the playhead, so it costs no time")]
+        var shares = [Share("decode", 0, "reported", "done ahead of the playhead; adds no delay")]
         shares += stated
         if let profile, profile.offset != nil {
             let when = isExact ? "" : "measured with \(profile.key.screen) (\(profile.key.mode))"
@@ -68,17 +68,17 @@ package struct LatencyLedger: Sendable, Equatable {
                 }
             let note =
                 switch profile.screenSource {
-                case "measured": "a light sensor saw it"
-                case "stated": "the display says so (EDID)"
+                case "measured": "measured by a light sensor"
+                case "stated": "stated by the display (EDID)"
                 case "inside": "part of the calibrated rest"
-                default: "the panel's own share is unknown and left out"
+                default: "the panel's own delay is unknown and not included"
                 }
             shares.append(Share("screen", 0 - profile.screenRest, source, note))
         } else {
             let note =
                 isPlaceKnown
                 ? "not calibrated; talkie calibrate measures it"
-                : "nobody says which sink it is heard at, so no calibration is applied; talkie doctor says why"
+                : "the sink is unknown, so no calibration is applied; see talkie doctor"
             shares.append(Share("calibrated rest", 0, "unknown", note))
             shares.append(Share("screen", 0, "unknown", "not calibrated"))
         }
@@ -96,17 +96,17 @@ package struct LatencyLedger: Sendable, Equatable {
         if isCard {
             let card = latency.shares.filter { $0.name == "sound card" }
             return [
-                share("queue", card, "the card's buffer, by the driver's word"),
-                Share("network", 0, "reported", "none on the way"),
-                Share("speaker", 0, "unknown", "what follows the card says nothing"),
+                share("queue", card, "the card's buffer, as reported by the driver"),
+                Share("network", 0, "reported", "no network"),
+                Share("speaker", 0, "unknown", "the delay after the card is unknown"),
             ]
         }
         return [
-            Share("queue", 0, "reported", "sound waits in the speaker, which is told when each sample is to be heard"),
+            Share("queue", 0, "reported", "buffered in the speaker, which plays each sample at its scheduled time"),
             share(
                 "network", network,
-                network.isEmpty ? "the clock's protocol subtracts it" : "its way, less the correction"),
-            Share("speaker", 0, "assumed", "compensates its own delay, by its own word"),
+                network.isEmpty ? "subtracted by the clock protocol" : "path delay minus the correction"),
+            Share("speaker", 0, "assumed", "compensates its own delay, as it reports"),
         ]
     }
 
@@ -114,7 +114,7 @@ package struct LatencyLedger: Sendable, Equatable {
 
     /// A table for the terminal, in milliseconds.
     package var text: String {
-        var lines = ["\(speaker) (\(route)): sound is sent this much before its picture, in ms"]
+        var lines = ["\(speaker) (\(route)): how much earlier than its picture the sound is sent, in ms"]
         for share in shares {
             let value = Decimals.signed(share.milliseconds, 3)
             let doubt = share.uncertainty > 0 ? " ± \(Decimals.text(share.uncertainty, 3))" : ""

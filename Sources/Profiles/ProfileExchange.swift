@@ -24,14 +24,14 @@ package enum ProfileExchange {
         let found: Result<[LatencyProfile], FileFailure> = bytes.withUnsafeBytes { raw in
             guard let object = FlatObject(raw), let version = object.whole("talkie_profiles"),
                 let list = object.objects("profiles", most: most)
-            else { return .failure(.unreadable("is not what talkie profile export writes")) }
+            else { return .failure(.unreadable("was not written by talkie profile export")) }
             guard version == Self.version else {
                 return .failure(.unreadable("was written by a newer Talkie; update this one"))
             }
             var profiles: [LatencyProfile] = []
             for object in list {
                 guard let profile = LatencyProfile(object) else {
-                    return .failure(.unreadable("holds a profile that makes no sense"))
+                    return .failure(.unreadable("contains an invalid profile"))
                 }
                 profiles.append(profile)
             }

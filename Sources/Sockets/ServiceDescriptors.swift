@@ -47,7 +47,7 @@ package struct ServiceDescriptors: Equatable, Sendable {
             let text = environment["LISTEN_FDS"]
         else { return }
         guard let count = Int(text), (0...Self.most).contains(count) else {
-            objection = "LISTEN_FDS is '\(text)', and not a number up to \(Self.most)"
+            objection = "LISTEN_FDS is '\(text)', which is not a number up to \(Self.most)"
             return
         }
         let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)

@@ -158,10 +158,10 @@ package final class TCPSocket: Sendable {
         while sent < bytes.count {
             switch bytes.withUnsafeBytes({ send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }) {
             case .moved(let count): sent += count
-            case .ended: throw SocketError(.lost, "the other side has closed the connection")
+            case .ended: throw SocketError(.lost, "the peer has closed the connection")
             case .blocked:
                 guard waitUntilWritable(deadline: deadline) else {
-                    throw SocketError(.timedOut, "the other side takes nothing")
+                    throw SocketError(.timedOut, "the peer accepts no data")
                 }
             }
         }
@@ -185,7 +185,7 @@ package final class TCPSocket: Sendable {
                 throw SocketError(.lost, errno: errno)
             }
             guard Self.wait(descriptor, for: POLLIN, deadline: deadline) else {
-                throw SocketError(.timedOut, "nothing came in time")
+                throw SocketError(.timedOut, "timed out")
             }
         }
     }

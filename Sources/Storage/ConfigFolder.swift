@@ -31,7 +31,7 @@ package struct ConfigFolder: Sendable {
         var status = stat()
         guard stat(full, &status) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw TalkieError(.notPermitted, "'\(full)' cannot be looked at (\(SystemCause.text(errno)))")
+            throw TalkieError(.notPermitted, "'\(full)' cannot be accessed (\(SystemCause.text(errno)))")
         }
         let isReadByOthers = status.st_mode & 0o044 != 0
         if status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 {

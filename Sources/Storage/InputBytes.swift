@@ -20,11 +20,11 @@ package enum InputBytes {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw refused("is no ordinary file; name one")
+            throw refused("is not a regular file; choose one")
         }
         guard status.st_size <= most else {
             throw refused(
-                "is too large (\(status.st_size >> 20) MiB, \(most >> 20) at most); it is not what it should be")
+                "is too large (\(status.st_size >> 20) MiB, \(most >> 20) at most); it is probably the wrong file")
         }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0

@@ -31,28 +31,28 @@ package enum InputCheck {
     package static func objection(to word: String, what kind: Kind = .film) -> TalkieError? {
         if word == "-" || isAddress(word) { return nil }
         if word.isEmpty || word.utf8.contains(0) {
-            return failure("an empty name is no file; name the \(kind) to open")
+            return failure("the file name is empty; enter the \(kind) to open")
         }
         var status = stat()
         guard stat(word, &status) == 0 else {
             switch errno {
             case ENOENT: return failure("there is no file '\(word)'; check the name and the folder")
-            case ENOTDIR: return failure("'\(word)' leads through something that is no folder; check the path")
-            case ELOOP: return failure("'\(word)' is a link that leads in a circle; name the \(kind) itself")
+            case ENOTDIR: return failure("'\(word)' contains a component that is not a folder; check the path")
+            case ELOOP: return failure("'\(word)' is a link that refers to itself; choose the \(kind) itself")
             case EACCES:
-                return forbidden("a folder on the way to '\(word)' may not be entered; check its permissions")
+                return forbidden("no permission to access a folder of the path '\(word)'; check its permissions")
             default:
-                return failure("'\(word)' cannot be looked at (\(SystemCause.text(errno))); check the path")
+                return failure("'\(word)' cannot be accessed (\(SystemCause.text(errno))); check the path")
             }
         }
         switch status.st_mode & S_IFMT {
-        case S_IFDIR: return failure("'\(word)' is a folder; name the \(kind) inside it")
-        case S_IFSOCK: return failure("'\(word)' is a socket; name a \(kind) file")
+        case S_IFDIR: return failure("'\(word)' is a folder; choose the \(kind) in it")
+        case S_IFSOCK: return failure("'\(word)' is a socket; choose a \(kind) file")
         case S_IFREG where status.st_size == 0: return failure("'\(word)' is empty; copy or download it again")
         default: break
         }
         guard access(word, R_OK) == 0 else {
-            return forbidden("'\(word)' may not be read; change its permissions or ask its owner")
+            return forbidden("'\(word)' is not readable; change its permissions or ask its owner")
         }
         return nil
     }

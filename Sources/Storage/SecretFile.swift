@@ -16,7 +16,7 @@ package enum SecretFile {
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         guard !line.isEmpty, let text = String(validating: line, as: UTF8.self) else {
             throw TalkieError(
-                .invalidArgument, "the first line of '\(path)' is no password; write it there, in UTF-8")
+                .invalidArgument, "the first line of '\(path)' is not a password; write it there in UTF-8")
         }
         return text
     }

@@ -30,7 +30,7 @@ extension StateFolder {
             guard .now < deadline else {
                 throw StateError(
                     .busy,
-                    "\(path) is being written to by another Talkie that does not come to an end; end that one. Nothing was changed."
+                    "\(path) is locked by another Talkie that does not finish; close it. Nothing was changed."
                 )
             }
             HostInstant.now.advanced(by: Self.lockPause).sleep()

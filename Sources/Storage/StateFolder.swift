@@ -192,9 +192,9 @@ package struct StateFolder: Sendable {
 
     static func inaccessible(_ verb: String, _ path: String) -> StateError {
         let code = errno
-        let remedy = [EACCES, EPERM, EROFS].contains(code) ? "give it the right to" : "see to that"
+        let remedy = [EACCES, EPERM, EROFS].contains(code) ? "give it permission" : "make that possible"
         return StateError(
             .inaccessible,
-            "Cannot \(verb) \(path) (\(SystemCause.text(code))); Talkie keeps pairings there, so \(remedy).")
+            "Cannot \(verb) \(path) (\(SystemCause.text(code))); Talkie stores pairings there, so \(remedy).")
     }
 }

@@ -99,7 +99,7 @@ extension StateFolder {
             switch error {
             case .newer(let found):
                 return .newer(
-                    "\(path)/\(name) was written by a newer Talkie (version \(found)) and is left alone; update Talkie or move the file away."
+                    "\(path)/\(name) was written by a newer Talkie (version \(found)) and is left unchanged; update Talkie or move the file away."
                 )
             case .damaged:
                 return .damaged(try damaged(name))
@@ -123,6 +123,6 @@ extension StateFolder {
 
     /// Renames a damaged file and returns a sentence about it.
     package func damaged(_ name: String) throws(StateError) -> String {
-        "\(path)/\(name) was damaged and is now \(try setAside(name)); what it held must be made anew."
+        "\(path)/\(name) was damaged and is now \(try setAside(name)); its contents must be created again."
     }
 }

@@ -7,19 +7,19 @@ internal import TalkieApp
 struct CalibrateCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "calibrate",
-        abstract: "Measure how much later than the picture a speaker is heard, and keep it for films.",
+        abstract: "Measure how much later than the picture a speaker is heard, and store the result for playback.",
         discussion: """
-            The screen flashes and the speaker chirps for some twenty seconds; a microphone listens. Several speakers in \
-            one run are brought together at the microphone's seat. Offsets are positive when sound is later than \
-            picture. What was found is used by talkie play without asking.
+            The screen flashes and the speaker chirps for some twenty seconds; a microphone records them. Several speakers in \
+            one run are synchronized at the position of the microphone. Offsets are positive when sound is later than \
+            picture. talkie play uses the result automatically.
 
-            Sensitive people: the screen flashes white about every second and a half.
+            Photosensitivity warning: the screen flashes white about every 1.5 seconds.
             """)
     static let usageLine = "talkie calibrate SPEAKER… [OPTION…]"
 
     @Argument(
         help: ArgumentHelp(
-            "Speakers by name, ID or address, or local for this computer; four at most.",
+            "Speakers by name, ID or address, or local for this computer; at most four.",
             valueName: "NAME|ID|airplay://HOST[:PORT]|local"), transform: { try SpeakerChoice(parsing: $0) })
     var speakers: [SpeakerChoice]
 
@@ -34,10 +34,10 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
     @Option(help: ArgumentHelp("Device to record from; 'arecord -L' lists them.", valueName: "ALSA"))
     var microphone: String?
 
-    @Flag(help: "Insist on a light sensor on the microphone's second channel.")
+    @Flag(help: "Require a light sensor on the microphone's second channel.")
     var lightSensor = false
 
-    @Flag(help: "Let an eye and an ear judge, without a microphone.")
+    @Flag(help: "Calibrate by eye and ear, without a microphone.")
     var byEye = false
 
     @Option(
@@ -45,61 +45,64 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
         transform: { try CalibrateArguments.events(parsing: $0) })
     var events: Int?
 
-    @Option(help: ArgumentHelp("Play only, and write what was flashed and sounded when.", valueName: "EVENTS.json"))
+    @Option(
+        help: ArgumentHelp("Play only, and write the times of flashes and sounds to a file.", valueName: "EVENTS.json"))
     var emit: String?
 
     @Option(
         help: ArgumentHelp(
-            "Read a recording, and its times from REC.wav.json, instead of playing.", valueName: "REC.wav"))
+            "Analyse a recording, with its times from REC.wav.json, instead of playing.", valueName: "REC.wav"))
     var analyse: String?
 
-    @Option(help: ArgumentHelp("What --emit wrote while the recording was made.", valueName: "EVENTS.json"))
+    @Option(help: ArgumentHelp("The file that --emit wrote during the recording.", valueName: "EVENTS.json"))
     var eventsFile: String?
 
-    @Option(help: ArgumentHelp("Keep what the microphone heard.", valueName: "REC.wav"))
+    @Option(help: ArgumentHelp("Save the recording of the microphone.", valueName: "REC.wav"))
     var record: String?
 
     @Option(
-        help: ArgumentHelp("Volume during the run; absent, a speaker keeps its own.", valueName: "0-100"),
+        help: ArgumentHelp("Volume during the run; default: the speaker's current volume.", valueName: "0-100"),
         transform: { try PlayerOptions.volume(parsing: $0, atMost: 100) })
     var volume: Double?
 
-    @Option(help: ArgumentHelp("The card that 'local' stands for.", valueName: "ALSA"))
+    @Option(help: ArgumentHelp("The sound card used for 'local'.", valueName: "ALSA"))
     var audioDevice: String?
 
-    @Flag(help: "Print the answer for other programs.")
+    @Flag(help: "Print the result as JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("Draw what was measured.", valueName: "FILE.svg"))
+    @Option(help: ArgumentHelp("Draw the measurements.", valueName: "FILE.svg"))
     var plot: String?
 
     func validate() throws {
-        if speakers.isEmpty { throw ValidationError("Name a speaker to calibrate") }
+        if speakers.isEmpty { throw ValidationError("Specify a speaker to calibrate") }
         if speakers.count > CalibrateArguments.mostSpeakers {
-            throw ValidationError("One run takes \(CalibrateArguments.mostSpeakers) speakers at most; name fewer")
+            throw ValidationError("One run supports \(CalibrateArguments.mostSpeakers) speakers at most; specify fewer")
         }
-        if Set(speakers).count != speakers.count { throw ValidationError("A speaker is named once; drop the second") }
+        if Set(speakers).count != speakers.count {
+            throw ValidationError("A speaker can be specified only once; remove the second")
+        }
         let ways = [
             ("--microphone", microphone != nil), ("--emit", emit != nil), ("--analyse", analyse != nil),
             ("--by-eye", byEye),
         ].filter(\.1).map(\.0)
-        if ways.count > 1 { throw ValidationError("\(ways[0]) and \(ways[1]) exclude each other; drop one of them") }
+        if ways.count > 1 { throw ValidationError("\(ways[0]) and \(ways[1]) exclude each other; remove one of them") }
         if (analyse == nil) != (eventsFile == nil) {
             throw ValidationError("--analyse and --events-file belong together; give both")
         }
-        if byEye, speakers.count > 1 { throw ValidationError("--by-eye judges one speaker at a time; name one") }
+        if byEye, speakers.count > 1 { throw ValidationError("--by-eye supports one speaker at a time; specify one") }
         if lightSensor, emit != nil || byEye {
-            throw ValidationError("--light-sensor needs a recording; drop it, or use a microphone")
+            throw ValidationError("--light-sensor requires a recording; remove it, or use a microphone")
         }
         if record != nil, emit != nil || analyse != nil || byEye {
-            throw ValidationError("--record keeps what a microphone hears; drop it, or use a microphone")
+            throw ValidationError("--record requires a microphone; remove it, or use a microphone")
         }
         if emit != nil, json || plot != nil {
-            throw ValidationError("--emit has no answer yet; give --json and --plot to --analyse")
+            throw ValidationError("--emit has no result yet; use --json and --plot with --analyse")
         }
         if analyse != nil, screen != nil || window || events != nil || volume != nil {
             throw ValidationError(
-                "--analyse plays nothing, so --screen, --window, --events and --volume say nothing; drop them")
+                "--analyse plays nothing, so --screen, --window, --events and --volume have no effect; remove them")
         }
     }
 

@@ -26,7 +26,7 @@ enum CommandWords {
         if let likely = SimilarWord.nearest(to: word, among: commands) {
             return "unknown command '\(word)'; did you mean '\(likely)'?"
         }
-        return "'\(word)' is neither a command nor a file that is there; check the name"
+        return "'\(word)' is neither a command nor an existing file; check the name"
     }
 
     /// Returns the error message for the first unknown option; nil if there is none.

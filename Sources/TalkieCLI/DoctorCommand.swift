@@ -6,10 +6,10 @@ internal import TalkieApp
 struct DoctorCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say what this machine can do, and how to mend what it can't.")
+        abstract: "Check what this computer supports, and show how to fix what is missing.")
     static let usageLine = "talkie doctor [--json]"
 
-    @Flag(help: "Print the findings for other programs.")
+    @Flag(help: "Print the findings as JSON.")
     var json = false
 
     func run() throws {

@@ -6,20 +6,20 @@ internal import TalkieApp
 struct KioskCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "kiosk",
-        abstract: "Show films on a screen by a configuration, for as long as nobody ends it.",
+        abstract: "Show films on a screen as configured, until terminated.",
         discussion: """
-            SIGHUP reads the configuration again; one that is not good is told and the old one stays. SIGTERM ends. Exit \
-            status 75 asks whoever supervises the program to start it anew.
+            SIGHUP reloads the configuration; an invalid one is reported and the old one stays active. SIGTERM exits. Exit \
+            status 75 asks the supervisor of the program to restart it.
             """)
     static let usageLine = "talkie kiosk CONFIG.toml [--check]"
 
     @Argument(help: ArgumentHelp("The configuration.", valueName: "CONFIG.toml"), completion: .file())
     var path: String
 
-    @Flag(help: "Only say what is wrong with the configuration.")
+    @Flag(help: "Only check the configuration and report mistakes.")
     var check = false
 
-    @Flag(name: [.short, .long], help: "Say what is played, and more of what happens.")
+    @Flag(name: [.short, .long], help: "Print played items and more messages.")
     var verbose = false
 
     func run() throws {

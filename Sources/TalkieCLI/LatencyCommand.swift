@@ -8,8 +8,9 @@ internal import TalkieApp
 struct LatencyCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "latency",
-        abstract: "Show every share of a speaker's offset, and where it comes from.",
-        discussion: "The shares sum to the offset used: how much earlier than its picture the sound is sent.")
+        abstract: "Show the components of a speaker's offset and their sources.",
+        discussion:
+            "The sum of the components is the offset in use: how much earlier than its picture the sound is sent.")
     static let usageLine = "talkie latency SPEAKER [--audio-device ALSA] [--json]"
 
     @Argument(
@@ -19,10 +20,10 @@ struct LatencyCommand: ParsableCommand, UsageLine {
         transform: { try SpeakerChoice(parsing: $0) })
     var speaker: SpeakerChoice
 
-    @Option(help: ArgumentHelp("The card that 'local' stands for.", valueName: "ALSA"))
+    @Option(help: ArgumentHelp("The sound card used for 'local'.", valueName: "ALSA"))
     var audioDevice: String?
 
-    @Flag(help: "Print the shares for other programs.")
+    @Flag(help: "Print the components as JSON.")
     var json = false
 
     func run() throws {

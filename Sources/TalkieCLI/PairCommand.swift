@@ -8,10 +8,10 @@ internal import TalkieApp
 struct PairCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "pair",
-        abstract: "Get to know a speaker that asks for a PIN or a password, once.",
+        abstract: "Pair with a speaker that requires a PIN or a password; needed once.",
         discussion: """
-            Without options the speaker is asked to show its PIN, or you are asked for its password, which is then typed \
-            here. What is kept is readable by you alone.
+            Without options the speaker shows its PIN, or the command asks for the password, which is then typed \
+            here. The stored credentials are readable only by you.
             """)
     static let usageLine = "talkie pair SPEAKER [--pin PIN | --password PW | --password-file FILE] [--forget]"
 
@@ -19,25 +19,25 @@ struct PairCommand: ParsableCommand, UsageLine {
         help: ArgumentHelp("Name, ID or address of the speaker.", valueName: "NAME|ID|airplay://HOST[:PORT]"))
     var speaker: String
 
-    @Option(help: ArgumentHelp("The PIN, when it is known beforehand.", valueName: "PIN"))
+    @Option(help: ArgumentHelp("The PIN, if it is already known.", valueName: "PIN"))
     var pin: String?
 
-    @Option(help: ArgumentHelp("The password that the speaker's owner set.", valueName: "PW"))
+    @Option(help: ArgumentHelp("The password of the speaker.", valueName: "PW"))
     var password: String?
 
     @Option(help: ArgumentHelp("The same, as the first line of a file.", valueName: "FILE"))
     var passwordFile: String?
 
-    @Flag(help: "Forget what was kept for the speaker.")
+    @Flag(help: "Remove the stored credentials of the speaker.")
     var forget = false
 
     func validate() throws {
         if [pin != nil, password != nil, passwordFile != nil, forget].count(where: { $0 }) > 1 {
             throw ValidationError(
-                "--pin, --password, --password-file and --forget exclude each other; give one of them")
+                "--pin, --password, --password-file and --forget exclude each other; use one of them")
         }
         if speaker.isEmpty || pin == "" || password == "" {
-            throw ValidationError("A name, a PIN or a password is not empty; give one")
+            throw ValidationError("A name, PIN or password must not be empty; enter one")
         }
     }
 

@@ -16,38 +16,38 @@ struct PlayCommand: ParsableCommand, UsageLine {
 
     @Argument(
         help: ArgumentHelp(
-            "What to play, in this order; - is standard input; a folder plays what is in it.",
+            "What to play, in this order; - is standard input; of a folder, all its files are played.",
             valueName: "FILE|URL|PLAYLIST"), completion: .file())
     var files: [String]
 
-    @OptionGroup(title: "Where the sound goes") var sound: SoundOptions
-    @OptionGroup(title: "Where the picture goes") var picture: PictureOptions
-    @OptionGroup(title: "What is played") var film: FilmOptions
+    @OptionGroup(title: "Sound output") var sound: SoundOptions
+    @OptionGroup(title: "Picture") var picture: PictureOptions
+    @OptionGroup(title: "Playback") var film: FilmOptions
     @OptionGroup(title: "Subtitles") var subtitles: SubtitleOptions
     @OptionGroup(title: "Covers and pictures") var covers: CoverOptions
-    @OptionGroup(title: "Films from the network") var network: NetworkOptions
-    @OptionGroup(title: "What is told and recorded") var record: RecordOptions
-    @OptionGroup(title: "What is read before the command line") var configuration: ConfigurationOptions
+    @OptionGroup(title: "Network") var network: NetworkOptions
+    @OptionGroup(title: "Messages and recordings") var record: RecordOptions
+    @OptionGroup(title: "Configuration files") var configuration: ConfigurationOptions
 
     func validate() throws {
         if film.noVideo && film.noAudio {
             throw ValidationError(
-                "Without picture and without sound nothing is left to play; drop --no-video or --no-audio")
+                "Without picture and sound there is nothing to play; remove --no-video or --no-audio")
         }
         if film.noAudio && !sound.speakers.isEmpty {
-            throw ValidationError("--no-audio and --speaker contradict each other; drop one of them")
+            throw ValidationError("--no-audio and --speaker contradict each other; remove one of them")
         }
         if film.noVideo && (picture.isFullScreen || picture.size != nil || picture.screen != nil) {
-            throw ValidationError("--no-video leaves no window for --fs, --screen or --size; drop one of them")
+            throw ValidationError("--no-video opens no window for --fs, --screen or --size; remove one of them")
         }
         if network.tlsVerify == .no && network.tlsCaFile != nil {
-            throw ValidationError("--tls-ca-file means nothing with --tls-verify=no; drop one of them")
+            throw ValidationError("--tls-ca-file has no effect with --tls-verify=no; remove one of them")
         }
         if record.controlSocket != nil {
-            throw ValidationError("--input-ipc-server is not there yet; control Talkie with its keys")
+            throw ValidationError("--input-ipc-server is not supported yet; control Talkie with its keys")
         }
         if case .fromStart(let start)? = film.start, case .fromStart(let end)? = film.end, end <= start {
-            throw ValidationError("--end must lie after --start")
+            throw ValidationError("--end must be after --start")
         }
     }
 

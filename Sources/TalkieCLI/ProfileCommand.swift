@@ -6,14 +6,14 @@ internal import TalkieApp
 struct ProfileCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "profile",
-        abstract: "List, forget, export and import what calibrations found out.",
+        abstract: "List, remove, export and import calibration results.",
         subcommands: [List.self, Forget.self, Export.self, Import.self])
     static let usageLine = "talkie profile list|forget|export|import …"
 
     struct List: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List what is kept.")
+        static let configuration = CommandConfiguration(abstract: "List the stored profiles.")
 
-        @Flag(help: "Print the list for other programs.")
+        @Flag(help: "Print the list as JSON.")
         var json = false
 
         func run() throws {
@@ -24,7 +24,7 @@ struct ProfileCommand: ParsableCommand, UsageLine {
     }
 
     struct Forget: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Forget a speaker's calibrations.")
+        static let configuration = CommandConfiguration(abstract: "Remove a speaker's calibrations.")
 
         @Argument(help: ArgumentHelp("Name or ID of the speaker, or local.", valueName: "NAME|ID|local"))
         var speaker: String
@@ -36,9 +36,10 @@ struct ProfileCommand: ParsableCommand, UsageLine {
     }
 
     struct Export: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Write everything to a file, or to standard output.")
+        static let configuration = CommandConfiguration(
+            abstract: "Write all profiles to a file, or to standard output.")
 
-        @Argument(help: ArgumentHelp("Where to; absent is standard output.", valueName: "FILE.json"))
+        @Argument(help: ArgumentHelp("The file; default: standard output.", valueName: "FILE.json"))
         var file: String?
 
         func run() throws {
@@ -49,9 +50,9 @@ struct ProfileCommand: ParsableCommand, UsageLine {
     }
 
     struct Import: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take in what another computer exported.")
+        static let configuration = CommandConfiguration(abstract: "Import profiles that another computer exported.")
 
-        @Argument(help: ArgumentHelp("What export wrote.", valueName: "FILE.json"))
+        @Argument(help: ArgumentHelp("A file that export wrote.", valueName: "FILE.json"))
         var file: String
 
         func run() throws { StandardStream.output.write(try ProfileCommands().importProfiles(from: file)) }

@@ -8,23 +8,23 @@ internal import Telemetry
 struct ReportCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Sum up what a recorded timeline claims about lip sync.",
+        abstract: "Summarize the lip sync of a recorded timeline.",
         discussion: """
-            Offsets are positive when sound is later than picture. They are the player's own testimony; the truth is \
-            what a meter outside sees and hears. With the record of a speaker in software (talkie speaker --record) on \
-            the same computer, the sound is what that speaker says it sounded. Several files of one record \
-            (--timeline-max-size, --timeline-max-age) are read as one, in their order.
+            Offsets are positive when sound is later than picture. They are reported by the player itself; only \
+            an external meter measures the true offset. With the record of a software speaker (talkie speaker --record) on \
+            the same computer, the sound is taken from that record. Several files of one record \
+            (--timeline-max-size, --timeline-max-age) are read as one, in order.
             """)
     static let usageLine = "talkie report TIMELINE... [--speaker-record FILE] [--json] [--plot FILE.svg]"
 
     @Argument(
-        help: ArgumentHelp("What talkie play --timeline wrote; - is standard input.", valueName: "TIMELINE"))
+        help: ArgumentHelp("A file that talkie play --timeline wrote; - is standard input.", valueName: "TIMELINE"))
     var timelines: [String]
 
-    @Option(help: ArgumentHelp("Take the sound from what a speaker in software wrote.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("Take the sound from the record of a software speaker.", valueName: "FILE"))
     var speakerRecord: String?
 
-    @Flag(help: "Print the results for other programs.")
+    @Flag(help: "Print the results as JSON.")
     var json = false
 
     @Option(help: ArgumentHelp("Draw the offsets over time.", valueName: "FILE.svg"))

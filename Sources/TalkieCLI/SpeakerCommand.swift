@@ -8,17 +8,17 @@ internal import VirtualSpeaker
 struct SpeakerCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "speaker",
-        abstract: "Be an AirPlay 2 speaker in software, for rehearsals.",
+        abstract: "Run an AirPlay 2 speaker in software, for tests.",
         discussion: """
-            Senders see it like any other speaker. It has an address of its own, so that a sender may run on the same \
-            computer. PTP timing, and with it buffered streams, needs UDP ports 319 and 320 there. Ctrl-C ends it.
+            Senders see it like any other speaker. It uses its own address, so that a sender can run on the same \
+            computer. PTP timing, and with it buffered streams, needs UDP ports 319 and 320 there. Ctrl-C quits.
 
             Quirks: \(SpeakerQuirks.vocabulary.joined(separator: ", ")). REQUEST is a method such as SETUP or a path \
             such as /feedback; a SHARE is 0 to 1; AFTER, BUSY, EVERY and LASTING are seconds.
             """)
     static let usageLine = "talkie speaker [OPTION…]"
 
-    @Option(help: "Name that people see.")
+    @Option(help: "Name shown to users.")
     var name = "Talkie"
 
     @Option(help: ArgumentHelp("Address of this computer to listen on.", valueName: "A"))
@@ -28,27 +28,28 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
     var port: UInt16 = 7000
 
     @Option(
-        help: ArgumentHelp("Where it sounds: a sound card, a recording, or nowhere.", valueName: "ALSA|FILE.wav|none"),
+        help: ArgumentHelp("Output: a sound card, a recording, or none.", valueName: "ALSA|FILE.wav|none"),
         transform: { text in
             try Self.checked { () throws(SpeakerError) in try SpeakerConfiguration.output(parsing: text) }
         })
     var output: SpeakerConfiguration.Output = .none
 
     @Option(
-        help: ArgumentHelp("What is heard when, and what happens, as JSON lines; 256 MiB at most.", valueName: "FILE"))
+        help: ArgumentHelp(
+            "Record audio and events with their times, as JSON lines; at most 256 MiB.", valueName: "FILE"))
     var record: String?
 
-    @Option(help: ArgumentHelp("Password that senders must know.", valueName: "PW"))
+    @Option(help: ArgumentHelp("Password that senders need.", valueName: "PW"))
     var password: String?
 
     @Option(help: ArgumentHelp("The same, as the first line of a file.", valueName: "FILE"))
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("PIN of four digits that senders must be told once.", valueName: "PIN"))
+    @Option(help: ArgumentHelp("PIN of four digits that senders need once.", valueName: "PIN"))
     var pin: String?
 
     @Option(
-        help: ArgumentHelp("Timing to offer; auto offers PTP where its ports may be bound.", valueName: "auto|ptp|ntp"),
+        help: ArgumentHelp("Timing to offer; auto offers PTP if its ports can be bound.", valueName: "auto|ptp|ntp"),
         transform: { text in
             try Self.checked { () throws(SpeakerError) in try SpeakerConfiguration.ClockPolicy(parsing: text) }
         })
@@ -56,7 +57,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
 
     @Option(
         name: .customLong("quirk"),
-        help: ArgumentHelp("Behave as some speakers do; may be given several times.", valueName: "NAME[=VALUE…]"))
+        help: ArgumentHelp("Imitate a quirk of real speakers; may be given several times.", valueName: "NAME[=VALUE…]"))
     var quirks: [String] = []
 
     @Flag(help: "Do not announce it by mDNS.")
@@ -64,7 +65,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
 
     func validate() throws {
         if password != nil && passwordFile != nil {
-            throw ValidationError("--password and --password-file exclude each other; give one of them")
+            throw ValidationError("--password and --password-file exclude each other; use one of them")
         }
         _ = try speaker
     }
@@ -76,7 +77,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
                 var quirks = SpeakerQuirks()
                 for quirk in self.quirks { try quirks.set(quirk) }
                 guard !name.isEmpty, name.utf8.count <= 63 else {
-                    throw SpeakerError(.badOption, "a name has 1 to 63 bytes, which is what mDNS carries")
+                    throw SpeakerError(.badOption, "a name must have 1 to 63 bytes, the limit of mDNS")
                 }
                 var configuration = SpeakerConfiguration(
                     name: name, port: port, output: output, journal: record, clock: clock, isAnnounced: !noMdns,
@@ -137,9 +138,9 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         let timing = speaker.offersPTP ? "PTP and NTP timing" : "NTP timing only, so realtime streams only"
         let output =
             switch configuration.output {
-            case .none: "sounds nowhere"
-            case .file(let path): "sounds into \(path)"
-            case .card(let device): "sounds on \(device)"
+            case .none: "no audio output"
+            case .file(let path): "plays into \(path)"
+            case .card(let device): "plays on \(device)"
             }
         let name = PrintableText.of(configuration.name)
         return "\"\(name)\" is airplay://\(configuration.address):\(speaker.port); \(timing); \(output)\n"

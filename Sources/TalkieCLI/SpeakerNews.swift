@@ -12,21 +12,21 @@ enum SpeakerNews {
     static func text(_ event: SpeakerEvent) -> String? {
         switch event {
         case .connected(let from): "\(from) connected"
-        case .disconnected(let from, let reason): "\(from) is gone: \(reason)"
+        case .disconnected(let from, let reason): "\(from) disconnected: \(reason)"
         case .stream(let kind, let format, _): "\(kind.rawValue) stream, \(format)"
         case .clock(let locked, _, _): locked ? "the sender's clock is known" : "the sender's clock is lost"
         case .anchor: "playing"
         case .paused: "paused"
         case .volume(let decibels): decibels <= -144 ? "muted" : "volume \(Decimals.text(decibels, 1)) dB"
         case .title(let title): "the title is \"\(title)\""
-        case .underrun: "ran dry"
-        case .lost(let packets): "\(packets) packets never came"
-        case .late(let packets): "\(packets) packets came too late"
+        case .underrun: "underrun"
+        case .lost(let packets): "\(packets) packets lost"
+        case .late(let packets): "\(packets) packets late"
         case .damaged(let reason): reason
         case .notAnnounced(let reason): "not announced by mDNS: \(reason)"
         case .takenOver: "another sender takes over"
         case .tornDown: "the session has ended"
-        case .died: "everything breaks off"
+        case .died: "the speaker stopped abruptly"
         case .request, .flushed, .metadata, .resendRequested: nil
         }
     }

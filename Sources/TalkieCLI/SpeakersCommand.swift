@@ -6,18 +6,19 @@ internal import TalkieApp
 struct SpeakersCommand: ParsableCommand, UsageLine {
     static let configuration = CommandConfiguration(
         commandName: "speakers",
-        abstract: "List the speakers on the network, what each can do, and how it would be driven.")
+        abstract: "List the speakers on the network with their abilities and the route that would be used.")
     static let usageLine = "talkie speakers [--json] [--watch] [--timeout SECONDS]"
 
-    @Flag(help: "Print the list for other programs; with --watch one line for each change.")
+    @Flag(help: "Print the list as JSON; with --watch one line for each change.")
     var json = false
 
-    @Flag(help: "Go on, and tell when a speaker appears (+), changes (~) or vanishes (-).")
+    @Flag(help: "Continue, and report each speaker that appears (+), changes (~) or vanishes (-).")
     var watch = false
 
     @Option(
         help: ArgumentHelp(
-            "Look for this long; absent, until those awake have answered, 3 s at most.", valueName: "SECONDS"),
+            "Search for this long; default: until all speakers that are on have answered, at most 3 s.",
+            valueName: "SECONDS"),
         transform: { try SpeakerScan.limit(parsing: $0) })
     var timeout: Duration?
 

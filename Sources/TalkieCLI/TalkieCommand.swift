@@ -5,8 +5,8 @@ internal import MediaCore
 struct TalkieCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "talkie",
-        abstract: "Plays films with lips and voices together.",
-        discussion: "'talkie FILM' plays it; 'talkie play --help' says what else there is to it.",
+        abstract: "Plays films in lip sync.",
+        discussion: "'talkie FILM' plays it; 'talkie play --help' lists all options.",
         version: "talkie \(Release.version)",
         subcommands: [
             PlayCommand.self, KioskCommand.self, SpeakersCommand.self, PairCommand.self, CalibrateCommand.self,

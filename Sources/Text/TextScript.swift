@@ -7,6 +7,7 @@ internal import Glibc
 public struct TextScript: Sendable, Hashable {
     /// The point of the text that is placed at the position; raw values are those of ASS (`\an`).
     public enum Anchor: Int, Sendable {
+        /// Rows from bottom to top, each from left to right, as on a numeric keypad.
         case bottomLeft = 1, bottom, bottomRight, left, middle, right, topLeft, top, topRight
     }
 

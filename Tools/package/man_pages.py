@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The manual pages, made of what the program says of itself.
+"""Generates the manual pages from the help of the program.
 
     man_pages.py HELP.json FOLDER VERSION DATE     HELP.json is `talkie --experimental-dump-help`; DATE is 2026-01-31
 
@@ -15,17 +15,17 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 README, GUIDE = ROOT / "README.md", ROOT / "docs/guides/sofa.md"
 
 FILES = [
-    ("~/.config/talkie/talkie.conf", "Options of {play}, one a line, read before the command line."),
-    ("~/.config/talkie/input.conf", "Keys of one's own."),
-    ("~/.local/state/talkie/", "Keys and passwords of speakers, calibrations, places in films. For its owner alone."),
+    ("~/.config/talkie/talkie.conf", "Options of {play}, one per line, applied before the command line."),
+    ("~/.config/talkie/input.conf", "Custom key bindings."),
+    ("~/.local/state/talkie/", "Keys and passwords of speakers, calibrations, resume positions. Accessible only to its owner."),
     ("/etc/talkie/", "Configurations of kiosks; an example is /usr/share/doc/talkie/examples/kiosk.toml."),
     ("/usr/libexec/talkie-ports",
-     "Binds UDP ports 319 and 320, the clock of AirPlay 2 speakers, for a user who may not, and does nothing else."),
+     "Binds UDP ports 319 and 320, which PTP for AirPlay 2 speakers uses, for users without that permission."),
 ]
 ENVIRONMENT = [
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Take the place of ~/.config and ~/.local/state."),
-    ("DISPLAY, WAYLAND_DISPLAY", "Where the window is shown."),
-    ("http_proxy, no_proxy", "How web servers are reached."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Replace ~/.config and ~/.local/state."),
+    ("DISPLAY, WAYLAND_DISPLAY", "The display of the window."),
+    ("http_proxy, no_proxy", "Proxy for web servers, and hosts without it."),
 ]
 
 

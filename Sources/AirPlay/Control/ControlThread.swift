@@ -46,7 +46,7 @@ final class ControlThread: Sendable {
     /// The error of jobs that are not accepted.
     private var refusal: AirPlayError {
         queue.withLock { $0.refusal }.map { AirPlayError($0) }
-            ?? AirPlayError(.outOfOrder, "This session has been ended; make a new one.")
+            ?? AirPlayError(.outOfOrder, "This session has ended; create a new one.")
     }
 
     /// Queues a job. Returns at once; false if the thread is closed and the job will not run.

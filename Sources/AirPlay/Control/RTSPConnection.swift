@@ -40,7 +40,7 @@ final class RTSPConnection {
             isBroken = true
             throw AirPlayError(
                 .protocolViolation,
-                "The speaker said something unasked before the connection was encrypted; do not trust it.")
+                "The speaker sent unexpected data before the connection was encrypted; do not trust it.")
         }
         sealer = HAPFrameSealer(key: keys.write)
         opener = HAPFrameOpener(key: keys.read)
@@ -86,13 +86,13 @@ final class RTSPConnection {
                 // Late responses to timed-out requests are discarded.
                 guard number < sequence else {
                     isBroken = true
-                    throw AirPlayError(.protocolViolation, "The speaker answers what it was not asked.")
+                    throw AirPlayError(.protocolViolation, "The speaker sent a response without a request.")
                 }
             }
             // Endless input must not block longer than silence.
             guard HostInstant.now < deadline else {
                 isBroken = true
-                throw AirPlayError(.protocolViolation, "The speaker talks without end and does not answer.")
+                throw AirPlayError(.protocolViolation, "The speaker sends data without end instead of a response.")
             }
             let count: Int
             do {
@@ -139,20 +139,21 @@ extension RTSPResponse {
         switch status {
         case 200..<300: return self
         case 401:
-            throw AirPlayError(.pairingRequired, "The speaker wants its password to \(what).", status: status)
+            throw AirPlayError(.pairingRequired, "The speaker requires its password to \(what).", status: status)
         case 403:
             throw AirPlayError(
-                .refused, "The speaker does not let this computer \(what); open its access to everyone on the network.",
+                .refused,
+                "The speaker denied a request to \(what); allow access for everyone on the network in its settings.",
                 status: status)
         case 453:
             throw AirPlayError(
-                .busy, "Somebody else is playing on the speaker; stop that and try again.", status: status)
-        case 454: throw AirPlayError(.ended, "The speaker has ended the session; connect anew.", status: status)
+                .busy, "Another sender is playing on the speaker; stop it and try again.", status: status)
+        case 454: throw AirPlayError(.ended, "The speaker has ended the session; reconnect.", status: status)
         case 470:
             throw AirPlayError(
-                .pairingRequired, "The speaker wants to be paired first.", remedy: .pair, status: status)
+                .pairingRequired, "The speaker must be paired first.", remedy: .pair, status: status)
         default:
-            throw AirPlayError(.refused, "The speaker refuses to \(what) (status \(status)).", status: status)
+            throw AirPlayError(.refused, "The speaker refused a request to \(what) (status \(status)).", status: status)
         }
     }
 

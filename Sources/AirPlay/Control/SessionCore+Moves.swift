@@ -35,12 +35,12 @@ extension SessionCore {
 
     private static func move(of socket: TCPSocket, _ sighting: SpeakerSighting?) -> String? {
         if let sighting, !sighting.addresses.contains(where: { $0.host == socket.remote.description }) {
-            return "It has another address now, \(sighting.addresses[0].host)."
+            return "Its address is now \(sighting.addresses[0].host)."
         }
         if let local = TCPSocket.localAddress(toward: socket.remote), local != socket.local,
             !TCPSocket.isOwn(socket.local)
         {
-            return "This computer has another address now, \(local)."
+            return "This computer's address is now \(local)."
         }
         return nil
     }

@@ -71,7 +71,7 @@ extension SessionCore {
         _ position: RTPTimestamp, at moment: PTPInstant, on timeline: PTPTimeline
     ) throws(AirPlayError) {
         guard let writer = shared.writer, let grandmaster = timeline.grandmaster, isPlaying else {
-            throw AirPlayError(.outOfOrder, "There is no line that could go on.")
+            throw AirPlayError(.outOfOrder, "There is no timeline to continue.")
         }
         try anchor(writer.store.onWire(position), at: moment, clock: grandmaster)
     }
@@ -130,7 +130,7 @@ extension SessionCore {
         guard let timestamp = next.timestamp else { return }
         _ = try exchange(
             "FLUSH", headers: ["RTP-Info": "seq=\(next.sequence);rtptime=\(timestamp.rawValue)"], timeout: timeout
-        ).accepted("forget its queue")
+        ).accepted("clear its queue")
     }
 
     /// Discards all packets before this one; a new `play` is required.
@@ -140,7 +140,7 @@ extension SessionCore {
         _ = try request(
             "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
             timeout: Deadline.request
-        ).accepted("forget its queue")
+        ).accepted("clear its queue")
     }
 
     /// Makes the speaker skip the packets between two sequence numbers; earlier ones are played.
@@ -148,7 +148,7 @@ extension SessionCore {
         let body = SessionRequests.flush(
             fromSequence: first.sequence, fromTimestamp: first.timestamp, untilSequence: next.sequence,
             untilTimestamp: next.timestamp)
-        _ = try request("FLUSHBUFFERED", body, timeout: Deadline.request).accepted("leave out what was queued")
+        _ = try request("FLUSHBUFFERED", body, timeout: Deadline.request).accepted("discard queued audio")
     }
 
     /// Sends again from the packet that contains `timestamp`; the speaker discards its buffer.

@@ -114,14 +114,14 @@ final class SessionCore {
         self.connection = connection
         do { try serveTime(socket) } catch { throw AirPlayError(.timingUnavailable, error.message) }
         url = "rtsp://\(socket.local)/\(sessionNumber)"
-        let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
+        let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("send its properties")
         let info = ReceiverInfo(try reply.propertyList())
         if let expected = configuration.expected, info.deviceID.flatMap({ SpeakerID($0) }) != expected {
-            throw AirPlayError(.unreachable, "Another speaker is at \(configuration.address) now.")
+            throw AirPlayError(.unreachable, "Another speaker is now at \(configuration.address).")
         }
         traits = traits.updated(by: info)
         if let flags = info.statusFlags, !flags.isDisjoint(with: busy) {
-            throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
+            throw AirPlayError(.busy, "Another sender is now playing on the speaker.")
         }
         let paired = try pair(connection, info)
         try setUpSession(paired)
@@ -176,7 +176,7 @@ final class SessionCore {
         let body = SessionRequests.setUp(
             deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
             group: configuration.peers.identifier, name: identity.name, timing: clock)
-        let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
+        let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("start a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
         try listenToEvents(on: setup.eventPort, at: connection.socket.remote, secret)
@@ -235,14 +235,14 @@ final class SessionCore {
                 format: format, key: key, controlPort: control.port, connection: sessionNumber)
             : SessionRequests.setUpRealtimeStream(
                 format: format, key: key, controlPort: control.port, connection: sessionNumber)
-        let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("take this stream").propertyList()
+        let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("accept this stream").propertyList()
         let setup: StreamSetup
         do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
         if let ptp {
             // Set before the speaker starts to use our clock.
             measurePath()
             ptp.noteStreamSetUp(remote)
-            _ = try tellPeers(connection).accepted("share our clock")
+            _ = try tellPeers(connection).accepted("share a clock")
         }
         if configuration.route == .buffered {
             let socket = try TCPSocket.speaker(
@@ -257,7 +257,7 @@ final class SessionCore {
                 })
         } else {
             guard let controlPort = setup.controlPort, controlPort != 0 else {
-                throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
+                throw AirPlayError(.protocolViolation, "The speaker did not specify a timing port.")
             }
             // Send-only: nothing is received on this socket.
             let data = try datagramSocket { () throws(PTPError) in try PTPPorts.open(local, 0) }
@@ -410,7 +410,7 @@ final class SessionCore {
             guard error.code != .timedOut || .now - connection.lastAnswer >= patience else { return }
             isAlive = false
             if error.status == 454 { return shared.fail(error) }
-            shared.fail(AirPlayError(.lost, "The speaker no longer answers (\(error.message))"))
+            shared.fail(AirPlayError(.lost, "The speaker stopped responding (\(error.message))"))
         }
     }
 

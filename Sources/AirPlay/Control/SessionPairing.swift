@@ -43,7 +43,7 @@ struct SessionPairing {
                 connection = try reconnect()
                 step = procedure.reconnected()
             case .askForPIN:
-                throw AirPlayError(.pairingRequired, "The speaker wants to be paired first.", remedy: .pair)
+                throw AirPlayError(.pairingRequired, "The speaker must be paired first.", remedy: .pair)
             case .finished(let result):
                 return (result.secret, connection)
             }

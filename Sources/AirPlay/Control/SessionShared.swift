@@ -47,7 +47,7 @@ final class SessionShared: Sendable {
 
     /// Marks the session as ended by us, so that the closed connection is not reported.
     func expectEnd() {
-        failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has been ended.") }
+        failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has ended.") }
     }
 
     /// Records the instant of the last response, on the machine's clock.

@@ -23,8 +23,8 @@ extension TCPSocket {
             let sentence =
                 switch error.code {
                 case .timedOut:
-                    "The speaker at \(address):\(port) does not answer; is it on and on this network?"
-                case .unavailable: "The system refuses a socket (\(error.message)); close some programs."
+                    "The speaker at \(address):\(port) does not answer; check that it is on and on this network."
+                case .unavailable: "The system cannot create a socket (\(error.message)); close other programs."
                 default: "The speaker at \(address):\(port) refuses a connection (\(error.message))."
                 }
             throw AirPlayError(.unreachable, sentence)

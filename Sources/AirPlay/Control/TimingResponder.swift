@@ -44,7 +44,7 @@ final class TimingResponder: Sendable {
             let worker = try WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }
             thread.withLock { $0 = worker }
         } catch {
-            throw PTPError(.unavailable, "Speakers cannot be told the time: \(error.message).")
+            throw PTPError(.unavailable, "Cannot serve time to speakers: \(error.message).")
         }
     }
 

@@ -55,18 +55,18 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
             }
             host = literal
             let tail = rest[rest.index(after: end)...]
-            guard tail.isEmpty || tail.first == ":" else { throw Self.bad(text, "only a port may follow the bracket") }
+            guard tail.isEmpty || tail.first == ":" else { throw Self.bad(text, "only a port can follow the bracket") }
             portText = tail.isEmpty ? nil : tail.dropFirst()
         } else {
             let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { throw Self.bad(text, "an IPv6 address goes into brackets") }
+            guard parts.count <= 2 else { throw Self.bad(text, "an IPv6 address must be in brackets") }
             host = String(parts.first ?? "")
             portText = parts.count == 2 ? parts[1] : nil
-            guard Self.isHost(host) else { throw Self.bad(text, "there is no host name or address in it") }
+            guard Self.isHost(host) else { throw Self.bad(text, "the host name or address is missing") }
         }
         if let portText {
             guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0
-            else { throw Self.bad(text, "the port is a number from 1 to 65535") }
+            else { throw Self.bad(text, "the port must be a number from 1 to 65535") }
             port = number
         } else {
             port = Self.usualPort
@@ -97,7 +97,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     private static func bad(_ text: String, _ why: String) -> DiscoveryError {
         DiscoveryError(
             .badAddress,
-            "'\(text.prefix(300))' is no speaker's address: \(why); write airplay://HOST, airplay://HOST:PORT or airplay://[IPV6]:PORT."
+            "'\(text.prefix(300))' is not a speaker address: \(why); write airplay://HOST, airplay://HOST:PORT or airplay://[IPV6]:PORT."
         )
     }
 }

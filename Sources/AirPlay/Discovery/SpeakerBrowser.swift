@@ -157,7 +157,7 @@ package final class SpeakerBrowser: SpeakerSource {
         private static func missing(because reason: String) -> DiscoveryError {
             DiscoveryError(
                 .daemonMissing,
-                "Speakers cannot be looked for because \(reason); install and start it (apt install avahi-daemon; systemctl start avahi-daemon), or name the speaker by its address: airplay://HOST."
+                "Cannot search for speakers because \(reason); install and start it (apt install avahi-daemon; systemctl start avahi-daemon), or name the speaker by its address: airplay://HOST."
             )
         }
 

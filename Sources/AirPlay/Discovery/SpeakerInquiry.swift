@@ -45,7 +45,7 @@ package enum SpeakerInquiry {
             return DiscoveredSpeaker(
                 id: nil, name: address.host, traits: SpeakerTraits(), endpoints: [], raopEndpoints: endpoints)
         }
-        let info = ReceiverInfo(try reply.accepted("tell what it is").propertyList())
+        let info = ReceiverInfo(try reply.accepted("send its properties").propertyList())
         return DiscoveredSpeaker(
             id: info.deviceID.flatMap { SpeakerID($0) },
             name: info.name.map { PrintableText.of($0) } ?? address.host,

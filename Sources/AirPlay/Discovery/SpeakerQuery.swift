@@ -84,7 +84,7 @@ package enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
         }
         throw DiscoveryError(
             .ambiguous,
-            "\(found.count) speakers are named '\(PrintableText.of(description))'; name one by its id: \(choices.joined(separator: ", "))."
+            "\(found.count) speakers are named '\(PrintableText.of(description))'; specify one by its ID: \(choices.joined(separator: ", "))."
         )
     }
 }

@@ -117,12 +117,12 @@ package struct SpeakerSearch {
         guard !entries.isEmpty else {
             return DiscoveryError(
                 .notFound,
-                "No speaker named \(wanted) is on the network, nor any other; is it on, and on the same network as this computer?"
+                "No speaker named \(wanted) is on the network, and no other speaker was found; check that it is on and on the same network as this computer."
             )
         }
         var names = entries.prefix(mostNames).map { "'\($0.name)'" }.joined(separator: ", ")
         if entries.count > mostNames { names += " and \(entries.count - mostNames) more" }
         return DiscoveryError(
-            .notFound, "No speaker named \(wanted) is on the network; found were \(names).", remedy: .listPlaces)
+            .notFound, "No speaker named \(wanted) is on the network; available: \(names).", remedy: .listPlaces)
     }
 }

@@ -51,7 +51,7 @@ extension AirPlaySpeaker {
             choice = DeliveryChoice(
                 for: format, mustDecode: true,
                 reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless, route: route)
-        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
+        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) accepts encoded audio only.")
         }
         let kept = state.withLock { state -> Bool in
             guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }

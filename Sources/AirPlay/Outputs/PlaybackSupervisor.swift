@@ -72,13 +72,13 @@ final class PlaybackSupervisor: Sendable {
         if core.isTurnedAway {
             return OutputError(
                 .clockConflict,
-                "\(name) insists on a clock of its own, and so does another speaker that plays; only one can be followed:"
-                    + " play to one of them, or let their own system make a group of them and play to that.")
+                "\(name) requires its own clock, and so does another speaker in use; only one clock can be followed:"
+                    + " play to one of them, or group them in their own app and play to the group.")
         }
         if told.refusedSince.map({ now - $0 >= Self.refusalPatience }) ?? false {
             return OutputError(
                 .failed,
-                "\(name) takes no start on this computer's clock, and no clock of its own is heard here (UDP ports 319 and"
+                "\(name) does not start on this computer's clock, and no messages of its own clock arrive (UDP ports 319 and"
                     + " 320); restart it.", remedy: .checkFirewall)
         }
         let clock = core.clock
@@ -87,13 +87,13 @@ final class PlaybackSupervisor: Sendable {
         {
             return OutputError(
                 .notPermitted,
-                "\(name) insists on a clock of its own and tells nothing of it.", remedy: .checkFirewall)
+                "\(name) requires its own clock but does not announce it.", remedy: .checkFirewall)
         }
         if clock.ready == nil, clock.readiness == .cold, let began = core.streamBegan,
             now - began >= Self.silencePatience
         {
             return OutputError(
-                .notPermitted, "\(name) does not ask for this computer's time.", remedy: .checkFirewall)
+                .notPermitted, "\(name) does not request this computer's time.", remedy: .checkFirewall)
         }
         return nil
     }
@@ -192,7 +192,7 @@ final class PlaybackSupervisor: Sendable {
         }
         guard now - stalled.since >= Self.stallPatience, speaker?.mayRenew() ?? false else { return nil }
         told.stalled = nil
-        core.lose("The speaker has lost the clock that its sound lies on.")
+        core.lose("The speaker has lost its reference clock.")
         return HostInstant(nanoseconds: .max)
     }
 

@@ -43,8 +43,8 @@ extension AirPlaySpeaker {
     /// Records the result of a volume request. A lost session is no refusal; the next session sets the volume again.
     func noteVolume(_ error: AirPlayError?, _ decibels: Double) {
         let isRefused = error.map { ![.lost, .ended].contains($0.code) } ?? false
-        let what = decibels <= -144 ? "to be muted" : "the volume"
-        let refusal = OutputError(.failed, "\(name) refuses \(what); set it at the speaker itself")
+        let what = decibels <= -144 ? "muting" : "the volume"
+        let refusal = OutputError(.failed, "\(name) refused \(what); set it on the speaker itself")
         state.withLock { $0.gainFailure = isRefused ? refusal : nil }
     }
 

@@ -46,14 +46,15 @@ extension AirPlaySpeaker {
                     session.end()
                     guard !isUnwelcome else {
                         return self.giveUp(
-                            OutputError(.busy, "\(self.name) keeps ending the session; somebody else may want it."),
+                            OutputError(
+                                .busy, "\(self.name) keeps ending the session; another sender may be using it."),
                             use: use)
                     }
                     if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
                     self.rejoin(context, use: use, after: session, because: error, errand)
                 })
         } catch let exhausted {
-            giveUp(OutputError(.lost, "\(name) is lost, and cannot be brought back: \(exhausted.message)."), use: use)
+            giveUp(OutputError(.lost, "\(name) was lost and cannot be reconnected: \(exhausted.message)."), use: use)
         }
     }
 
@@ -109,7 +110,7 @@ extension AirPlaySpeaker {
                     ? .zero : lost.tellsGroup && !isOurs ? Self.busyPatience.told : Self.busyPatience.untold
                 if error.code == .busy { busySince = since }
                 if error.code == .busy, .now - since >= patience {
-                    return giveUp(OutputError(.busy, "Somebody else plays on \(name) now."), use: use)
+                    return giveUp(OutputError(.busy, "Another sender is now playing on \(name)."), use: use)
                 }
             }
             let pause = attempt - began < Self.eager.span ? Self.eager.pause : waits.popFirst() ?? Self.patient.last!

@@ -107,14 +107,14 @@ struct PairingAttempt: Sendable {
     private static func refusal(_ status: Int) -> PairingFailure {
         switch status {
         case 401:
-            PairingFailure(.passwordRequired, "The speaker wants its password.", status: status)
+            PairingFailure(.passwordRequired, "The speaker requires its password.", status: status)
         case 403:
             PairingFailure(
-                .refused, "The speaker lets nobody in from here; allow everybody on the same network in its settings.",
+                .refused, "The speaker denies access; allow everyone on the same network in its settings.",
                 status: status)
-        case 470: PairingFailure(.pinRequired, "The speaker wants to be paired by PIN first.", status: status)
+        case 470: PairingFailure(.pinRequired, "The speaker must be paired by PIN first.", status: status)
         case 453, 503:
-            PairingFailure(.refused, "The speaker is busy with somebody else; try again later.", status: status)
+            PairingFailure(.refused, "The speaker is busy with another sender; try again later.", status: status)
         default: PairingFailure(.refused, "The speaker refuses to pair (status \(status)).", status: status)
         }
     }

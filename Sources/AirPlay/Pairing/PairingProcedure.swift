@@ -96,7 +96,7 @@ package struct PairingProcedure: Sendable {
             isStartingPIN = false
             return .askForPIN
         }
-        guard attempt != nil else { throw PairingFailure(.malformed, "The speaker answered before it was asked.") }
+        guard attempt != nil else { throw PairingFailure(.malformed, "The speaker sent a response before a request.") }
         do throws(PairingFailure) {
             switch try attempt!.receive(reply) {
             case .send(let request): return .send(request)
@@ -176,18 +176,18 @@ package struct PairingProcedure: Sendable {
         // Not trusted: an attacker can claim this to receive the audio meant for the speaker.
         if case .session(_?, _) = goal {
             return PairingFailure(
-                .notAuthentic, "The speaker does not know this computer any more, or is not the one that was paired.",
+                .notAuthentic, "The speaker no longer recognises this computer, or is not the one that was paired.",
                 remedy: .pairAgain(), pairingError: failure.pairingError, status: failure.status)
         }
         if failure.status == 470 { return Self.pinRequired }
         switch goal {
         case .registration:
             return PairingFailure(
-                .wrongCode, "The speaker refuses this PIN; run the command again and type the PIN it shows then.",
+                .wrongCode, "The speaker rejected this PIN; run the command again and type the new PIN that it shows.",
                 pairingError: failure.pairingError, status: failure.status)
         case .session(_, .some), .introduction:
             return PairingFailure(
-                .wrongCode, "The speaker refuses this password.", remedy: .correctPassword,
+                .wrongCode, "The speaker rejected this password.", remedy: .correctPassword,
                 pairingError: failure.pairingError, status: failure.status)
         case .session(_, nil):
             // The well-known code is refused: an Apple TV requires a PIN, others a password.
@@ -196,7 +196,7 @@ package struct PairingProcedure: Sendable {
     }
 
     private static let pinRequired = PairingFailure(
-        .pinRequired, "The speaker plays only for those it was paired with.", remedy: .pairByPIN())
+        .pinRequired, "The speaker plays only for paired senders.", remedy: .pairByPIN())
     private static let passwordRequired = PairingFailure(
-        .passwordRequired, "The speaker wants its password.", remedy: .givePassword())
+        .passwordRequired, "The speaker requires its password.", remedy: .givePassword())
 }

@@ -95,7 +95,7 @@ package struct PairingStore: Sendable {
         guard identity.isKept else {
             throw StateError(
                 .inaccessible,
-                "A pairing cannot outlive this run, because this computer's identity cannot be kept in \(folder.path)."
+                "The pairing cannot be stored because this computer's identity cannot be stored in \(folder.path)."
             )
         }
         var record = StateRecord(kind: Self.kind, version: Self.version)

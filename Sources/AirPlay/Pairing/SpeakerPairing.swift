@@ -52,11 +52,11 @@ package struct SpeakerPairing: Sendable {
     ) throws -> Outcome {
         let first = try connect(address)
         let info = ReceiverInfo(
-            try first.exchange("GET", "/info", timeout: .seconds(5)).accepted("tell what it is").propertyList())
+            try first.exchange("GET", "/info", timeout: .seconds(5)).accepted("send its properties").propertyList())
         let traits = announced.updated(by: info)
         let name = PrintableText.of(info.name ?? address.host)
         guard let id = info.deviceID.flatMap({ SpeakerID($0) }) else {
-            throw PairingFailure(.malformed, "The speaker does not say who it is, so nothing can be kept for it.")
+            throw PairingFailure(.malformed, "The speaker has no ID, so nothing can be stored for it.")
         }
         let contact = SpeakerContact(name: name, address: address, query: query)
         var known = store.credentials(for: id)
@@ -86,18 +86,18 @@ package struct SpeakerPairing: Sendable {
                 if traits.isHomePod, traits.needsPassword {
                     throw PairingFailure(
                         .refused,
-                        "HomePods ask for their password in a way that is not supported yet; switch it off in the Home app."
+                        "HomePod passwords are not supported yet; turn the password off in the Home app."
                     )
                 }
                 return Outcome(
-                    message: "\(name) (\(id)) plays without a password; "
-                        + (try welcome(id, contact) ? "what was kept for it is forgotten." : "nothing was kept."),
+                    message: "\(name) (\(id)) needs no password; "
+                        + (try welcome(id, contact) ? "its stored credentials were removed." : "nothing was stored."),
                     notes: notes)
             }
             // Earlier keys were not verified, and the speaker may have removed them.
             known.credentials = SpeakerCredentials(accessory: procedure.learned, password: password)
             try store.keep(known.credentials, for: id, contact)
-            message = "\(name) (\(id)) accepts the password, which is kept."
+            message = "\(name) (\(id)) accepted the password, which was stored."
         }
         return Outcome(message: message, notes: notes + (known.note.map { [$0] } ?? []))
     }
@@ -118,7 +118,7 @@ package struct SpeakerPairing: Sendable {
         let existed = try store.forget(id)
         return Outcome(
             message: existed
-                ? "\(name) is forgotten; to make it forget this computer too, remove it in the speaker's settings."
+                ? "\(name) was removed; to remove this computer from the speaker too, use the speaker's settings."
                 : "\(name) was not paired.", notes: notes)
     }
 
@@ -147,7 +147,7 @@ package struct SpeakerPairing: Sendable {
                 step = procedure.reconnected()
             case .askForPIN:
                 guard let pin = askForPIN().map({ Self.trimmed($0) }), !pin.isEmpty else {
-                    throw PairingFailure(.pinRequired, "Pairing was given up; the speaker is as it was.")
+                    throw PairingFailure(.pinRequired, "Pairing was cancelled; the speaker is unchanged.")
                 }
                 step = procedure.answer(pin: pin)
             case .finished(let result):

@@ -68,23 +68,23 @@ private struct SpeakerPairingConversation {
             let traits = speaker.traits
             if !traits.needsPIN, traits.needsPassword {
                 throw TalkieError(
-                    .notPermitted, "'\(name)' wants its password", remedy: .givePassword(query.description))
+                    .notPermitted, "'\(name)' requires its password", remedy: .givePassword(query.description))
             }
             if !traits.needsPIN {
                 return PairingOutcome(
-                    message: "'\(name)' needs no pairing: it plays for everybody on the network"
-                        + (try welcome(speaker, query) ? ", and what was kept for it is forgotten." : "."))
+                    message: "'\(name)' needs no pairing: it plays for everyone on the network"
+                        + (try welcome(speaker, query) ? ", and its stored credentials were removed." : "."))
             }
             if ask == nil {
                 throw TalkieError(
-                    .invalidArgument, "'\(name)' will show a PIN, and nobody is there to type it",
+                    .invalidArgument, "'\(name)' will show a PIN, which must be typed",
                     remedy: Remedy(.givePIN, place: name, advice: "give the PIN"))
             }
         }
         guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {
             throw TalkieError(
                 .unavailable,
-                "'\(name)' has no IPv4 address, and speakers are reached by IPv4 only; give it one")
+                "'\(name)' has no IPv4 address, which is required; configure one")
         }
         let method: SpeakerPairing.Method =
             switch wish {
@@ -151,6 +151,7 @@ private struct SpeakerPairingConversation {
         } catch {
             throw TalkieError(error)
         }
-        return PairingOutcome(message: messages.isEmpty ? "Nothing was kept for it." : messages.joined(separator: " "))
+        return PairingOutcome(
+            message: messages.isEmpty ? "Nothing was stored for it." : messages.joined(separator: " "))
     }
 }

@@ -45,7 +45,7 @@ public final class AirPlayProvider: OutputProvider {
     public func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
         let browser: SpeakerBrowser
         do throws(DiscoveryError) { browser = try SpeakerBrowser() } catch {
-            return report(OutputOffer(note: "Speakers cannot be looked for: \(error.message)."))
+            return report(OutputOffer(note: "Cannot search for speakers: \(error.message)."))
         }
         interruption.onRaise { [weak browser] in browser?.interrupt() }
         browser.wish(for: knowledge.pairings.wishes)
@@ -99,7 +99,7 @@ public final class AirPlayProvider: OutputProvider {
             [entry], knowledge: knowledge, clockPorts: { _ in .available })
         guard let line = listing.first else { return nil }
         if line.decision.route == nil { return line.decision.reason }
-        return line.todo.map { $0.saying(phrases.inLists($0)).sentence(after: "wants to be paired first") }
+        return line.todo.map { $0.saying(phrases.inLists($0)).sentence(after: "must be paired first") }
     }
 
     // MARK: Search by name
@@ -139,7 +139,7 @@ public final class AirPlayProvider: OutputProvider {
         let (announced, named) = state.withLock { ($0.announced[place.id], $0.named[place.id]) }
         if let named { return named.map { output(of: $0).output } }
         guard let announced else {
-            throw TalkieError(.unavailable, "'\(place.name)' is not announced any more; is it switched on?")
+            throw TalkieError(.unavailable, "'\(place.name)' is no longer announced; check that it is on.")
         }
         var outputs: [any AudioOutput] = []
         for speaker in announced { outputs.append(try output(of: speaker).output) }

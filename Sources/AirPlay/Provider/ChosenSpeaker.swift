@@ -34,7 +34,7 @@ package struct ChosenSpeaker: Sendable {
         // Its keys open another speaker; without them anybody could take its place.
         // ignored: what is no query was not used to pair a speaker.
         if let paired = knowledge.predecessor(of: speaker.id, try? SpeakerQuery(query), name: name) {
-            let present = speaker.id.map { "its id is \($0)" } ?? "it does not say who it is"
+            let present = speaker.id.map { "its id is \($0)" } ?? "it has no ID"
             throw TalkieError(
                 .notPermitted, "'\(name)' is not the speaker that was paired as '\(query)' (\(present), not \(paired))",
                 remedy: .pairAgain(query))
@@ -53,16 +53,16 @@ package struct ChosenSpeaker: Sendable {
         case .pin:
             throw TalkieError(
                 .notPermitted,
-                "'\(name)' plays only for those it was paired with", remedy: .pairByPIN(query))
+                "'\(name)' plays only for paired senders", remedy: .pairByPIN(query))
         case .password where credentials.password == nil:
-            throw TalkieError(.notPermitted, "'\(name)' wants its password", remedy: .givePassword(query))
+            throw TalkieError(.notPermitted, "'\(name)' requires its password", remedy: .givePassword(query))
         case .password, .transient, .verify: break
         }
         // Sessions use IPv4 only; an IPv6 announcement may belong to the same speaker.
         guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {
             throw TalkieError(
                 .unavailable,
-                "'\(name)' has no IPv4 address, and speakers are reached by IPv4 only; give it one")
+                "'\(name)' has no IPv4 address, which is required; configure one")
         }
         self.query = query
         self.speaker = speaker

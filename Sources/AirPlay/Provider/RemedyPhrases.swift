@@ -19,8 +19,8 @@ public struct RemedyPhrases: Sendable {
 
 extension Remedy {
     static let pair = Remedy(.pair, advice: "pair with it")
-    static let correctPassword = Remedy(.correctPassword, advice: "check it and give it again")
-    static let listPlaces = Remedy(.listPlaces, advice: "the list of speakers says more")
+    static let correctPassword = Remedy(.correctPassword, advice: "check it and enter it again")
+    static let listPlaces = Remedy(.listPlaces, advice: "see the list of speakers")
 
     static func pairAgain(_ query: String? = nil) -> Remedy {
         Remedy(.pairAgain, place: query, advice: "pair with it again")
@@ -32,6 +32,6 @@ extension Remedy {
     }
 
     static func givePassword(_ query: String? = nil) -> Remedy {
-        Remedy(.givePassword, place: query, advice: "give it once")
+        Remedy(.givePassword, place: query, advice: "set it once")
     }
 }

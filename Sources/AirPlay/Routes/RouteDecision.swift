@@ -96,10 +96,10 @@ private struct Deliberation {
             let cause = traits.accessControl == 1 ? "acl 1" : "act 2"
             return (
                 .restricted,
-                "restricted to the owner's home (\(cause)); let everybody on the same network in, in its settings"
+                "restricted to the owner's home (\(cause)); allow everyone on the same network in its settings"
             )
         }
-        if !features.contains(.audio) { return (.noAudio, "it takes no sound (bit 9 is clear)") }
+        if !features.contains(.audio) { return (.noAudio, "it does not support audio (bit 9 is clear)") }
         return nil
     }
 
@@ -111,12 +111,12 @@ private struct Deliberation {
         let possible = candidates
         if let requested = conditions.requested {
             if requested.needsPTP, let why = conditions.clockPorts.objection {
-                return refusal(.clockPorts, "\(requested) was asked for and needs UDP 319 and 320; \(why)")
+                return refusal(.clockPorts, "\(requested) was requested and needs UDP 319 and 320; \(why)")
             }
-            return drive(requested, because: "asked for", others: possible.map(\.route))
+            return drive(requested, because: "requested", others: possible.map(\.route))
         }
         if let remembered = memory?.route, possible.contains(where: { $0.route == remembered }) {
-            return drive(remembered, because: "it was heard this way before", others: possible.map(\.route))
+            return drive(remembered, because: "it has played this way before", others: possible.map(\.route))
         }
         let untried = possible.filter { !(memory?.failed.contains($0.route) ?? false) }
         if let first = untried.first ?? possible.first {
@@ -157,7 +157,7 @@ private struct Deliberation {
             }
         }
         if ntpRefusal == nil {
-            found.append((.realtimeNTP, hasPTP ? "last choice, for speakers that never ask for PTP time" : noPTP))
+            found.append((.realtimeNTP, hasPTP ? "last choice, for speakers that never request PTP time" : noPTP))
         }
         return found
     }
@@ -181,9 +181,9 @@ private struct Deliberation {
 
     /// Why NTP timing cannot be used: these receivers respond with an error, stall, or do not respond. Nil for others.
     private var ntpRefusal: String? {
-        if traits.isHomePod { return "HomePods take no NTP time" }
-        if traits.isShairportSync { return "shairport-sync takes no NTP time" }
-        if traits.isSonos { return "Sonos speakers stall on NTP time" }
+        if traits.isHomePod { return "HomePods do not support NTP timing" }
+        if traits.isShairportSync { return "shairport-sync does not support NTP timing" }
+        if traits.isSonos { return "Sonos speakers stall with NTP timing" }
         return nil
     }
 

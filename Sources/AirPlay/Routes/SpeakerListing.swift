@@ -114,7 +114,7 @@ package struct SpeakerListing: Hashable, Sendable {
         if let todo, decision.route != nil { lines.append("    first: \(first(todo))") }
         for calibration in calibrations { lines.append("    calibrated: \(calibration.text)") }
         if isPaired { lines.append("    paired") }
-        if hasPassword { lines.append("    password kept") }
+        if hasPassword { lines.append("    password stored") }
         return lines.joined(separator: "\n") + "\n"
     }
 

@@ -81,5 +81,5 @@ package struct HAPFrameOpener: Sendable {
     }
 
     private static let altered = WireError(
-        .notAuthentic, "An encrypted message from the speaker fails its check; connect to it again.")
+        .notAuthentic, "An encrypted message from the speaker failed authentication; reconnect to it.")
 }

@@ -37,7 +37,7 @@ package struct SRPClient: Sendable {
             let (answer, isFull) = try answer(salt: salt, receiverKey: receiverKey, privateKey: privateKey)
             if isFull { return answer }
         }
-        throw .malformed("The speaker's pairing key leads to no usable secret; try again.")
+        throw .malformed("The speaker's pairing key gives no usable secret; try again.")
     }
 
     /// Computes the response for a given private key. `isFull` is true if none of A, S, K and M1 has a leading zero

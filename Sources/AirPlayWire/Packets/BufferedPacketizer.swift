@@ -93,7 +93,7 @@ package struct BufferedUnpacker: Sendable {
         while partial.count - start >= 2 {
             let length = Int(partial[start]) << 8 | Int(partial[start + 1])
             guard length >= BufferedPacketizer.overhead else {
-                throw .malformed("The sender sent a sound packet of \(length) bytes.")
+                throw .malformed("The sender sent an audio packet of \(length) bytes.")
             }
             guard partial.count - start >= length else { break }
             packets.append(try packet(partial[start..<(start + length)]))
@@ -107,7 +107,7 @@ package struct BufferedUnpacker: Sendable {
         guard reader.skip(2), let head = reader.integer(UInt32.self), let time = reader.integer(UInt32.self),
             let source = reader.integer(UInt32.self), let sealed = reader.take(bytes.count - 22),
             let nonce = ChaChaPoly.NonceTail(reader.takeRest())
-        else { throw .malformed("The sender sent a sound packet that is cut.") }
+        else { throw .malformed("The sender sent a truncated audio packet.") }
         let header = Array(bytes[(bytes.startIndex + 6)..<(bytes.startIndex + 14)])
         var sound: [UInt8] = []
         let authentic = Array(sealed).withUnsafeBufferPointer { sealed in
@@ -115,7 +115,7 @@ package struct BufferedUnpacker: Sendable {
                 ChaChaPoly.open(sealed, additionalData: header, nonce: nonce, key: key, into: &sound)
             }
         }
-        guard authentic else { throw WireError(.notAuthentic, "A sound packet fails its check.") }
+        guard authentic else { throw WireError(.notAuthentic, "An audio packet failed authentication.") }
         return Packet(
             sequence: SequenceCircle.buffered.number(UInt64(head)), timestamp: RTPTimestamp(rawValue: time),
             synchronizationSource: source, sound: sound)

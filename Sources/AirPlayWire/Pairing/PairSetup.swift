@@ -55,7 +55,8 @@ package struct PairSetup: Sendable {
         let message = try PairingMessage.read(body, state: 4)
         let proof = try PairingMessage.number(.proof, of: message, size: 64)
         guard let answer, answer.verify(proof) else {
-            throw WireError(.notAuthentic, "The speaker does not know the password it asked for; do not trust it.")
+            throw WireError(
+                .notAuthentic, "The speaker cannot prove that it knows the password it requires; do not trust it.")
         }
         return answer.sessionKey
     }
@@ -81,7 +82,7 @@ package struct PairSetup: Sendable {
         let message = try PairingMessage.read(body, state: 6)
         let sealed = try PairingMessage.value(.encryptedData, of: message, size: 16...TLV8.itemLimit)
         guard let plain = ChaChaPoly.open(sealed, label: "PS-Msg06", key: encryptionKey(secret)) else {
-            throw WireError(.notAuthentic, "The speaker's pairing answer fails its check; try again.")
+            throw WireError(.notAuthentic, "The speaker's pairing response failed authentication; try again.")
         }
         let inner = try TLV8(decoding: plain)
         let identifier = try PairingMessage.value(.identifier, of: inner, size: 1...255)

@@ -39,10 +39,10 @@ package struct PairVerify: Sendable {
                 agreed = crypto_scalarmult_curve25519(result.baseAddress!, $0.baseAddress!, theirs) == 0
             }
         }
-        guard agreed else { throw .malformed("The speaker sent a key that leads to no secret.") }
+        guard agreed else { throw .malformed("The speaker sent an unusable key.") }
         let key = KeyDerivation.key(from: shared, salt: "Pair-Verify-Encrypt-Salt", info: "Pair-Verify-Encrypt-Info")
         guard let plain = ChaChaPoly.open(sealed, label: "PV-Msg02", key: key) else {
-            throw WireError(.notAuthentic, "The speaker's answer fails its check; connect to it again.")
+            throw WireError(.notAuthentic, "The speaker's response failed authentication; reconnect to it.")
         }
         let inner = try TLV8(decoding: plain)
         let identifier = try PairingMessage.value(.identifier, of: inner, size: 1...255)

@@ -12,7 +12,7 @@ enum PairingMessage {
             throw WireError(.pairingRefused, sentence(error, delay: delay), pairingError: error)
         }
         guard message[.state] == [state] else {
-            throw .malformed("The speaker answered a pairing step with the answer to another one.")
+            throw .malformed("The speaker sent the response to another pairing step.")
         }
         return message
     }
@@ -20,7 +20,7 @@ enum PairingMessage {
     /// Returns the value of an item; throws `malformed` if it is missing or has another size.
     static func value(_ tag: TLV8.Tag, of message: TLV8, size: ClosedRange<Int>) throws(WireError) -> [UInt8] {
         guard let value = message[tag], size.contains(value.count) else {
-            throw .malformed("The speaker left out a part of a pairing answer.")
+            throw .malformed("The speaker sent an incomplete pairing response.")
         }
         return value
     }
@@ -33,12 +33,13 @@ enum PairingMessage {
 
     private static func sentence(_ error: PairingError, delay: Int?) -> String {
         switch error {
-        case .authentication: "The speaker refuses the PIN or password; check it and try again."
-        case .backOff: "The speaker wants no pairing for \(delay.map { "\($0) s" } ?? "a while"); wait and try again."
-        case .maximumPeers: "The speaker keeps no more pairings; remove one in its own settings."
-        case .maximumTries: "The speaker saw too many wrong attempts; switch it off and on, then try again."
+        case .authentication: "The speaker rejected the PIN or password; check it and try again."
+        case .backOff: "The speaker accepts no pairing for \(delay.map { "\($0) s" } ?? "a while"); wait and try again."
+        case .maximumPeers: "The speaker cannot store more pairings; remove one in its settings."
+        case .maximumTries:
+            "The speaker blocks pairing after too many failed attempts; turn it off and on, then try again."
         case .unavailable: "The speaker does not pair at present; try again later."
-        case .busy: "The speaker is being paired by somebody else; try again later."
+        case .busy: "The speaker is being paired by another device; try again later."
         default: "The speaker refuses to pair (error \(error.rawValue))."
         }
     }

@@ -44,11 +44,15 @@ package struct TLV8: Hashable, Sendable {
         // An item is continued only by an adjacent item of its type, and only if its length is 255.
         var continues: Tag?
         while let type = iterator.next() {
-            guard let length = iterator.next() else { throw .malformed("The speaker sent a cut pairing message.") }
+            guard let length = iterator.next() else {
+                throw .malformed("The speaker sent a truncated pairing message.")
+            }
             var value: [UInt8] = []
             value.reserveCapacity(Int(length))
             for _ in 0..<length {
-                guard let byte = iterator.next() else { throw .malformed("The speaker sent a cut pairing message.") }
+                guard let byte = iterator.next() else {
+                    throw .malformed("The speaker sent a truncated pairing message.")
+                }
                 value.append(byte)
             }
             let tag = Tag(rawValue: type)

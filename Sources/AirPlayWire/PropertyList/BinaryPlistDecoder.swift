@@ -41,7 +41,7 @@ private struct BinaryPlistDecoder {
 
     init(_ bytes: [UInt8], limits: PropertyList.Limits) throws(WireError) {
         guard bytes.count >= 8 + Self.trailerSize, bytes.starts(with: Self.magic) else {
-            throw .malformed("The speaker sent a property list without the header of one.")
+            throw .malformed("The speaker sent a property list without a valid header.")
         }
         self.bytes = bytes
         self.limits = limits
@@ -83,12 +83,12 @@ private struct BinaryPlistDecoder {
         _ = try end(position, 2)
         let marker = bytes[position + 1]
         guard marker & 0xF0 == 0x10, marker & 0xF <= 3 else {
-            throw .malformed("The speaker sent a property list with a length that is no number.")
+            throw .malformed("The speaker sent a property list with a length that is not a number.")
         }
         let size = 1 << Int(marker & 0xF)
         let start = try end(position + 2, size)
         guard let count = Int(exactly: number(at: position + 2, size: size)) else {
-            throw .malformed("The speaker sent a property list with an absurd length.")
+            throw .malformed("The speaker sent a property list with an implausible length.")
         }
         return (count, start)
     }
@@ -98,7 +98,7 @@ private struct BinaryPlistDecoder {
         let (sum, overflow) = copied.addingReportingOverflow(count)
         copied = sum
         guard !overflow, sum <= limits.payload else {
-            throw .tooMuch("The speaker sent a property list that unfolds to more than \(limits.payload) bytes.")
+            throw .tooMuch("The speaker sent a property list that expands to more than \(limits.payload) bytes.")
         }
     }
 
@@ -122,7 +122,7 @@ private struct BinaryPlistDecoder {
         case 0x1: return try integer(at: position, low: low)
         case 0x2: return .real(try real(at: position, low: low))
         case 0x3:
-            guard low == 3 else { throw .malformed("The speaker sent a property list with a date of odd size.") }
+            guard low == 3 else { throw .malformed("The speaker sent a property list with a date of invalid size.") }
             return .date(try real(at: position, low: low))
         case 0x8:
             _ = try end(position + 1, Int(low) + 1)
@@ -180,7 +180,7 @@ private struct BinaryPlistDecoder {
         case 3:
             _ = try end(position + 1, 8)
             return Double(bitPattern: number(at: position + 1, size: 8))
-        default: throw .malformed("The speaker sent a property list with a fraction of odd size.")
+        default: throw .malformed("The speaker sent a property list with a floating-point number of invalid size.")
         }
     }
 
@@ -220,7 +220,7 @@ private struct BinaryPlistDecoder {
         for slot in 0..<count {
             let index = number(at: start + slot * referenceSize, size: referenceSize)
             guard index < UInt64(objectCount) else {
-                throw .malformed("The speaker sent a property list that refers to a value it does not have.")
+                throw .malformed("The speaker sent a property list that refers to a missing value.")
             }
             values.append(try value(Int(index), depth: depth + 1))
         }

@@ -78,7 +78,7 @@ package struct RTSPParser: Sendable {
         // Blank lines before a message are ignored (RFC 9112, section 2.2).
         while start < buffer.count, buffer[start] == 0x0D || buffer[start] == 0x0A { start += 1 }
         if start < buffer.count, !Self.isLetter(buffer[start]) {
-            throw .malformed("The speaker sent something that is no message.")
+            throw .malformed("The speaker sent data that is not an RTSP message.")
         }
         searched = max(searched, start)
         var index = searched
@@ -120,7 +120,7 @@ package struct RTSPParser: Sendable {
         var length = 0
         if let text = headers["Content-Length"] {
             guard let value = Int(text), value >= 0 else {
-                throw .malformed("The speaker sent a body whose length is no number.")
+                throw .malformed("The speaker sent a body whose length is not a number.")
             }
             guard value <= bodyLimit else {
                 throw .tooMuch("The speaker announced a body of \(value) bytes; more than \(bodyLimit) is refused.")
@@ -130,14 +130,14 @@ package struct RTSPParser: Sendable {
         let parts = first.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true).map(String.init)
         if first.hasPrefix("RTSP/") || first.hasPrefix("HTTP/") {
             guard parts.count >= 2, let status = Int(parts[1]), (100...999).contains(status) else {
-                throw .malformed("The speaker sent an answer without a status.")
+                throw .malformed("The speaker sent a response without a status.")
             }
             let response = RTSPResponse(
                 status: status, reason: parts.count > 2 ? parts[2] : "", version: parts[0], headers: headers)
             return (.response(response), length)
         }
         guard parts.count == 3, parts[2].hasPrefix("RTSP/") || parts[2].hasPrefix("HTTP/") else {
-            throw .malformed("The speaker sent a first line that is neither request nor answer.")
+            throw .malformed("The speaker sent a first line that is neither a request nor a response.")
         }
         return (.request(RTSPRequest(parts[0], parts[1], version: parts[2], headers: headers)), length)
     }

@@ -47,7 +47,7 @@ package struct SessionSetup: Hashable, Sendable {
     package init(_ reply: PropertyList) throws(WireError) {
         let named = reply["eventPort"]
         guard reply.dictionary != nil, let port = named.map({ $0.integer(UInt16.self) }) ?? 0 else {
-            throw .malformed("The speaker answered SETUP with a port for events that is none.")
+            throw .malformed("The speaker answered SETUP with an invalid event port.")
         }
         eventPort = port == 0 ? nil : port
         // 16 suffice for a device on several networks, and bound the memory.
@@ -79,7 +79,7 @@ package struct StreamSetup: Hashable, Sendable {
             return (stream[key] ?? nested)?.integer(UInt16.self)
         }
         guard let data = port("dataPort", "streamConnectionTypeRTP"), data != 0 else {
-            throw .malformed("The speaker answered SETUP without a port for sound.")
+            throw .malformed("The speaker answered SETUP without an audio port.")
         }
         dataPort = data
         controlPort = port("controlPort", "streamConnectionTypeRTCP")

@@ -17,7 +17,7 @@ extension OutputError {
             return OutputError(
                 .busy,
                 "the \(kind) \"\(device)\" is in use by another program; "
-                    + "close that one, or choose another device from the list of `\(list)`")
+                    + "close it, or choose another device from the list of `\(list)`")
         case EACCES, EPERM:
             return OutputError(
                 .notPermitted,
@@ -27,8 +27,8 @@ extension OutputError {
             return OutputError(
                 .unavailable,
                 isDefault
-                    ? "no \(isCapture ? "microphone" : "sound card") was found (\(reason)); `\(list)` lists the devices there are"
-                    : "there is no \(kind) \"\(device)\" (\(reason)); `\(list)` lists the devices there are")
+                    ? "no \(isCapture ? "microphone" : "sound card") was found (\(reason)); `\(list)` lists the available devices"
+                    : "there is no \(kind) \"\(device)\" (\(reason)); `\(list)` lists the available devices")
         default:
             return OutputError(.failed, "the \(kind) \"\(device)\" cannot be used: \(reason)")
         }

@@ -58,7 +58,7 @@ final class HardwareParameters {
         }
         throw OutputError(
             .unsupportedFormat,
-            "the sound device \"\(device)\" takes no sample format that is known here; try \"plug:\(device)\"")
+            "the sound device \"\(device)\" supports no known sample format; try \"plug:\(device)\"")
     }
 
     /// Sets the period and buffer times nearest to `sizes`. Returns both in frames.

@@ -120,7 +120,7 @@ public final class SoundCard: AudioOutput {
         open()
         let (opening, idle) = state.withLock { ($0.opening, $0.idle) }
         if let idle { return idle }
-        guard let opening else { throw OutputError(.busy, "the sound device \"\(device)\" is playing already") }
+        guard let opening else { throw OutputError(.busy, "the sound device \"\(device)\" is already playing") }
         var result = opening.wait()
         // A device lost during the previous item: use a substitute instead of playing without audio.
         if case .failure = result, state.withLock({ $0.wasLost }),
@@ -198,7 +198,8 @@ public final class SoundCard: AudioOutput {
     /// The reason for silence: the device is lost, and no substitute plays. Nil while a device plays. Any thread.
     public var loss: OutputError? {
         guard let worker = state.withLock({ $0.worker }), worker.keeper.place == nil else { return nil }
-        return OutputError(.lost, "the sound device \"\(device)\" is gone; connect it again, or choose another output")
+        return OutputError(
+            .lost, "the sound device \"\(device)\" was disconnected; connect it again, or choose another output")
     }
 
     /// Whether the delay of the card is measured well enough for a precise start. Any thread.
@@ -229,7 +230,7 @@ public final class SoundCard: AudioOutput {
     /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a remedy in the message.
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         guard case .pcm(let format) = delivery else {
-            throw OutputError(.unsupportedFormat, "a sound card takes decoded sound only")
+            throw OutputError(.unsupportedFormat, "a sound card accepts decoded audio only")
         }
         if let worker = state.withLock({ $0.worker }) {
             if worker.format == format, worker.isFor(context) { return }

@@ -28,24 +28,24 @@ extension KioskConfiguration.Fleet {
     init?(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("fleet") else { return nil }
         guard case .table(let table) = node.value else {
-            reader.note(node.line, "fleet: write a table, as [fleet]")
+            reader.note(node.line, "fleet: expected a table, [fleet]")
             return nil
         }
         var inner = reader.inside(table)
         let broker = inner.value("broker", Self.broker)
         let name = inner.value("name") { value throws(ValueError) in try Self.level(value) }
         let prefix = inner.value("prefix") { value throws(ValueError) in try Self.levels(value) }
-        let user = inner.value("user") { value throws(ValueError) in try Self.text(value, "a name is wanted") }
+        let user = inner.value("user") { value throws(ValueError) in try Self.text(value, "expected a name") }
         let passwordFile = inner.value("password_file") { value throws(ValueError) in
-            try Self.text(value, "the path of a file is wanted, which holds the password")
+            try Self.text(value, "expected the path of a file with the password")
         }
         let authorities = inner.value("ca_file") { value throws(ValueError) in
-            try Self.text(value, "the path of a file with certificates is wanted")
+            try Self.text(value, "expected the path of a file with certificates")
         }
         if table["broker"] == nil {
-            inner.note(table.line, "a fleet needs its broker, as broker = \"mqtt://10.0.0.2\"")
+            inner.note(table.line, "a fleet needs a broker, such as broker = \"mqtt://10.0.0.2\"")
         }
-        if table["name"] == nil { inner.note(table.line, "a kiosk of a fleet needs a name, as name = \"hall\"") }
+        if table["name"] == nil { inner.note(table.line, "a kiosk of a fleet needs a name, such as name = \"hall\"") }
         if passwordFile != nil, table["user"] == nil {
             inner.note(
                 table["password_file"]?.line ?? table.line, "password_file: a password needs a user; write user = \"…\""
@@ -117,14 +117,14 @@ extension KioskConfiguration.Fleet {
 
     /// Parses one topic level (MQTT 3.1.1, 4.7): no separators, no wildcards, printable characters only.
     private static func level(_ value: TOMLDocument.Value) throws(ValueError) -> String {
-        let wanted = "a name of at most 64 bytes is wanted, without / # + and not \"all\""
+        let wanted = "expected a name of at most 64 bytes, without / # + and not \"all\""
         let text = try text(value, wanted)
         guard isLevel(text), text != "all" else { throw ValueError(wanted) }
         return text
     }
 
     private static func levels(_ value: TOMLDocument.Value) throws(ValueError) -> String {
-        let wanted = "the beginning of topics is wanted, as \"talkie\" or \"house/talkie\""
+        let wanted = "expected a topic prefix, such as \"talkie\" or \"house/talkie\""
         let text = try text(value, wanted)
         let levels = text.split(separator: "/", omittingEmptySubsequences: false)
         guard levels.count <= 8, levels.allSatisfy({ isLevel(String($0)) }), !text.hasPrefix("$") else {

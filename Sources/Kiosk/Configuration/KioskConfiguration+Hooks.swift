@@ -15,7 +15,7 @@ extension KioskConfiguration {
     mutating func readHooks(_ reader: inout TableReader) {
         guard let node = reader.node("hooks") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "hooks: write a table, as [hooks] with screen_off = \"cec-ctl --standby\"")
+            return reader.note(node.line, "hooks: expected a table, [hooks] with screen_off = \"cec-ctl --standby\"")
         }
         var inner = reader.inside(table)
         hooks.screenOn = inner.value("screen_on", Self.command)
@@ -27,7 +27,7 @@ extension KioskConfiguration {
     private static func command(_ value: TOMLDocument.Value) throws(ValueError) -> String {
         guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= longestCommand, !text.utf8.contains(0)
         else {
-            throw ValueError("a command for the shell is wanted, of at most \(longestCommand) bytes")
+            throw ValueError("expected a shell command of at most \(longestCommand) bytes")
         }
         return text
     }

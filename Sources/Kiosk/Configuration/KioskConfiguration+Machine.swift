@@ -66,7 +66,7 @@ extension KioskConfiguration {
         switch operatorScreen {
         case .chosen(let screen)? where !screen.isAmong(connected):
             warn("operator_screen", screen.absence(among: connected))
-        case .other? where connected.count < 2: warn("operator_screen", "there is no second display at present")
+        case .other? where connected.count < 2: warn("operator_screen", "no second display is connected at present")
         default: break
         }
     }

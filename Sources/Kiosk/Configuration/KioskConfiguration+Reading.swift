@@ -46,7 +46,7 @@ extension KioskConfiguration {
             let orders = [("order", programme)] + parts.map { ("day_parts.\($0.name).order", $0.programme) }
             for (path, programme) in orders where programme.order == .shuffled && lines.line(path) > 0 {
                 reader.note(
-                    lines.line(path), "order: the screens of a wall play the list in its order; remove \"shuffled\"")
+                    lines.line(path), "order: the screens of a wall play the list in order; remove \"shuffled\"")
             }
         }
         fleet = Fleet(&reader, folder: folder)
@@ -62,7 +62,7 @@ extension KioskConfiguration {
             return .chosen(try Self.screen(value))
         }
         if let screen, operatorScreen == .chosen(screen), let node = reader.table["operator_screen"] {
-            reader.note(node.line, "operator_screen: that is where the films are shown; name another one, or \"other\"")
+            reader.note(node.line, "operator_screen: films are shown on this screen; choose another one, or \"other\"")
         }
         if let rotation = reader.value(
             "rotate",
@@ -79,7 +79,7 @@ extension KioskConfiguration {
         if let share = reader.value("title_safe", Self.share) { titleSafe = share }
         guard let node = reader.node("overscan") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "overscan: write { policy = \"scale\", percent = 3 }")
+            return reader.note(node.line, "overscan: expected { policy = \"scale\", percent = 3 }")
         }
         var inner = reader.inside(table)
         let percent = inner.value("percent", Self.share)
@@ -96,7 +96,7 @@ extension KioskConfiguration {
             remarks.append(
                 reader.remark(
                     node.line,
-                    "overscan: \"inset-frame\" is the old name of \"inset-application-frame\", which draws no black frame any more; write \"scale\" where all of the picture is to be seen"
+                    "overscan: \"inset-frame\" is the old name of \"inset-application-frame\", which no longer draws a black frame; write \"scale\" to show the whole picture"
                 ))
         }
         inner.finish()
@@ -107,11 +107,11 @@ extension KioskConfiguration {
     private mutating func readParts(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("day_parts") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "day_parts: write a table for each, as [day_parts.morning]")
+            return reader.note(node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
         }
         for entry in table.entries {
             guard case .table(let inner) = entry.node.value else {
-                reader.note(entry.node.line, "day_parts: write a table for each, as [day_parts.morning]")
+                reader.note(entry.node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
                 continue
             }
             var part = reader.inside(inner)
@@ -122,7 +122,7 @@ extension KioskConfiguration {
             var programme = self.programme
             programme.read(&part, folder: folder)
             if part.table["from"] == nil || part.table["to"] == nil {
-                part.note(inner.line, "a part of the day needs from and to, as from = 09:00:00")
+                part.note(inner.line, "a part of the day needs from and to, such as from = 09:00:00")
             }
             part.finish()
             reader.take(part.mistakes)
@@ -138,7 +138,7 @@ extension KioskConfiguration {
 
     private static func share(_ value: TOMLDocument.Value) throws(ValueError) -> Double {
         guard let number = value.plainNumber, number >= 0, number <= Overscan.most else {
-            throw ValueError("per cent of each side is wanted, 0 to \(Int(Overscan.most))")
+            throw ValueError("expected a percentage of each side, 0 to \(Int(Overscan.most))")
         }
         return number
     }
@@ -153,7 +153,7 @@ extension KioskConfiguration {
 
     private static func imageDuration(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
         guard let seconds = value.plainNumber, (0.1...86_400).contains(seconds) else {
-            throw ValueError("seconds are wanted, 0.1 to 86400")
+            throw ValueError("expected seconds, 0.1 to 86400")
         }
         return .seconds(seconds)
     }
@@ -161,13 +161,13 @@ extension KioskConfiguration {
     private static func speakerTimeout(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
         let least = SoundKeeper.reportedAfter
         guard let seconds = value.plainNumber, (least.inSeconds...30).contains(seconds) else {
-            throw ValueError("seconds are wanted, \(Int(least.inSeconds)) to 30")
+            throw ValueError("expected seconds, \(Int(least.inSeconds)) to 30")
         }
         return .seconds(seconds)
     }
 
     private static func flag(_ value: TOMLDocument.Value) throws(ValueError) -> Bool {
-        guard case .flag(let flag) = value else { throw ValueError("true or false is wanted, not \(value.words)") }
+        guard case .flag(let flag) = value else { throw ValueError("expected true or false, not \(value.words)") }
         return flag
     }
 
@@ -175,7 +175,7 @@ extension KioskConfiguration {
         switch value {
         case .time(let time): return time
         case .string(let text): return try TimeOfDay(parsing: text)
-        default: throw ValueError("a time is wanted, as 09:30:00 or \"09:30\", not \(value.words)")
+        default: throw ValueError("expected a time such as 09:30:00 or \"09:30\", not \(value.words)")
         }
     }
 
@@ -188,7 +188,7 @@ extension KioskConfiguration {
 
     private static func days(_ value: TOMLDocument.Value) throws(ValueError) -> Set<Int> {
         guard case .array(let nodes) = value, !nodes.isEmpty else {
-            throw ValueError("a list of days is wanted, as [\"mon\", \"tue\"]")
+            throw ValueError("expected a list of days, such as [\"mon\", \"tue\"]")
         }
         var days: Set<Int> = []
         for node in nodes {

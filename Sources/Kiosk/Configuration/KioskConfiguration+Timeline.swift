@@ -15,16 +15,16 @@ extension KioskConfiguration {
     mutating func readTimeline(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("timeline") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "timeline: write a table, as [timeline] with file = \"timeline.jsonl\"")
+            return reader.note(node.line, "timeline: expected a table, [timeline] with file = \"timeline.jsonl\"")
         }
         var inner = reader.inside(table)
         let file = inner.value("file") { value throws(ValueError) in
             guard case .string(let text) = value, !text.isEmpty, !text.contains("://") else {
-                throw ValueError("the name of a file is wanted")
+                throw ValueError("expected the name of a file")
             }
             return Programme.whole(text, in: folder)
         }
-        if table["file"] == nil { inner.note(table.line, "a timeline needs file, as file = \"timeline.jsonl\"") }
+        if table["file"] == nil { inner.note(table.line, "a timeline needs file, such as file = \"timeline.jsonl\"") }
         var timeline = Timeline(file: file ?? "")
         if let size = inner.value(
             "max_size",

@@ -17,12 +17,12 @@ extension KioskConfiguration.Wall {
     init?(_ reader: inout TableReader) {
         guard let node = reader.node("wall") else { return nil }
         guard case .table(let table) = node.value else {
-            reader.note(node.line, "wall: write a table, as [wall]")
+            reader.note(node.line, "wall: expected a table, [wall]")
             return nil
         }
         var inner = reader.inside(table)
         let follows = inner.value("follow") { value throws(ValueError) in
-            guard case .flag(let flag) = value else { throw ValueError("true or false is wanted, not \(value.words)") }
+            guard case .flag(let flag) = value else { throw ValueError("expected true or false, not \(value.words)") }
             return flag
         }
         if let text = inner.value(
@@ -30,7 +30,7 @@ extension KioskConfiguration.Wall {
             { value throws(ValueError) in
                 // chronyc would parse a leading hyphen as an option.
                 guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 255, !text.hasPrefix("-") else {
-                    throw ValueError("an address of this computer is wanted, or chronyd's socket, as \"127.0.0.1\"")
+                    throw ValueError("expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"")
                 }
                 return text
             })
@@ -41,7 +41,7 @@ extension KioskConfiguration.Wall {
             "chrony_port",
             { value throws(ValueError) in
                 guard case .integer(let port) = value, (1...65535).contains(port) else {
-                    throw ValueError("a port from 1 to 65535 is wanted; chrony's is 323")
+                    throw ValueError("expected a port from 1 to 65535; chrony's is 323")
                 }
                 return Int(port)
             })

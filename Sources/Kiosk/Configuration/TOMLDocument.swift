@@ -45,7 +45,8 @@ struct TOMLDocument: Equatable {
     /// - Throws: The first syntax error that toml++ finds, with its line.
     init(_ bytes: [UInt8], file: String) throws(ConfigMistake) {
         guard bytes.count <= Self.mostBytes else {
-            throw ConfigMistake(file, line: 0, "more than a megabyte; this is no configuration")
+            throw ConfigMistake(
+                file, line: 0, "the file is larger than a megabyte, which is too large for a configuration")
         }
         let builder = Builder()
         var line: UInt32 = 0
@@ -64,7 +65,7 @@ struct TOMLDocument: Equatable {
         guard isRead else {
             let sentence = PrintableText.of(
                 String(decoding: words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
-            throw ConfigMistake(file, line: Int(line), "this is no TOML: \(sentence)")
+            throw ConfigMistake(file, line: Int(line), "TOML syntax error: \(sentence)")
         }
         root = builder.root
     }
@@ -143,7 +144,7 @@ extension TOMLDocument.Value {
     /// The kind of the value for messages, such as `a number`.
     var words: String {
         switch self {
-        case .string: "a text"
+        case .string: "a string"
         case .integer, .number: "a number"
         case .flag: "true or false"
         case .moment: "a date with a time"

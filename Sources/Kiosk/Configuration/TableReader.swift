@@ -45,7 +45,7 @@ struct TableReader {
             if case .string(let text) = node.value, !text.isEmpty {
                 texts.append((text, node.line))
             } else {
-                note(node.line, "\(key): a text or a list of texts is wanted, not \(node.value.emptyWords)")
+                note(node.line, "\(key): expected a string or a list of strings, not \(node.value.emptyWords)")
             }
         }
         return texts
@@ -64,7 +64,7 @@ struct TableReader {
 
     static func oneOf(_ names: [String]) -> String {
         let quoted = names.map { "\"\($0)\"" }
-        return "one of " + quoted.dropLast().joined(separator: ", ") + " and " + (quoted.last ?? "") + " is wanted"
+        return "expected one of " + quoted.dropLast().joined(separator: ", ") + " or " + (quoted.last ?? "")
     }
 
     /// Records every key that was not read. Must be the last call.

@@ -21,6 +21,6 @@ struct CommandLog: Sendable {
         count += 1
         defer { left = 0 }
         let suffix = left > 0 ? " (\(left) more commands since the last line)" : ""
-        return "the fleet wants: \(words)\(suffix)"
+        return "fleet command: \(words)\(suffix)"
     }
 }

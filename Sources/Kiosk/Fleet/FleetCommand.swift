@@ -47,11 +47,12 @@ package struct FleetCommand: Sendable, Hashable {
         let id = object.text("id") ?? object.whole("id").map(String.init) ?? ""
         guard (1...Self.longestID).contains(id.utf8.count) else {
             throw Refusal(
-                id: nil, sentence: "A command needs an id of at most \(Self.longestID) bytes, which its answer names.")
+                id: nil,
+                sentence: "A command needs an id of at most \(Self.longestID) bytes, which its answer contains.")
         }
         self.id = id
         guard let word = object.text("do") else {
-            throw Refusal(id: id, sentence: "“do” says what is wanted: \(Self.choice).")
+            throw Refusal(id: id, sentence: "“do” must be one of: \(Self.choice).")
         }
         switch word {
         case "next": action = .next
@@ -73,7 +74,7 @@ package struct FleetCommand: Sendable, Hashable {
             action = .slate(words)
         default:
             let said = PrintableText.truncated(word, to: 40)
-            throw Refusal(id: id, sentence: "There is nothing called “\(said)” to do; there is \(Self.choice).")
+            throw Refusal(id: id, sentence: "Unknown command “\(said)”; choose one of \(Self.choice).")
         }
     }
 

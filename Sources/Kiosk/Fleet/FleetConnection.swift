@@ -57,7 +57,7 @@ final class FleetConnection {
         take: @escaping Take
     ) throws(ValueError) {
         guard let client = library.make("talkie-\(fleet.name)", true, nil) else {
-            throw ValueError("there is no memory for a connection")
+            throw ValueError("not enough memory for a connection")
         }
         (self.library, self.client, self.take) = (library, client, take)
         topics = FleetTopics(fleet)
@@ -102,7 +102,7 @@ final class FleetConnection {
     /// - Throws: The reason why the connection ended.
     func turn(until deadline: HostInstant, signal: PollableSignal) throws(ValueError) {
         let socket = library.socket(client)
-        guard socket >= 0 else { throw ValueError(refusal ?? "the broker has hung up") }
+        guard socket >= 0 else { throw ValueError(refusal ?? "the broker has closed the connection") }
         let wantsWrite = library.wantsWrite(client)
         let ready = Poller.wait(
             reading: [socket, signal.descriptor], writing: wantsWrite ? [socket] : [], until: deadline)
@@ -153,7 +153,7 @@ final class FleetConnection {
             hasRefusedVersion = [1, 0x84].contains(code)
             let code = [0x86: 4, 0x87: 5][code] ?? code
             let words = code < 0x80 ? library.refusal(code) : library.reason?(code)
-            refusal = words.map { PrintableText.of(String(cString: $0)) } ?? "the broker refuses us"
+            refusal = words.map { PrintableText.of(String(cString: $0)) } ?? "the broker refused the connection"
             return
         }
         do throws(ValueError) {

@@ -28,7 +28,7 @@ struct FleetDesk: Sendable {
             return .answer(FleetAnswer(id: error.id, isDone: false, words: error.sentence))
         }
         if let old = known.first(where: { $0.id == command.id }) {
-            var answer = old.answer ?? FleetAnswer(id: command.id, isDone: false, words: "It is being done.")
+            var answer = old.answer ?? FleetAnswer(id: command.id, isDone: false, words: "The command is in progress.")
             answer.isRepeated = true
             return .answer(answer)
         }
@@ -36,7 +36,8 @@ struct FleetDesk: Sendable {
             return .answer(
                 FleetAnswer(
                     id: command.id, isDone: false,
-                    words: "A retained command would be done at every connection; send it without that flag."))
+                    words: "A retained command would be repeated at every connection; send it without the retain flag.")
+            )
         }
         if known.count == Self.most { known.removeFirst() }
         known.append(Known(id: command.id))

@@ -115,7 +115,7 @@ package final class FleetLink: Sendable {
                 ) { [self] bytes, isRetained in take(bytes, isRetained) }
                 do throws(ValueError) {
                     try talk(connection) {
-                        if isTold { tell("The fleet's broker \(fleet.host) is there again.") }
+                        if isTold { tell("Reconnected to the fleet's broker \(fleet.host).") }
                         isTold = false
                     }
                 } catch {
@@ -139,8 +139,9 @@ package final class FleetLink: Sendable {
                 let (host, port) = (fleet.host, fleet.port)
                 tell(
                     wasConnected
-                        ? "The fleet's broker \(host) is gone (\(why)); the film goes on, and it is tried again."
-                        : "The fleet's broker cannot be reached at \(host), port \(port) (\(why)); it is tried again.")
+                        ? "The connection to the fleet's broker \(host) was lost (\(why)); the film continues, and the connection is retried."
+                        : "The fleet's broker cannot be reached at \(host), port \(port) (\(why)); the connection is retried."
+                )
             }
             if HostInstant.now - began >= Self.goodFor { pause = Self.firstPause }
             wait(until: HostInstant.now.advanced(by: pause))
@@ -161,7 +162,7 @@ package final class FleetLink: Sendable {
             let now = HostInstant.now
             try connection.turn(until: now.advanced(by: .seconds(1)), signal: signal)
             guard connection.isConnected else {
-                if now - began > Self.patience { throw ValueError("it does not answer") }
+                if now - began > Self.patience { throw ValueError("no response") }
                 continue
             }
             if isNew {

@@ -50,7 +50,7 @@ final class ScreenshotQueue: Sendable {
     }
 
     private func take(_ reply: FleetLink.Reply) async {
-        guard let picture = await screenshot() else { return reply(false, "there is no picture") }
+        guard let picture = await screenshot() else { return reply(false, "no picture is shown") }
         do throws(StateError) {
             try folder.write(Self.file, picture)
             reply(true, "\(folder.path)/\(Self.file)")

@@ -117,7 +117,7 @@ final class ItemsWatch: Sendable {
                 for: words, programme: programme, without: self.folders.unfinished)
             for (folder, cause) in self.folders.watch(folders) where toldRefusals.insert(folder).inserted {
                 found.remarks.append(
-                    "'\(folder)' is looked at every minute only, because it cannot be watched (\(cause))")
+                    "'\(folder)' is checked only once a minute, because it cannot be watched (\(cause))")
             }
             var news = found
             news.remarks = found.remarks.filter { last?.remarks.contains($0) != true }

@@ -106,7 +106,7 @@ package struct KioskHealth: Sendable, Equatable {
     package func verdict(at now: HostInstant) -> Verdict {
         let silence = now - moment
         if silence > Self.longestSilence {
-            return .ill("the kiosk has not said how it is for \(Int(silence.inSeconds)) s")
+            return .ill("the kiosk has not reported its health for \(Int(silence.inSeconds)) s")
         }
         if let fault { return .ill(fault) }
         let suffix = degradations.isEmpty ? "" : "; degraded: " + degradations.joined(separator: "; ")
@@ -115,7 +115,7 @@ package struct KioskHealth: Sendable, Equatable {
         case .waiting(let source): return .well("waiting for \(source)" + suffix)
         case .paused: return .well("paused by command" + suffix)
         case .slate: return .well("slate by command" + suffix)
-        case .off(let reason): return .well("off on purpose: \(reason)")
+        case .off(let reason): return .well("off as configured:  \(reason)")
         case .nothing(let reason): return .ill("nothing to show: \(reason)")
         }
     }

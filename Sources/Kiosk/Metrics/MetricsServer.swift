@@ -81,7 +81,7 @@ package final class MetricsServer: Sendable {
                 _ = wake.wait(until: .now.advanced(by: retry))
                 continue
             }
-            if hasTold { tell(.info, "Health can be asked for at \(address) now.") }
+            if hasTold { tell(.info, "Health is now served at \(address).") }
             bound.withLock { $0 = port }
             while !isOver() {
                 chttp_serve(server)
@@ -102,8 +102,8 @@ package final class MetricsServer: Sendable {
     ) -> (OpaquePointer, UInt16)? {
         func fail(_ reason: String) -> (OpaquePointer, UInt16)? {
             complain(
-                "health cannot be asked for at \(address): \(reason); another one is [metrics] listen ="
-                    + " \"127.0.0.1:PORT\" in the configuration, and the kiosk goes on without")
+                "health cannot be served at \(address): \(reason); choose another address with [metrics] listen ="
+                    + " \"127.0.0.1:PORT\" in the configuration; the kiosk continues without it")
             return nil
         }
         guard chttp_load() != 0 else {
@@ -123,11 +123,11 @@ package final class MetricsServer: Sendable {
                         guard let context, let exchange, let request else { return }
                         Unmanaged<MetricsDesk>.fromOpaque(context).takeUnretainedValue().take(exchange, request.pointee)
                     }, context)
-            else { return fail("there is no memory for it") }
+            else { return fail("out of memory") }
             return (server, listener.port)
         } catch  where error.code == .addressInUse {
             let holder = PortHolder.name(ofTCP: address.port).map { "\($0) has port \(address.port)" }
-            return fail(holder ?? "port \(address.port) is taken by another program")
+            return fail(holder ?? "port \(address.port) is in use by another program")
         } catch {
             return fail(error.message)
         }
@@ -161,7 +161,7 @@ private final class MetricsDesk {
         switch (String(cString: request.path), isRead) {
         case ("/metrics", true):
             guard isNamedRightly(request) else {
-                return answer(exchange, 403, "metrics are served under an address or this computer's name\n")
+                return answer(exchange, 403, "metrics are available only under an IP address or this computer's name\n")
             }
             answer(exchange, 200, MetricsText.metrics(source.health(), at: clock.now), type: MetricsText.type)
         case ("/healthz", true):
@@ -169,16 +169,16 @@ private final class MetricsDesk {
             answer(exchange, status, text)
         case ("/screenshot.png", true): takePicture(exchange, request)
         case ("/metrics", false), ("/healthz", false), ("/screenshot.png", false):
-            answer(exchange, 405, "only GET and HEAD are answered\n", allow: "GET, HEAD")
-        default: answer(exchange, 404, "there are /metrics, /healthz and /screenshot.png\n")
+            answer(exchange, 405, "only GET and HEAD are supported\n", allow: "GET, HEAD")
+        default: answer(exchange, 404, "not found; available: /metrics, /healthz and /screenshot.png\n")
         }
     }
 
     private func takePicture(_ exchange: OpaquePointer, _ request: chttp_request) {
         guard request.is_local != 0, isNamedRightly(request) else {
-            return answer(exchange, 403, "pictures of the screen are for this computer alone\n")
+            return answer(exchange, 403, "screenshots are available only from this computer\n")
         }
-        guard held == nil else { return answer(exchange, 503, "another picture is being taken\n") }
+        guard held == nil else { return answer(exchange, 503, "another screenshot is being taken\n") }
         let picture = Lock(Picture.awaited)
         held = (exchange, .now.advanced(by: patience), picture)
         chttp_hold(exchange)
@@ -207,10 +207,10 @@ private final class MetricsDesk {
             bytes.withUnsafeBufferPointer {
                 chttp_answer(exchange, 200, "image/png", nil, $0.baseAddress, Int64($0.count))
             }
-        case .come(nil): answer(exchange, 503, "there is no picture on the screen\n")
+        case .come(nil): answer(exchange, 503, "no picture is shown on the screen\n")
         case .awaited:
             guard HostInstant.now >= until else { return }
-            answer(exchange, 503, "the screen gives no picture\n")
+            answer(exchange, 503, "the screen did not deliver a picture\n")
         }
         held = nil
         // The response is sent in the next iteration.
@@ -223,7 +223,7 @@ private final class MetricsDesk {
     }
 
     func giveUp() {
-        if let held { answer(held.exchange, 503, "the kiosk ends\n") }
+        if let held { answer(held.exchange, 503, "the kiosk is exiting\n") }
         held = nil
     }
 

@@ -13,33 +13,34 @@ enum MetricsText {
         if case .well = verdict { isWell = true }
         var families = [
             MetricFamily(
-                "talkie_build_info", .gauge, "Which Talkie this is.",
+                "talkie_build_info", .gauge, "Version of Talkie.",
                 [.init(1, [.init("version", Release.version)])]),
-            MetricFamily("talkie_healthy", .gauge, "1 while the kiosk does what it should.", isWell ? 1 : 0),
-            MetricFamily("talkie_shown", .gauge, "What is shown: 1 for the one that is so.", shown(health.shown)),
-            MetricFamily("talkie_uptime_seconds", .gauge, "Time since the process began.", health.uptime.inSeconds),
+            MetricFamily("talkie_healthy", .gauge, "1 while the kiosk is healthy.", isWell ? 1 : 0),
+            MetricFamily("talkie_shown", .gauge, "What is shown: 1 for the current state.", shown(health.shown)),
+            MetricFamily("talkie_uptime_seconds", .gauge, "Time since the process started.", health.uptime.inSeconds),
             MetricFamily(
-                "talkie_restarts_total", .counter, "Times that the process was started anew.", Double(health.restarts)),
+                "talkie_restarts_total", .counter, "Number of restarts of the process.", Double(health.restarts)),
             MetricFamily(
                 "talkie_picture_age_seconds", .gauge, "Time since a picture became visible.",
                 health.sincePicture?.inSeconds),
             MetricFamily(
-                "talkie_sound_age_seconds", .gauge, "Time since an output took sound.", health.sinceSound?.inSeconds),
+                "talkie_sound_age_seconds", .gauge, "Time since an output accepted sound.", health.sinceSound?.inSeconds
+            ),
             MetricFamily(
                 "talkie_av_offset_seconds", .gauge, "Sound minus picture: positive when sound is late.",
                 health.offset?.inSeconds),
             MetricFamily(
                 "talkie_room_skew_seconds", .gauge, "Largest difference between two outputs.", health.skew?.inSeconds),
             MetricFamily("talkie_pictures_total", .counter, "Pictures shown.", Double(health.pictures)),
-            MetricFamily("talkie_dropped_pictures_total", .counter, "Pictures left out.", Double(health.dropped)),
+            MetricFamily("talkie_dropped_pictures_total", .counter, "Pictures dropped.", Double(health.dropped)),
             MetricFamily(
-                "talkie_degraded", .gauge, "Things that are not as they should be while the kiosk plays.",
+                "talkie_degraded", .gauge, "Number of degradations while the kiosk plays.",
                 Double(health.degradations.count)),
             MetricFamily(
                 "talkie_skipped_items", .gauge, "Items of the list that are not played at present.",
                 Double(health.skippedItems)),
             MetricFamily(
-                "talkie_repairs_total", .counter, "Steps taken against faults.",
+                "talkie_repairs_total", .counter, "Repairs made.",
                 health.repairs.sorted { $0.key < $1.key }.map { .init(Double($0.value), [.init("stage", $0.key)]) }),
         ]
         families += outputs(health.outputs)
@@ -85,16 +86,18 @@ enum MetricsText {
         }
         return [
             MetricFamily(
-                "talkie_output_connected", .gauge, "1 while the output is there.", samples { $0.isConnected ? 1 : 0 }),
+                "talkie_output_connected", .gauge, "1 while the output is connected.",
+                samples { $0.isConnected ? 1 : 0 }),
             MetricFamily(
-                "talkie_output_offset_seconds", .gauge, "How late its sound is.", samples { $0.error?.inSeconds }),
+                "talkie_output_offset_seconds", .gauge, "Offset of its sound: positive when late.",
+                samples { $0.error?.inSeconds }),
             MetricFamily(
-                "talkie_output_buffer_seconds", .gauge, "How far ahead of the playhead it has sound.",
+                "talkie_output_buffer_seconds", .gauge, "Buffered sound ahead of the playhead.",
                 samples { $0.buffered?.inSeconds }),
             MetricFamily(
-                "talkie_output_underruns_total", .counter, "Times that it ran dry.", samples { Double($0.underruns) }),
+                "talkie_output_underruns_total", .counter, "Number of underruns.", samples { Double($0.underruns) }),
             MetricFamily(
-                "talkie_output_clock", .gauge, "How far it is with the clock that its sound lies on: 1 for that state.",
+                "talkie_output_clock", .gauge, "State of its clock: 1 for the current state.",
                 named.flatMap { name, output -> [MetricFamily.Sample] in
                     guard let clock = output.clock else { return [] }
                     return SpeakerClockState.allCases.map {
@@ -108,12 +111,12 @@ enum MetricsText {
         guard let item else { return [] }
         return [
             MetricFamily(
-                "talkie_item_info", .gauge, "The last item that began.", [.init(1, [.init("name", item.name)])]),
-            MetricFamily("talkie_item_index", .gauge, "Its place in the list, from 1.", Double(item.index)),
+                "talkie_item_info", .gauge, "The item that started last.", [.init(1, [.init("name", item.name)])]),
+            MetricFamily("talkie_item_index", .gauge, "Its position in the list, from 1.", Double(item.index)),
             MetricFamily(
-                "talkie_item_start_time_seconds", .gauge, "When it began, in seconds since 1970.",
+                "talkie_item_start_time_seconds", .gauge, "When it started, in seconds since 1970.",
                 Double(item.began.seconds)),
-            MetricFamily("talkie_item_position_seconds", .gauge, "Where in it the film is.", item.position?.seconds),
+            MetricFamily("talkie_item_position_seconds", .gauge, "Playback position in it.", item.position?.seconds),
         ]
     }
 
@@ -121,13 +124,13 @@ enum MetricsText {
         [
             MetricFamily(
                 "talkie_configuration_load_time_seconds", .gauge,
-                "When the configuration in force was read, in seconds since 1970.",
+                "When the active configuration was loaded, in seconds since 1970.",
                 Double(configuration.loaded.seconds)),
             MetricFamily(
-                "talkie_configuration_refused_total", .counter, "Configurations that were not taken.",
+                "talkie_configuration_refused_total", .counter, "Configurations that were rejected.",
                 Double(configuration.refusals)),
             MetricFamily(
-                "talkie_configuration_good", .gauge, "0 while the one on the disk is not the one in force.",
+                "talkie_configuration_good", .gauge, "0 while the configuration on the disk is not the active one.",
                 configuration.refusal == nil ? 1 : 0),
         ]
     }

@@ -56,7 +56,7 @@ package final class ServiceJournal: Sendable {
                     if state.leftOut > 0 {
                         fields.append(
                             Self.fields(
-                                .warning, "\(state.leftOut) sentences were left out; the journal was behind.",
+                                .warning, "\(state.leftOut) messages were dropped because the journal was too slow.",
                                 identifier))
                     }
                     return (fields, state.isClosing)

@@ -55,7 +55,7 @@ package final class ServiceManager: Sendable {
         var objection: String?
         if address == nil, !text.isEmpty {
             objection =
-                "NOTIFY_SOCKET is '\(PrintableText.of(text))', and neither a path nor @name; the service manager hears nothing"
+                "NOTIFY_SOCKET is '\(PrintableText.of(text))', which is neither a path nor @name; the service manager is not notified"
         }
         var time: Duration?
         // sd_watchdog_enabled(3)
@@ -66,7 +66,7 @@ package final class ServiceManager: Sendable {
                 time = .microseconds(microseconds)
             } else {
                 objection =
-                    "WATCHDOG_USEC is '\(PrintableText.of(text))', and no number of microseconds; there is no watchdog"
+                    "WATCHDOG_USEC is '\(PrintableText.of(text))', which is not a number of microseconds; there is no watchdog"
             }
         }
         watchdogTime = time

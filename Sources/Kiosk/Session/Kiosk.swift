@@ -88,7 +88,7 @@ package final class Kiosk: Sendable {
         }
         let health = Lock(
             KioskHealth(
-                at: .now, shown: .nothing("no films were found yet"), uptime: .zero,
+                at: .now, shown: .nothing("no films have been found yet"), uptime: .zero,
                 configuration: KioskHealth.Configuration(loaded: .now)))
         let screenshots = Self.screenshots(of: loop.control) { mailbox.post(.remark(.warning, $0)) }
         let director: KioskDirector
@@ -150,7 +150,7 @@ package final class Kiosk: Sendable {
             }
             guard let picture else { return nil }
             do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {
-                tell("there is no picture of the screen: \(error.message)")
+                tell("no screenshot can be taken: \(error.message)")
                 return nil
             }
         }

@@ -31,7 +31,7 @@ extension KioskDirector {
         let (items, new) = exclusions.admit(found, at: now)
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
-            if items.isEmpty { lastFailure = "\(sentence); nothing else is left, so it is played after a minute" }
+            if items.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
             stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
         }
         take(items)
@@ -47,7 +47,7 @@ extension KioskDirector {
         }
         if wall != nil { return measure(items) }
         guard queue != nil else { return begin(with: items) }
-        say(.info, "the list has \(Self.films(items.count)) now", KioskNote(.schedule))
+        say(.info, "the list now has \(Self.films(items.count))", KioskNote(.schedule))
         queue?.replace(with: items, order: order)
         guard isPlaying else {
             // New items may precede those that could not be played.

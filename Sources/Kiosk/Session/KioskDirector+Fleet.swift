@@ -60,8 +60,8 @@ extension KioskDirector {
         if let line = commandLog.line(for: command.action.words, at: now) { say(.info, line) }
         switch command.action {
         case .next where wall != nil, .previous where wall != nil:
-            return reply(false, "a wall is where its clock says; its screens do not go elsewhere")
-        case .next where isWaiting, .previous where isWaiting: return reply(false, "nothing is shown at this hour")
+            return reply(false, "a wall plays at the position of its clock; its screens cannot seek")
+        case .next where isWaiting, .previous where isWaiting: return reply(false, "nothing is scheduled at this time")
         // It would end the image of the slate.
         case .next where !isPlaying: return reply(false, "no film is shown")
         case .next: stage.player.skip()

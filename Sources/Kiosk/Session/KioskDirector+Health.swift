@@ -18,11 +18,11 @@ extension KioskDirector {
             isVisible: isScreenAttached && !isWaiting ? stage.screen?.status.isVisible : nil, isHeard: isHeard, at: now)
         health.fault = presence.fault(at: now)
         if health.fault == nil, let (cause, since) = liveness.fault {
-            health.fault = "\(cause.rawValue) since \(Decimals.text((now - since).inSeconds, 0)) s"
+            health.fault = "\(cause.rawValue) for \(Decimals.text((now - since).inSeconds, 0)) s"
         }
         health.degradations = (sound?.problems ?? []) + exclusions.sentences
         if wall != nil, !exclusions.sentences.isEmpty {
-            health.degradations.append("this screen is not in step with its wall while it skips films of the list")
+            health.degradations.append("this screen is out of sync with its wall while it skips films of the list")
         }
         health.skippedItems = exclusions.sentences.count
         health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }
@@ -67,11 +67,11 @@ extension KioskDirector {
 
     private var whatIsShown: KioskHealth.Shown {
         if shown.isQuiet { return .off("quiet hours\(quietEnd)") }
-        if let beginsAt { return .off("it begins at \(stage.calendar.local(beginsAt).time.words)") }
+        if let beginsAt { return .off("starts at \(stage.calendar.local(beginsAt).time.words)") }
         if case .asked? = slate { return .slate }
-        if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films were found yet") }
+        if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films have been found yet") }
         if isHeld { return .paused }
         if let source = awaitedSource, let queue { return .waiting("\(source): '\(Self.name(of: queue.current))'") }
-        return isPlaying ? .playing : .nothing("no films were found yet")
+        return isPlaying ? .playing : .nothing("no films have been found yet")
     }
 }

@@ -28,7 +28,7 @@ extension KioskDirector {
         self.shown = shown
         if shown.part != before.part {
             say(
-                .info, shown.part.map { "now the part '\($0)' of the day" } ?? "no part of the day any more",
+                .info, shown.part.map { "part of the day: '\($0)'" } ?? "no part of the day applies",
                 KioskNote(.schedule))
         }
         if shown.programme.playlist != before.programme.playlist || shown.programme.order != before.programme.order {
@@ -79,18 +79,18 @@ extension KioskDirector {
             let note = KioskNote(.reload)
             loaded.refusals += 1
             loaded.refusal = ConfigMistake.told(error.mistakes).first
-            stage.log.say(.error, "the configuration stays as it was, because the new one is not good", note)
+            stage.log.say(.error, "the new configuration is invalid; the old one remains active", note)
             for sentence in ConfigMistake.told(error.mistakes) { stage.log.say(.error, sentence, note) }
             return
         }
         (loaded.loaded, loaded.refusal) = (stage.now(), nil)
-        let news = fresh == configuration ? ": nothing is new" : ""
-        say(.info, "the configuration was read again\(news)", KioskNote(.reload))
+        let news = fresh == configuration ? ": no changes" : ""
+        say(.info, "the configuration was reloaded\(news)", KioskNote(.reload))
         if fresh != configuration { apply(fresh) }
         let waiting = waitingKeys
         if !waiting.isEmpty {
             stage.log.say(
-                .warning, "until the next start, these keys are as they were: \(waiting.joined(separator: ", "))",
+                .warning, "these keys take effect at the next start: \(waiting.joined(separator: ", "))",
                 KioskNote(.reload))
         }
     }
@@ -139,14 +139,14 @@ extension KioskDirector {
     func take(_ news: SleepInhibitor.News) {
         switch news {
         case .kept(.system("idle")):
-            say(.info, "the system keeps this computer from idling, and lets nobody else keep it from sleeping")
+            say(.info, "this computer is kept from idling, but the system does not permit blocking sleep")
         case .kept: say(.info, "this computer is kept from sleeping")
-        case .refused(let reason): say(.info, "nothing keeps this computer from sleeping: \(reason)")
+        case .refused(let reason): say(.info, "this computer cannot be kept from sleeping: \(reason)")
         case .fallsAsleep:
-            say(.warning, "the computer falls asleep", KioskNote(.fault))
+            say(.warning, "the computer is going to sleep", KioskNote(.fault))
             keepPlace()
         case .woke:
-            say(.warning, "the computer has slept", KioskNote(.repair))
+            say(.warning, "the computer has woken up", KioskNote(.repair))
             // Observations from before the sleep are not faults.
             liveness.forgive(at: now)
         }
@@ -181,7 +181,7 @@ extension KioskDirector {
                 } catch {
                     trouble = error.words
                 }
-                if let trouble { mailbox.post(.remark(.warning, "the command of hooks.\(name) failed: \(trouble)")) }
+                if let trouble { mailbox.post(.remark(.warning, "the command hooks.\(name) failed: \(trouble)")) }
             }
         } catch {
             say(.warning, error.message)
@@ -233,7 +233,7 @@ extension KioskDirector {
         }
         self.slate = slate
         if case .nothing(let reason) = slate {
-            say(.warning, "nothing is shown: \(reason ?? "no films were found yet")", KioskNote(.fault))
+            say(.warning, "nothing is shown: \(reason ?? "no films have been found yet")", KioskNote(.fault))
         }
         if case .nothing = slate { showSlatePicture() }
         refreshSlate()
@@ -271,7 +271,7 @@ extension KioskDirector {
         case .failed:
             isSlatePicture = false
             say(
-                .error, stage.player.state.failure?.message ?? "the picture of the slate cannot be shown",
+                .error, stage.player.state.failure?.message ?? "the image of the slate cannot be shown",
                 KioskNote(.broken))
             refreshSlate()
         case .idle, .opening, .paused, .ended: break

@@ -14,7 +14,7 @@ extension KioskDirector {
             total: stage.distributor.statistics.droppedFrames, isExpected: liveness.verdict == .alive, at: now)
         {
             stage.log.say(
-                .warning, "\(count) pictures came too late and were left out; the picture is in step again",
+                .warning, "\(count) pictures were late and dropped; the picture is in sync again",
                 KioskNote(.fault))
         }
         if liveness.verdict == .alive {

@@ -32,7 +32,7 @@ final class KioskDirector: @unchecked Sendable {
         var screenshot: @Sendable () async -> [UInt8]? = { nil }
         /// Returns the extent of a film, exact to the frame. Blocks.
         var measure: @Sendable (String) throws(MediaError) -> FilmExtent = { (address) throws(MediaError) in
-            throw MediaError(.cannotOpen, "'\(address)' cannot be measured")
+            throw MediaError(.cannotOpen, "the duration of '\(address)' is unknown")
         }
         /// Sets the display duration of image files that are opened or measured later.
         var setImageDuration: @Sendable (Duration) -> Void = { _ in }
@@ -272,7 +272,7 @@ final class KioskDirector: @unchecked Sendable {
         case .places(nil):
             // A repeated failure is logged again.
             if let placesFailure { told.forget(placesFailure) }
-            say(.info, "where the kiosk is can be kept again", KioskNote(.repair))
+            say(.info, "the kiosk's position can be stored again", KioskNote(.repair))
         case .remark(let level, let text): say(level, text)
         }
     }
@@ -302,11 +302,11 @@ final class KioskDirector: @unchecked Sendable {
     private func take(_ input: ScreenInput) {
         switch input {
         case .close: end(.done)
-        case .lost(let error): end(.needsRestart("there is no window any more: \(error.message)"))
+        case .lost(let error): end(.needsRestart("the window was lost: \(error.message)"))
         case .notice(let text): say(.warning, text)
         case .away(let error): say(.error, error.message, KioskNote(.fault))
-        case .back: say(.warning, "there is a window again", KioskNote(.repair))
-        case .remade: say(.info, "the window was made anew", KioskNote(.repair))
+        case .back: say(.warning, "the window is open again", KioskNote(.repair))
+        case .remade: say(.info, "the window was recreated", KioskNote(.repair))
         case .displays(let displays):
             say(.info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
         case .visible, .resized, .fullScreen:
@@ -328,7 +328,7 @@ final class KioskDirector: @unchecked Sendable {
         self.kept.starts += 1
         self.kept.hasEndedWell = false
         if !kept.hasEndedWell, kept.starts > 0 {
-            say(.warning, "the kiosk had not ended by itself; it goes on where it was", KioskNote(.start))
+            say(.warning, "the kiosk was interrupted; it resumes at its last position", KioskNote(.start))
         }
         stage.places.keep(self.kept)
     }
@@ -387,13 +387,13 @@ final class KioskDirector: @unchecked Sendable {
     /// The current state as one line, with items named by `name`.
     func statusLine(naming name: (PlayQueue.Item) -> String) -> String {
         if shown.isQuiet { return "Quiet hours: screen and sound are off\(quietEnd)" }
-        if let beginsAt { return "Begins at \(stage.calendar.local(beginsAt).time.words)" }
+        if let beginsAt { return "Starts at \(stage.calendar.local(beginsAt).time.words)" }
         switch slate {
-        case .nothing(let reason)?: return "Nothing is shown: \(reason ?? "no films were found yet")"
+        case .nothing(let reason)?: return "Nothing is shown: \(reason ?? "no films have been found yet")"
         default: break
         }
-        guard let queue, isPlaying else { return "Looks for films" }
-        let what = awaitedSource.map { "Waits for \($0):" } ?? "Plays"
+        guard let queue, isPlaying else { return "Searching for films" }
+        let what = awaitedSource.map { "Waiting for \($0):" } ?? "Plays"
         return "\(what) '\(name(queue.current))' (\(queue.number) of \(queue.count))"
     }
 }

@@ -142,7 +142,7 @@ final class KioskPlaces: Sendable {
                 if written.isFailing { report(nil) }
                 written.isFailing = false
             } catch {
-                if !written.isFailing { report("where the kiosk is cannot be kept: \(error.message)") }
+                if !written.isFailing { report("the kiosk's position cannot be stored: \(error.message)") }
                 written.isFailing = true
             }
         }

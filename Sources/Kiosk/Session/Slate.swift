@@ -20,10 +20,10 @@ enum Slate: Sendable, Equatable {
     /// - Parameter places: The names of the audible outputs; nil if there are none.
     func words(places: String?) -> String {
         switch self {
-        case .nothing(let reason): (reason.map { PrintableText.sentence($0) } ?? "There is nothing to show yet.")
+        case .nothing(let reason): (reason.map { PrintableText.sentence($0) } ?? "Nothing to show yet.")
         case .sound(let title): title + (places.map { "\n♪ \($0)" } ?? "\nNo sound")
         case .asked(let words): words ?? "This screen is paused"
-        case .begins(let time): "Begins at \(time)"
+        case .begins(let time): "Starts at \(time)"
         }
     }
 }

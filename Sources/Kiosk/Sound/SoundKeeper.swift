@@ -154,7 +154,7 @@ final class SoundKeeper {
         case .missing(let name, let error):
             guard toldMissing[name] != error.message else { return nil }
             toldMissing[name] = error.message
-            return Remark(level: .warning, text: "\(error.message); it is looked for until it is there")
+            return Remark(level: .warning, text: "\(error.message); searching until it is available")
         case .changed(.superseded, _): return nil
         case .changed(.changed(_, let without), let choice):
             refuse(without.map(\.output), at: now)
@@ -182,7 +182,7 @@ final class SoundKeeper {
         tiers.note(name, isLost ? .lost : .present)
         settle()
         return Remark(
-            level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is back and plays in step")
+            level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is available again and in sync")
     }
 
     /// Handles an output that stops or resumes responding; returns a sentence for the log, if any.

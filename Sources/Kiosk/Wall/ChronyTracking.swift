@@ -101,14 +101,14 @@ package struct ChronyReader: Sendable {
             if outcome.status == 0, let tracking = ChronyTracking(outcome.output) { return .report(tracking) }
             // "506 Cannot talk to daemon" is written to standard output, like a report.
             let said = String(decoding: outcome.output.prefix(200), as: UTF8.self) + outcome.complaint.prefix(200)
-            let words = PrintableText.of(String(said.split(separator: "\n").first ?? "it said nothing"))
-            return .absent("chronyc says “\(words)”; see that chronyd runs and may be asked from this computer")
+            let words = PrintableText.of(String(said.split(separator: "\n").first ?? "no output"))
+            return .absent("chronyc says “\(words)”; check that chronyd runs and accepts requests from this computer")
         } catch {
             switch error {
             case .notStarted(let cause): return .absent("chronyc cannot be started (\(cause))")
-            case .tooLong: return .absent("chronyc says more than a report; is it chrony's?")
-            case .tooSlow: return .absent("chronyc does not answer; see that chronyd runs")
-            case .cancelled: return .absent("nobody waited for chronyc")
+            case .tooLong: return .absent("chronyc prints unexpected output; check that it is chrony's")
+            case .tooSlow: return .absent("chronyc does not respond; check that chronyd runs")
+            case .cancelled: return .absent("the query of chronyc was cancelled")
             }
         }
     }

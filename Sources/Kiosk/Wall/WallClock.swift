@@ -154,9 +154,9 @@ package final class WallClock: Sendable {
             case .taken: break
             case .doubted(let offset):
                 sentences.append(
-                    "The clock of this computer was set \(words(offset)); the wall goes on by its own until it is confirmed."
+                    "The clock of this computer was set \(words(offset)); the wall keeps its previous time until the new time is confirmed."
                 )
-            case .stepped(let offset): sentences.append("The wall's time is \(words(offset)) from here on.")
+            case .stepped(let offset): sentences.append("The wall's time is \(words(offset)) from now on.")
             }
             (state.shown.mapping, state.shown.tracking, state.shown.readAt) = (
                 state.estimate.mapping, tracking, reading.host
@@ -176,11 +176,11 @@ package final class WallClock: Sendable {
         case .unknown: return []
         case .synchronised:
             let server = shown.tracking.map { $0.server.isEmpty ? $0.reference : $0.server } ?? ""
-            return ["The wall's time is chrony's, by \(server)."]
-        case .remembered: return ["\(why). The wall's time goes on as it was.".capitalizedFirst]
+            return ["The wall uses chrony's time from \(server)."]
+        case .remembered: return ["\(why). The wall continues with its last known time.".capitalizedFirst]
         case .system:
             let cause = if case .absent(let why) = answer { why } else { "chrony has found no reference" }
-            return ["\(cause). The wall keeps the time of this computer as it is.".capitalizedFirst]
+            return ["\(cause). The wall uses this computer's time.".capitalizedFirst]
         }
     }
 

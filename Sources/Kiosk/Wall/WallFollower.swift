@@ -119,7 +119,7 @@ package final class WallFollower: TimelineSource {
             state.status.jumps += 1
             return outcome?.late ?? .zero
         }
-        tell("The film is \(Self.words(late)) of the wall; it jumps.")
+        tell("The film is \(Self.words(late)) the wall; seeking.")
         return meeting
     }
 
@@ -159,7 +159,7 @@ package final class WallFollower: TimelineSource {
                 guard isFar, !state.hasToldOutvoted else { return nil }
                 state.hasToldOutvoted = true
                 return
-                    "A speaker keeps a clock of its own, which the film follows: it is \(Self.words(late)) of the wall."
+                    "A speaker requires its own clock, which the film follows: it is \(Self.words(late)) the wall."
             }
             return nil
         }
@@ -168,6 +168,6 @@ package final class WallFollower: TimelineSource {
 
     private static func words(_ late: Duration) -> String {
         let milliseconds = Decimals.text(max(late, .zero - late).inMilliseconds, 1)
-        return "\(milliseconds) ms \(late < .zero ? "behind" : "ahead")"
+        return "\(milliseconds) ms \(late < .zero ? "behind" : "ahead of")"
     }
 }

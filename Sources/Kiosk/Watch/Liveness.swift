@@ -43,13 +43,13 @@ package struct Liveness: Sendable {
 
     /// The cause of a stall; raw values are user-visible.
     package enum Cause: String, Sendable, CaseIterable {
-        case engine = "the player's thread does not run"
-        case waiting = "the film does not arrive"
+        case engine = "the player's thread is blocked"
+        case waiting = "no data of the film arrives"
         case frozen = "the position in the film does not advance"
         case picture = "no picture reaches the screen"
         case decoder = "no picture is decoded"
         case sound = "no output accepts sound"
-        case hole = "neither picture nor sound comes"
+        case hole = "neither picture nor sound arrives"
     }
 
     /// The result of an observation.

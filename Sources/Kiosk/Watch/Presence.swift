@@ -38,10 +38,10 @@ struct Presence: Sendable {
     /// Returns the fault as a sentence; nil without one.
     func fault(at now: HostInstant) -> String? {
         if let hiddenSince, now - hiddenSince >= Self.tolerance {
-            return "no display: there is no visible window since \(Self.seconds(now - hiddenSince)) s"
+            return "no display: no visible window for \(Self.seconds(now - hiddenSince)) s"
         }
         if let silentSince, now - silentSince >= Self.tolerance {
-            return "no sound: no output is connected since \(Self.seconds(now - silentSince)) s"
+            return "no sound: no output connected for \(Self.seconds(now - silentSince)) s"
         }
         return nil
     }

@@ -21,11 +21,11 @@ package struct RepairLadder: Sendable {
         /// The repair as text for the log.
         package var words: String {
             switch self {
-            case .anchor: "the film is taken up anew where it is"
-            case .route: "the film and its sound are opened anew"
+            case .anchor: "playback is restarted at the current position"
+            case .route: "the film and its audio output are reopened"
             case .next: "the next film is played"
-            case .window: "the window is made anew"
-            case .exit: "the program ends, so that it is started anew"
+            case .window: "the window is recreated"
+            case .exit: "the program exits to be restarted"
             }
         }
     }

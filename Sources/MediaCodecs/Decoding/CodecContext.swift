@@ -19,7 +19,8 @@ enum CodecContext {
         else {
             throw MediaError(
                 .unsupported,
-                "nothing here decodes \"\(parameters.codec)\"; install an FFmpeg that does, or choose another track")
+                "no decoder for \"\(parameters.codec)\" is available; install an FFmpeg that has one, or choose another track"
+            )
         }
         var filled = avcodec_parameters_alloc()
         defer { avcodec_parameters_free(&filled) }
@@ -47,7 +48,7 @@ enum CodecContext {
         if avcodec_parameters_to_context(context, filled) < 0 {
             avcodec_free_context(&result)
             throw MediaError(
-                .unsupported, "the \(parameters.codec) track's description makes no sense; try another track")
+                .unsupported, "the \(parameters.codec) track's parameters are invalid; try another track")
         }
         context.pointee.max_pixels = largestArea
         return context
@@ -60,12 +61,12 @@ enum CodecContext {
         var failed: UnsafeMutablePointer<AVCodecContext>? = context
         avcodec_free_context(&failed)
         if SystemCause.isExhaustion(code) {
-            throw MediaError(.exhausted, "the \(codec) decoder does not start: \(text(code))")
+            throw MediaError(.exhausted, "the \(codec) decoder cannot be started: \(text(code))")
         }
         if code == cff_error_invalid_data {
             throw MediaError(.unsupported, "the \(codec) track's description is damaged; try another track")
         }
-        throw MediaError(.unsupported, "the \(codec) decoder does not start: \(text(code)); try another track")
+        throw MediaError(.unsupported, "the \(codec) decoder cannot be started: \(text(code)); try another track")
     }
 
     /// Returns a packet for the initializer of a decoder; frees the decoder's context if there is no memory.
@@ -79,7 +80,7 @@ enum CodecContext {
     }
 
     static var noMemory: MediaError {
-        MediaError(.exhausted, "nothing can be decoded: \(SystemCause.text(ENOMEM))")
+        MediaError(.exhausted, "decoding is not possible: \(SystemCause.text(ENOMEM))")
     }
 
     /// Returns libavutil's message for an error number in lower case; resource limits have messages of their own.

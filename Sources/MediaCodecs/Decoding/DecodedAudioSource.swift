@@ -35,7 +35,7 @@ public final class DecodedAudioSource: SampleSource {
     /// - Throws: `unsupported` if the track is not audio or there is no decoder.
     public init(_ source: any SampleSource, as format: PCMFormat? = nil, bufferLength: Int = 4096) throws(MediaError) {
         guard let stored = source.track.audioFormat else {
-            throw MediaError(.unsupported, "track \(source.track.id) has no sound; choose one that has")
+            throw MediaError(.unsupported, "track \(source.track.id) is not an audio track; choose another one")
         }
         let format = format ?? PCMFormat(sampleRate: stored.sampleRate, layout: stored.layout)
         self.source = source

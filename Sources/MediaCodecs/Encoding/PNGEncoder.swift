@@ -13,9 +13,9 @@ public enum PNGEncoder {
     public static func encode(bgra pixels: [UInt8], size: PixelSize) throws(MediaError) -> [UInt8] {
         guard (1...16384).contains(size.width), (1...16384).contains(size.height),
             pixels.count == size.width * size.height * 4
-        else { throw MediaError(.limitExceeded, "this picture cannot be written; its size is out of range") }
+        else { throw MediaError(.limitExceeded, "this picture cannot be writtenbecause its size is out of range") }
         guard let codec = avcodec_find_encoder(AV_CODEC_ID_PNG) else {
-            throw MediaError(.unsupported, "pictures cannot be written; install an FFmpeg with its PNG encoder")
+            throw MediaError(.unsupported, "pictures cannot be written as PNG; install an FFmpeg with a PNG encoder")
         }
         var context = avcodec_alloc_context3(codec)
         defer { avcodec_free_context(&context) }
@@ -47,7 +47,7 @@ public enum PNGEncoder {
         }
         guard avcodec_send_frame(context, frame) >= 0, avcodec_send_frame(context, nil) >= 0,
             avcodec_receive_packet(context, packet) >= 0, let data = packet.pointee.data
-        else { throw MediaError(.unsupported, "this picture cannot be written as PNG; try another moment") }
+        else { throw MediaError(.unsupported, "this picture cannot be written as PNG; try another position") }
         return Array(UnsafeBufferPointer(start: data, count: Int(packet.pointee.size)))
     }
 }

@@ -33,7 +33,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
             throw MediaError(.unsupported, "cannot encode to \"\(name)\"; ask for alac or aac")
         }
         guard input.sampleRate == format.sampleRate, input.channels == format.layout.count else {
-            throw MediaError(.unsupported, "sound must be brought to the speaker's rate and channels before encoding")
+            throw MediaError(.unsupported, "audio must be converted to the speaker's rate and channels before encoding")
         }
         guard let fresh = avcodec_alloc_context3(codec), let frame = av_frame_alloc(), let packet = av_packet_alloc()
         else { throw CodecContext.noMemory }
@@ -185,7 +185,8 @@ final class SpeakerAudioEncoder: PCMEncoder {
         let code = avcodec_send_frame(context, frame)
         frame.pointee.nb_samples = Int32(framesPerPacket)
         if code < 0 {
-            throw MediaError(.unsupported, "encoding for the speaker failed: \(CodecContext.text(code)); use another")
+            throw MediaError(
+                .unsupported, "encoding for the speaker failed: \(CodecContext.text(code)); use another format")
         }
     }
 }

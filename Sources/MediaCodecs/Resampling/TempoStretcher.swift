@@ -21,7 +21,7 @@ final class TempoStretcher {
         let range = AudioRenderer.speedRange
         guard range.contains(speed) else {
             let (least, most) = (range.lowerBound, range.upperBound)
-            throw MediaError(.unsupported, "cannot play at that speed; choose one from \(least) to \(most)")
+            throw MediaError(.unsupported, "cannot play at this speed; choose one from \(least) to \(most)")
         }
         self.format = format
         tempos = (0.5...2).contains(speed) ? [speed] : [speed.squareRoot(), speed.squareRoot()]

@@ -48,7 +48,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         guard place == .top, let descriptor = avcodec_descriptor_get_by_name(format.parameters.codec),
             descriptor.pointee.props & AV_CODEC_PROP_BITMAP_SUB != 0
         else { return }
-        throw MediaError(.unsupported, "subtitles that are pictures cannot stand at the top; choose words for there")
+        throw MediaError(.unsupported, "bitmap subtitles cannot be shown at the top; choose text subtitles")
     }
 
     private static func recoding(_ format: SubtitleFormat) -> TextRecoding? {

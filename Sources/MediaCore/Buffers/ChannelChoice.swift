@@ -15,7 +15,7 @@ public enum ChannelChoice: Sendable, Hashable {
         case "stereo", "2.0": self = .layout(.stereo)
         case "5.1": self = .layout(.surround51)
         case "7.1": self = .layout(.surround71)
-        default: throw ValueError("channels are auto-safe, auto, stereo, 5.1 or 7.1")
+        default: throw ValueError("channels must be auto-safe, auto, stereo, 5.1 or 7.1")
         }
     }
 }

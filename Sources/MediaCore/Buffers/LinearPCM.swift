@@ -4,12 +4,17 @@ public struct LinearPCM: Hashable, Sendable {
     public enum Sample: String, Sendable, CaseIterable {
         /// Unsigned; 128 is silence, as in WAV files with 8 bits.
         case uint8 = "u8"
+        /// Signed, 8 bits.
         case int8 = "s8"
+        /// Signed, 16 bits.
         case int16 = "s16"
         /// Packed in three bytes.
         case int24 = "s24"
+        /// Signed, 32 bits.
         case int32 = "s32"
+        /// Floating point, 32 bits (IEEE 754); full scale is ±1.
         case float32 = "f32"
+        /// Floating point, 64 bits (IEEE 754); full scale is ±1.
         case float64 = "f64"
 
         /// Bytes per sample.

@@ -2,12 +2,17 @@
 public struct SampleBuffer: Sendable {
     /// The samples by kind.
     public enum Payload: Sendable {
+        /// Audio packets and their format.
         case encodedAudio(AudioFormat, PacketBatch)
+        /// Video packets and their format.
         case encodedVideo(VideoFormat, PacketBatch)
+        /// Decoded audio.
         case pcm(PCMBlock)
+        /// One decoded video frame.
         case picture(any Picture)
         /// An empty batch is a progress marker: no further subtitle starts before `presentationTime`.
         case encodedSubtitle(SubtitleFormat, PacketBatch)
+        /// One decoded subtitle cue.
         case subtitle(SubtitleCue)
     }
 

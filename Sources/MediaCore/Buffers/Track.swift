@@ -2,15 +2,21 @@
 public struct Track: Sendable, Hashable {
     /// The format by kind.
     public enum Format: Sendable, Equatable {
+        /// The format of an audio track.
         case audio(AudioFormat)
+        /// The format of a video track.
         case video(VideoFormat)
+        /// The format of a subtitle track.
         case subtitle(SubtitleFormat)
     }
 
     /// The kinds of tracks.
     public enum Kind: String, Sendable {
+        /// Audio, selected by `--aid`.
         case audio = "audio"
+        /// Video, selected by `--vid`.
         case video = "video"
+        /// Subtitles, selected by `--sid`.
         case subtitle = "subtitle"
     }
 

@@ -25,10 +25,10 @@ package enum BoundedProgram {
         /// The predicate of a sentence about the program.
         package var words: String {
             switch self {
-            case .cancelled: "it was cancelled"
-            case .tooSlow: "it does not end in time"
-            case .tooLong: "it prints too much"
-            case .notStarted(let cause): "it cannot be started (\(cause))"
+            case .cancelled: "cancelled"
+            case .tooSlow: "timed out"
+            case .tooLong: "too much output"
+            case .notStarted(let cause): "cannot be started (\(cause))"
             }
         }
     }

@@ -18,12 +18,13 @@ extension CodedError<ExhaustionErrors> {
     /// Creates the error for a pthread_create(3) code, which is EAGAIN also if there is no memory for a stack.
     package static func thread(_ code: Int32) -> Self {
         guard code == EAGAIN else {
-            return Self(.threads, "this computer lets the program start no further thread (\(SystemCause.text(code)))")
+            return Self(
+                .threads, "the system does not allow the program to start more threads (\(SystemCause.text(code)))")
         }
         let memory = SystemCause.memoryLimit.isEmpty ? "" : "; of memory: ulimit -v"
         return Self(
             .threads,
-            "this computer lets the program start no further thread (limit of processes: ulimit -u\(memory))")
+            "the system does not allow the program to start more threads (limit of processes: ulimit -u\(memory))")
     }
 
     /// Creates the error for a failed system call that returns a descriptor.

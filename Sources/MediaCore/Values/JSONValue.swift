@@ -1,12 +1,18 @@
 /// A JSON value (RFC 8259) that preserves the order of members.
 public enum JSONValue: Sendable {
+    /// An object; its members in the order of output.
     case object([(String, JSONValue)])
+    /// An array.
     case array([JSONValue])
+    /// A string, unescaped.
     case text(String)
+    /// An integer.
     case whole(Int)
     /// Rounded to a number of decimals; NaN and infinity become null.
     case real(Double, decimals: Int)
+    /// A boolean.
     case flag(Bool)
+    /// The null value.
     case null
 
     /// Returns a number; null for nil.

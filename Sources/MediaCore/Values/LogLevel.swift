@@ -5,7 +5,7 @@ package enum LogLevel: Int, Sendable, Comparable, CaseIterable {
     /// Parses the name of a level; throws for other text.
     package init(parsing text: String) throws(ValueError) {
         guard let level = Self.allCases.first(where: { "\($0)" == text }) else {
-            throw ValueError("a log level is error, warning, info or debug")
+            throw ValueError("the log level must be error, warning, info or debug")
         }
         self = level
     }

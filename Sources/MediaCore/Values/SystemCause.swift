@@ -7,10 +7,10 @@ package enum SystemCause {
     package static func text(_ code: Int32) -> String {
         let code = abs(code)
         switch code {
-        case EMFILE: return "the program has as many files and connections open as it may: ulimit -n"
-        case ENFILE: return "this computer has as many files open as it can; close other programs"
-        case ENOMEM: return "there is not enough memory left" + memoryLimit
-        case EFBIG: return "the file may grow no further: ulimit -f"
+        case EMFILE: return "too many open files and connections: ulimit -n"
+        case ENFILE: return "too many open files on this computer; close other programs"
+        case ENOMEM: return "out of memory" + memoryLimit
+        case EFBIG: return "the file has reached its size limit: ulimit -f"
         default: return strerror(code).map { String(cString: $0) } ?? "error \(code)"
         }
     }

@@ -54,24 +54,26 @@ struct DASHManifest: Sendable {
     ///   base URLs that are not HTTP; `limitExceeded` for more segments than `Budget`.
     init(_ bytes: [UInt8], at address: WebAddress, named name: String) throws(MediaError) {
         guard bytes.count <= Self.largest, let root = MarkupElement(bytes), root.name == "MPD" else {
-            throw MediaError(.notMedia, "\(name) is not a manifest of DASH, or it is damaged; check the address")
+            throw MediaError(.notMedia, "\(name) is not a DASH manifest, or it is damaged; check the address")
         }
         guard root.attributes["type"] != "dynamic" else {
             throw MediaError(
-                .unsupported, "\(name) is live in DASH, which Talkie does not follow; look for an HLS address of it")
+                .unsupported,
+                "\(name) is a live DASH stream, which is not supported; use an HLS address if there is one")
         }
         let periods = root.all("Period")
         guard periods.count == 1, let period = periods.first else {
             throw MediaError(
                 .unsupported,
-                "\(name) is of \(periods.count) parts, of which DASH films here have one; look for an HLS address of it"
+                "\(name) has \(periods.count) periods, but only one is supported; use an HLS address if there is one"
             )
         }
         let whole = period.attributes["duration"] ?? root.attributes["mediaPresentationDuration"]
         let seconds = whole.flatMap(Self.seconds)
         self.seconds = seconds
         guard let base = Self.base(of: root, in: address).flatMap({ Self.base(of: period, in: $0) }) else {
-            throw MediaError(.unsupported, "\(name) leads away from the web; look for another address of it")
+            throw MediaError(
+                .unsupported, "\(name) refers to addresses that are not on web servers; use another address")
         }
         var (all, isEnciphered, budget) = ([Representation](), false, Budget())
         for (number, set) in period.all("AdaptationSet").enumerated() {
@@ -87,7 +89,7 @@ struct DASHManifest: Sendable {
                     if let one { all.append(one) }
                 } catch {
                     throw MediaError(
-                        .limitExceeded, "\(name) names more pieces than a film has; look for another address of it")
+                        .limitExceeded, "\(name) lists too many segments; use another address")
                 }
             }
         }
@@ -95,8 +97,8 @@ struct DASHManifest: Sendable {
             throw MediaError(
                 isEnciphered ? .unsupported : .notMedia,
                 isEnciphered
-                    ? "\(name) is enciphered, and no key for it is to be had"
-                    : "\(name) names nothing that can be played; check the address")
+                    ? "\(name) is encrypted (DRM), which is not supported"
+                    : "\(name) contains nothing playable; check the address")
         }
         representations = all
     }

@@ -50,14 +50,14 @@ public final class PictureFile: MediaSource {
     static func cover(_ path: String) throws(MediaError) -> PictureFile {
         let address = try InputAddress(path)
         guard address.kind == .file else {
-            throw MediaError(.unsupported, "\"\(address.text)\" is no file of this computer; covers are such only")
+            throw MediaError(.unsupported, "\"\(address.text)\" is not a local file; covers must be local files")
         }
         guard let bytes = try read(address, atMost: Int(mostBytes)) else {
             throw MediaError(
                 .limitExceeded, "\"\(address.text)\" is larger than \(mostBytes >> 20) MB, too large for a cover")
         }
         guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }) else {
-            throw MediaError(.notMedia, "\"\(address.text)\" is no picture that Talkie knows, or it is damaged")
+            throw MediaError(.notMedia, "\"\(address.text)\" is not a supported picture, or it is damaged")
         }
         return try PictureFile(address, header, bytes, isCover: true, nil)
     }

@@ -71,7 +71,7 @@ package struct CueSheet: Sendable {
     package init(reading path: String) throws(MediaError) {
         self.init(try NamedFile.read(path, most: Limit.bytes, what: "tracks"))
         guard !files.isEmpty else {
-            throw MediaError(.notMedia, "the cue sheet \"\(path)\" names no file; play the recording itself")
+            throw MediaError(.notMedia, "the cue sheet \"\(path)\" contains no file name; play the recording itself")
         }
     }
 
@@ -90,8 +90,8 @@ package struct CueSheet: Sendable {
         for candidate in candidates where !name.isEmpty && isFile(candidate) { return candidate }
         throw MediaError(
             .cannotOpen,
-            "there is no file \"\(PrintableText.of(name))\" beside the cue sheet \"\(path)\", which names it; put it there, or "
-                + "correct the name in the sheet")
+            "there is no file \"\(PrintableText.of(name))\" next to the cue sheet \"\(path)\", which refers to it; copy it there, or "
+                + "correct the name in the cue sheet")
     }
 
     /// Whether a path is a regular file: a downloaded sheet must not open devices.

@@ -54,7 +54,7 @@ public final class MediaFile: MediaSource {
             guard read.files.count == 1 else {
                 throw MediaError(
                     .unsupported,
-                    "the cue sheet \"\(address.text)\" names \(read.files.count) files; open them as a playlist")
+                    "the cue sheet \"\(address.text)\" refers to \(read.files.count) files; open them as a playlist")
             }
             address = try InputAddress(CueSheet.locate(read.files[0], beside: address.path))
             sheet = read
@@ -63,7 +63,7 @@ public final class MediaFile: MediaSource {
         if options.trust.verifies, address.url.lowercased().hasPrefix("rtsps:") {
             throw MediaError(
                 .untrusted,
-                "the server of \"\(address.text)\" cannot be made to prove who it is; use an https address of it")
+                "the server of \"\(address.text)\" cannot be authenticated; use an https address")
         }
         let asker = WebAsker(address.url, options)
         let context = try DemuxContext(address, options: options, asker: asker, cancellations: [cancellation])
@@ -328,7 +328,7 @@ public final class MediaFile: MediaSource {
     private static func nothingToPlay(_ address: InputAddress, _ inspection: TrackInspection) -> MediaError {
         let name = "\"\(address.text)\""
         guard let problem = inspection.problems.first, let code = inspection.firstCode else {
-            return MediaError(.notMedia, "\(name) holds neither sound nor pictures; try another file")
+            return MediaError(.notMedia, "\(name) contains neither audio nor video; try another file")
         }
         return MediaError(code, "cannot play \(name): \(problem); try another file")
     }

@@ -21,25 +21,25 @@ enum ReadingErrors {
             return MediaError(.cannotOpen, "there is no \(name); check the name")
         case cff_error_from_errno(EACCES), cff_error_from_errno(EPERM), cff_error_http_forbidden,
             cff_error_http_unauthorized:
-            return MediaError(.notPermitted, "may not read \(name); check its permissions")
+            return MediaError(.notPermitted, "no permission to read \(name); check its permissions")
         case cff_error_http_not_found:
             return MediaError(.cannotOpen, "the server has no \(name) (404); check the address")
         case cff_error_http_bad_request, cff_error_http_other_4xx:
             return MediaError(.cannotOpen, "the server refuses to send \(name); check the address")
         case cff_error_http_server:
-            return MediaError(.cannotOpen, "the server of \(name) has a fault of its own; try again later")
+            return MediaError(.cannotOpen, "the server of \(name) has an internal error; try again later")
         // Refused containers (`Demuxers`) are reported as EINVAL.
         case cff_error_invalid_data, cff_error_eof, cff_error_from_errno(EINVAL):
             if isCutOff(address) {
                 return MediaError(
-                    .notMedia, "\(name) was cut off before its index, which comes last; copy or download it again")
+                    .notMedia, "\(name) is truncated before its index, which is at the end; copy or download it again")
             }
             return MediaError(
                 .notMedia,
-                "\(name) is not a film or recording that Talkie knows, or it is damaged; try whether another player opens it"
+                "\(name) is not a supported film or recording, or it is damaged; check whether another player opens it"
             )
         case cff_error_protocol_not_found, cff_error_demuxer_not_found:
-            return MediaError(.unsupported, "nothing here can read \(name); it may need a newer FFmpeg")
+            return MediaError(.unsupported, "no demuxer can read \(name); it may need a newer FFmpeg")
         case cff_error_from_errno(ENOMEM):
             return MediaError(.limitExceeded, "cannot open \(name): \(text(code)), or it is damaged")
         case cff_error_from_errno(ECONNREFUSED):
@@ -61,24 +61,24 @@ enum ReadingErrors {
         case cff_refused_downgrade:
             return MediaError(
                 .untrusted,
-                "the server of \(name) sends on to an address without https; use that address, or another server")
+                "the server of \(name) redirects to an address without https; use that address, or another server")
         case cff_refused_count:
-            return MediaError(.limitExceeded, "\(name) leads on and on; it probably contains itself")
+            return MediaError(.limitExceeded, "\(name) has too many redirects; it probably refers to itself")
         default: break
         }
         switch tls {
         case .name?:
             return MediaError(
-                .untrusted, "the server of \(name) proves to be another one than the address names; check the address")
+                .untrusted, "the server of \(name) has a certificate for another server name; check the address")
         case .certificate? where trust.path == nil && !ServerTrust.isSystemEquipped:
             return MediaError(
                 .untrusted,
-                "no server can prove itself to this computer, which knows no authorities; install ca-certificates")
+                "no certificate authorities are installed; install ca-certificates")
         case .certificate?:
             return MediaError(
                 .untrusted,
-                "the server of \(name) does not prove who it is: its certificate is of no authority that this computer "
-                    + "trusts, or not of today; check the address and the computer's date, or trust its authority")
+                "the server of \(name) has no trusted certificate: its authority is unknown to this computer, or it is expired "
+                    + "or not yet valid; check the address and the computer's date, or add its authority")
         case nil: return nil
         }
     }
@@ -106,8 +106,8 @@ enum ReadingErrors {
             case cff_error_http_bad_request, cff_error_http_forbidden, cff_error_http_unauthorized,
                 cff_error_http_other_4xx:
                 "the server refuses to send \(name)"
-            case cff_error_http_server: "the server has a fault of its own with \(name)"
-            case cff_error_from_errno(ECONNRESET): "\(name) breaks off"
+            case cff_error_http_server: "the server has an internal error with \(name)"
+            case cff_error_from_errno(ECONNRESET): "\(name) ends prematurely"
             case cff_error_from_errno(ENOENT): "there is no \(name)"
             default: "reading \(name) failed: \(text(code))"
             }
@@ -124,10 +124,11 @@ enum ReadingErrors {
     static func indexIsLast(_ address: InputAddress) -> MediaError {
         let (what, remedy) =
             address.kind == .network
-            ? ("its server sends no ranges", "download it first") : ("a pipe cannot go back", "play the file itself")
+            ? ("its server does not support ranges", "download it first")
+            : ("a pipe is not seekable", "play the file itself")
         return MediaError(
             .unsupported,
-            "\"\(address.text)\" is an MP4 with its index at the end, and \(what); \(remedy), or put the index first "
+            "\"\(address.text)\" is an MP4 with its index at the end, and \(what); \(remedy), or move the index to the front "
                 + "('ffmpeg -i FILE -c copy -movflags +faststart NEW.mp4')")
     }
 
@@ -144,8 +145,8 @@ enum ReadingErrors {
 
     private static func stopped(_ name: String, _ waiting: BlockingGuard) -> MediaError {
         waiting.isCancelled
-            ? MediaError(.cancelled, "reading \(name) was cancelled; open it again to go on")
-            : MediaError(.timedOut, "\(name) sends nothing; check the network and try again")
+            ? MediaError(.cancelled, "reading \(name) was cancelled; open it again to continue")
+            : MediaError(.timedOut, "\(name) sends no data; check the network and try again")
     }
 
     private static func isExhaustion(_ code: Int32) -> Bool {

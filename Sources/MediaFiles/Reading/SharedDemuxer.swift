@@ -100,7 +100,7 @@ final class SharedDemuxer: @unchecked Sendable {
             return index
         }
         guard let lane else {
-            throw MediaError(.unsupported, "this film has no track \(track.id); take one of its summary")
+            throw MediaError(.unsupported, "this film has no track \(track.id); choose one of its tracks")
         }
         return SharedTrackReader(track: track, lane: lane, demuxer: self)
     }
@@ -273,7 +273,7 @@ final class SharedDemuxer: @unchecked Sendable {
             if !context.canSeek, reopening != nil {
                 landed = try readOn(to: time, mode: mode, leader: leader.track)
             } else if !context.canSeek {
-                throw MediaError(.unsupported, "this input cannot be wound back or forth; save it to a file first")
+                throw MediaError(.unsupported, "this input is not seekable; save it to a file first")
             } else {
                 let plan = SeekPlan(track: leader.track, stream: leader.stream, target: time, mode: mode)
                 landed = try plan.run(on: context, packager: leader.packager, epoch: leader.epoch, jumps: jumps)

@@ -23,7 +23,7 @@ struct TrackInspection {
             let oversized = claimed.map { FormatReading.oversized(width: $0.width, height: $0.height) }
             let damaged =
                 context.damagedCovers.contains(stream.pointee.index)
-                ? FormatReading.Problem(code: .notMedia, text: "is a picture that is damaged or of a kind unknown here")
+                ? FormatReading.Problem(code: .notMedia, text: "is a damaged or unsupported picture")
                 : nil
             if let problem = damaged ?? oversized ?? FormatReading.problem(with: parameters)
                 ?? FormatReading.problem(
@@ -31,7 +31,7 @@ struct TrackInspection {
             {
                 problems.append("track \(stream.pointee.index + 1) \(problem.text)")
                 if isStill(stream) {
-                    coverProblems.append("the cover (\(problems[problems.count - 1])) is left out; the sound plays")
+                    coverProblems.append("the cover (\(problems[problems.count - 1])) is not shown; the sound plays")
                 }
                 firstCode = firstCode ?? problem.code
             } else {

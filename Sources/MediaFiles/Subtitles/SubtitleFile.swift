@@ -41,7 +41,7 @@ public final class SubtitleFile: MediaSource {
         guard address.kind == .file else {
             throw MediaError(
                 .unsupported,
-                "subtitles are read from files of this computer, which \"\(address.text)\" is not; save it first")
+                "subtitles must be local files, but \"\(address.text)\" is not; save it first")
         }
         if let pair = VobSubPair(either: address.path) {
             address = try InputAddress(pair.index)
@@ -76,7 +76,7 @@ public final class SubtitleFile: MediaSource {
         guard !inspection.streams.isEmpty else {
             throw inspection.problems.first.map {
                 MediaError(.unsupported, "cannot show \"\(address.text)\": \($0)")
-            } ?? MediaError(.notMedia, "\"\(address.text)\" holds no subtitles; try another file")
+            } ?? MediaError(.notMedia, "\"\(address.text)\" contains no subtitles; try another file")
         }
         warnings = inspection.problems
         let hasWords = inspection.streams.contains { stream in
@@ -123,17 +123,17 @@ public final class SubtitleFile: MediaSource {
 
     private static func unknown(_ address: InputAddress) -> MediaError {
         MediaError(
-            .notMedia, "\"\(address.text)\" is no file of subtitles that Talkie knows, or it is damaged; try another")
+            .notMedia, "\"\(address.text)\" is not a supported subtitle file, or it is damaged; try another one")
     }
 
     private static func check(_ path: String, most: Int64) throws(MediaError) {
         let name = PrintableText.withoutCredentials(path)
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw MediaError(.cannotOpen, "there is no file \"\(name)\", which belongs to the subtitles; copy it, too")
+            throw MediaError(.cannotOpen, "there is no file \"\(name)\", which belongs to the subtitles; copy it too")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw MediaError(.unsupported, "\"\(name)\" is no ordinary file; subtitles are read from such only")
+            throw MediaError(.unsupported, "\"\(name)\" is not a regular file; subtitles must be regular files")
         }
         if status.st_size > most {
             throw MediaError(.limitExceeded, "\"\(name)\" is larger than \(most >> 20) MB, too large for subtitles")

@@ -21,7 +21,7 @@ public struct CookieFile: Sendable {
         self.init(bytes, name: path)
         if cookies.isEmpty, !mistakes.isEmpty {
             throw MediaError(
-                .notMedia, "\"\(path)\" is no file of cookies in Netscape's format; export it as cookies.txt")
+                .notMedia, "\"\(path)\" is not a cookie file in Netscape format; export it as cookies.txt")
         }
     }
 
@@ -33,12 +33,12 @@ public struct CookieFile: Sendable {
             } catch {
                 wrong += 1
                 if wrong <= Self.mostMistakes {
-                    mistakes.append("\(name) line \(index + 1): \(error.description); it is left out")
+                    mistakes.append("\(name) line \(index + 1): \(error.description); the line is skipped")
                 }
             }
         }
         if wrong > Self.mostMistakes {
-            mistakes.append("\(name): \(wrong - Self.mostMistakes) more lines are left out")
+            mistakes.append("\(name): \(wrong - Self.mostMistakes) more lines are skipped")
         }
         (self.cookies, self.mistakes) = (cookies, mistakes)
     }
@@ -59,17 +59,17 @@ public struct CookieFile: Sendable {
             String(decoding: $0, as: UTF8.self)
         }
         guard fields.count == 7 else {
-            throw ValueError("a cookie has seven fields with tabs between them, and here are \(fields.count)")
+            throw ValueError("a cookie has seven fields separated by tabs, but this line has \(fields.count)")
         }
         guard let isWide = flag(fields[1]), let isSecure = flag(fields[3]) else {
-            throw ValueError("the second and the fourth field are TRUE or FALSE")
+            throw ValueError("the second and the fourth field must be TRUE or FALSE")
         }
         guard !fields[0].isEmpty, fields[2].hasPrefix("/") else {
-            throw ValueError("the first field is a domain and the third a path that begins with a slash")
+            throw ValueError("the first field must be a domain and the third a path that begins with a slash")
         }
         // Some programs write fractions of a second, and −1 for session cookies.
         guard let expiry = Double(fields[4].isEmpty ? "0" : fields[4]), expiry.magnitude < 1e15 else {
-            throw ValueError("the fifth field is a number of seconds since 1970")
+            throw ValueError("the fifth field must be a number of seconds since 1970")
         }
         return CookieJar.Cookie(
             name: fields[5], value: fields[6], domain: CookieJar.domain(fields[0]), isHostOnly: !isWide,

@@ -27,7 +27,7 @@ public struct HeaderField: Sendable, Hashable {
     /// - Throws: For a malformed field, or one that Talkie sets.
     public init(parsing text: String) throws(ValueError) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-            throw ValueError("a header field is written 'Name: value'")
+            throw ValueError("a header field must have the form 'Name: value'")
         }
         self = try Self(name: String(text[..<colon]), value: String(text[text.utf8.index(after: colon)...]))
     }
@@ -41,15 +41,15 @@ public struct HeaderField: Sendable, Hashable {
             (48...57).contains($0) || (65...90).contains($0) || (97...122).contains($0)
                 || "!#$%&'*+-.^_`|~".utf8.contains($0)
         }
-        guard !name.isEmpty, isToken else { throw ValueError("a header field is written 'Name: value'") }
+        guard !name.isEmpty, isToken else { throw ValueError("a header field must have the form 'Name: value'") }
         guard !value.utf8.contains(where: { $0 == 0x7F || ($0 < 0x20 && $0 != 9) }) else {
-            throw ValueError("the header field \(name) holds a line break or another control character")
+            throw ValueError("the header field \(name) contains a line break or another control character")
         }
         guard name.utf8.count + value.utf8.count <= Self.longest else {
             throw ValueError("the header field \(name) is too long")
         }
         guard !Self.own.contains(name.lowercased()) else {
-            throw ValueError("the header field \(name) is Talkie's own affair; leave it out")
+            throw ValueError("the header field \(name) is set by Talkie; remove it")
         }
         (self.name, self.value) = (name, value)
     }
@@ -80,7 +80,7 @@ public struct HeaderField: Sendable, Hashable {
         parts.append(part)
         var fields: [HeaderField] = []
         for part in parts where !part.isEmpty { fields.append(try HeaderField(parsing: part)) }
-        guard fields.count <= mostFields else { throw ValueError("these are more than \(mostFields) header fields") }
+        guard fields.count <= mostFields else { throw ValueError("there are more than \(mostFields) header fields") }
         return fields
     }
 }

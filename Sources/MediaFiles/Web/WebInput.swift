@@ -312,7 +312,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
                 if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
                 if !isTold, HostInstant.now - began > .seconds(1) {
                     isTold = true
-                    asker.tell("the connection to \(address.host) broke off; it is being tried again")
+                    asker.tell("the connection to \(address.host) was lost; reconnecting")
                 }
                 min(moment, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
             }

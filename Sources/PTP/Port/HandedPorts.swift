@@ -39,7 +39,7 @@ package final class HandedPorts: Sendable {
             let name = item.name.isEmpty ? "descriptor \(item.descriptor)" : "'\(PrintableText.of(item.name))'"
             guard let socket = BoundSocket(item.descriptor) else {
                 objections.append(
-                    "\(name) is not a UDP socket of IPv4; a unit says ListenDatagram=0.0.0.0:\(eventPort)")
+                    "\(name) is not a UDP socket of IPv4; a unit needs ListenDatagram=0.0.0.0:\(eventPort)")
                 Glibc.close(item.descriptor)
                 continue
             }
@@ -60,7 +60,8 @@ package final class HandedPorts: Sendable {
         }
         for single in usable {
             let other = single.port == eventPort ? generalPort : eventPort
-            objections.append("UDP port \(single.port) on \(single.address) came without \(other); PTP needs both")
+            objections.append(
+                "UDP port \(single.port) on \(single.address) was passed without \(other); PTP needs both")
         }
         Self.close(usable)
         return objections
@@ -80,7 +81,7 @@ package final class HandedPorts: Sendable {
             guard entries[index].lent == nil else {
                 throw PTPError(
                     .portsBusy,
-                    "The service manager's sockets on UDP ports \(eventPort) and \(generalPort) are in use already;"
+                    "The service manager's sockets on UDP ports \(eventPort) and \(generalPort) are already in use;"
                         + " a unit may list a pair for each address.")
             }
             guard let event = entries[index].event.copy() else { return nil }

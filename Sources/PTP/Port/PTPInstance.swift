@@ -45,7 +45,7 @@ package final class PTPInstance: Sendable {
             self.engine = engine
             thread = try WorkerThread.start(name: "ptp", priority: .realtime(30)) { engine.run() }
         } catch {
-            throw PTPError(.unavailable, "Speakers cannot be told the time: \(error.message).")
+            throw PTPError(.unavailable, "Cannot serve time to speakers: \(error.message).")
         }
     }
 

@@ -40,12 +40,14 @@ extension CodedError<PTPErrors> {
             let remedies = PTPPorts.remedies.map { "`\($0)`" }.joined(separator: " or ")
             self.init(
                 .notPermitted,
-                "Timing speakers needs UDP ports 319 and 320, which this user may not bind; \(remedies) grants them.")
+                "Serving time to speakers requires UDP ports 319 and 320, which this user may not bind; \(remedies) permits it."
+            )
         case .addressInUse:
             let filter = ports.map { "sport = :\($0)" }.joined(separator: " or ")
             self.init(
                 .portsBusy,
-                "Another program holds UDP port \(names) on \(address); `ss -ulpn '\(filter)'` names it: stop it.")
+                "Another program uses UDP port \(names) on \(address); find it with `ss -ulpn '\(filter)'` and stop it."
+            )
         default:
             self.init(.unavailable, "UDP port \(names) on \(address) cannot be bound (\(error.message)).")
         }

@@ -35,7 +35,7 @@ package struct PortHelper: Sendable {
     package func sockets(on address: IPv4Address) throws(PTPError) -> PTPSockets {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-            throw PTPError(.unavailable, "The system refuses a pair of sockets (\(SystemCause.text(errno))).")
+            throw PTPError(.unavailable, "The system cannot create a socket pair (\(SystemCause.text(errno))).")
         }
         defer { close(ends[0]) }
         let child: pid_t
@@ -50,7 +50,7 @@ package struct PortHelper: Sendable {
         repeat {
             ready = csock_poll(&answer, 1, max(0, (deadline - .now).wholeNanoseconds))
         } while ready < 0 && errno == EINTR
-        guard ready == 1 else { throw PTPError(.unavailable, "\(path) does not answer; put it there anew.") }
+        guard ready == 1 else { throw PTPError(.unavailable, "\(path) does not answer; reinstall it.") }
         return try receive(from: ends[0], address)
     }
 
@@ -66,7 +66,7 @@ package struct PortHelper: Sendable {
             event.address == address, general.address == address, (event.port, general.port) == ports
         else {
             for (descriptor, _) in sockets { close(descriptor) }
-            throw PTPError(.unavailable, "\(path) does not answer as it should; put it there anew.")
+            throw PTPError(.unavailable, "\(path) gives an invalid answer; reinstall it.")
         }
         return PTPSockets(event: DatagramSocket(adopting: event), general: DatagramSocket(adopting: general))
     }

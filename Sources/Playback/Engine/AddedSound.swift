@@ -30,6 +30,9 @@ final class AddedSound {
         renderer.setOutput(output, id: OutputID(number * Self.spacing))
     }
 
+    /// Sends the track to a position.
+    func seek(to target: TrackTarget) { pipeline?.seek(to: target.time, aim: .exact, serial: target.serial) }
+
     /// Returns the track of an entry to play; nil if there is none.
     static func track(_ choice: SoundTrackChoice, of entry: PlaybackList.Entry) -> Track? {
         let track = choice.track(in: entry.film.summary)

@@ -30,11 +30,11 @@ extension Player {
     }
 
     /// Stops an additional track; its output is closed in the background. Any thread.
-    public func removeSound(_ id: SoundID) { mailbox.post { $0.removeSound(id.number) } }
+    public func removeSound(_ id: SoundID) { mailbox.post { $0.tracks.added.remove(id.number) } }
 
     /// Sets the volume of an additional track, 0…130 (`VolumeCurve`). Until then it has the player's volume. Any
     /// thread.
     public func setVolume(_ volume: Double, of id: SoundID) {
-        mailbox.post { $0.setVolume(volume, ofSound: id.number) }
+        mailbox.post { $0.sound.setVolume(volume, ofSound: id.number) }
     }
 }

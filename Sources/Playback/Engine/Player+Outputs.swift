@@ -28,7 +28,7 @@ extension Player {
         _ wanted: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void
     ) {
         guard let outputs else {
-            let error = OutputError(.unavailable, "This player was made without sound.")
+            let error = OutputError(.unavailable, "This player was created without sound.")
             return done(.refused([RouteChange.Refusal(output: "sound", error: error)]))
         }
         // Applied before playback: a later change would be a discontinuity of their audio.
@@ -58,7 +58,7 @@ extension Player {
     public func restoreVolumes() {
         guard let outputs else { return }
         outputs.restoreVolumes()
-        mailbox.post { [volume = outputs.volume] in $0.restoreVolume(volume) }
+        mailbox.post { [volume = outputs.volume] in $0.sound.restoreVolume(volume) }
     }
 
     /// Changes the volume of all outputs by the same number of decibels, so that the loudest one has this volume,
@@ -84,7 +84,7 @@ extension Player {
         guard let outputs else { return }
         change(outputs)
         guard let volume = outputs.knownVolume else { return }
-        mailbox.post { $0.setVolume(volume) }
+        mailbox.post { $0.sound.setVolume(volume) }
     }
 }
 
@@ -106,8 +106,8 @@ extension PlayerState {
         routeChange =
             switch outputs.changeProgress {
             case .waiting(let wait): wait.description
-            case .filling: "bringing the new output up to the film"
-            case .changing: "changing over"
+            case .filling: "synchronizing the new output"
+            case .changing: "switching outputs"
             case nil: nil
             }
     }
@@ -122,45 +122,4 @@ extension Player.Parts {
         if let volume = options.volume { group.setVolume(volume) }
         return group
     }
-}
-
-extension PlaybackEngine {
-    /// Reports outputs that are silent or reject the volume, and those that have recovered.
-    func reportOutputs() {
-        guard let renderer, renderer.progress.enqueuedUntil != nil || !state.outputProblems.isEmpty else { return }
-        let problems = (parts.audioOutput as? OutputGroup)?.problems ?? Self.problem(of: parts.audioOutput)
-        let before = state.outputProblems
-        guard problems != before else { return }
-        state.outputProblems = problems
-        for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
-            news(.outputRecovered(problem))
-        }
-        for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
-            news(.outputProblem(problem))
-        }
-    }
-
-    private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {
-        output.flatMap { OutputProblem($0, OutputID(0), loss: $0.loss) }.map { [$0] } ?? []
-    }
-
-    /// Resets the loss of audio after a lost output has recovered with its retained audio.
-    func soundIsBack() { if renderer?.progress.hasFailed == false { soundIsLost = false } }
-
-    /// Restarts audio that had been lost, after a change of outputs.
-    func outputsHaveChanged() {
-        guard let renderer, audio != nil else { return }
-        guard soundIsLost || renderer.progress.hasFailed else { return }
-        soundIsLost = false
-        switch state.phase {
-        case .playing, .paused, .buffering:
-            begin(at: filmMoment, exact: true, movesPicture: jump?.movesPicture ?? false)
-        case .idle, .opening, .ended, .failed: break
-        }
-    }
-}
-
-extension OutputProblem {
-    /// Returns true if it is the same problem, regardless of its message.
-    fileprivate func isSame(as other: OutputProblem) -> Bool { output == other.output && kind == other.kind }
 }

@@ -169,7 +169,7 @@ public final class Player: Sendable {
     /// Pauses playback.
     public func pause() { mailbox.post { $0.pause() } }
     /// Pauses or resumes playback.
-    public func togglePause() { mailbox.post { $0.wantsPlay ? $0.pause() : $0.play() } }
+    public func togglePause() { mailbox.post { $0.togglePause() } }
 
     /// Seeks to a media time. Exact decodes up to that frame; otherwise the nearest earlier sync frame is used.
     public func seek(to time: MediaTime, exact: Bool = true) { mailbox.post { $0.seek(to: time, exact: exact) } }
@@ -202,13 +202,13 @@ public final class Player: Sendable {
     /// Replaces `PlayerOptions.imageDisplayDuration` for image files that are opened from now on.
     public func setImageDisplayDuration(_ duration: Duration?) { imageDuration.withLock { $0 = duration } }
     /// Sets night mode, which reduces the dynamic range.
-    public func setNightMode(_ isOn: Bool) { mailbox.post { $0.setNightMode(isOn) } }
+    public func setNightMode(_ isOn: Bool) { mailbox.post { $0.sound.setNightMode(isOn) } }
     /// Sets the amplification of the centre channel, which carries dialogue, in decibels; clamped to 0…12.
-    public func setDialogueLift(_ decibels: Double) { mailbox.post { $0.setDialogueLift(decibels) } }
+    public func setDialogueLift(_ decibels: Double) { mailbox.post { $0.sound.setDialogueLift(decibels) } }
     /// Mutes or unmutes audio.
-    public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
+    public func setMuted(_ muted: Bool) { mailbox.post { $0.sound.setMuted(muted) } }
     /// Sets the delay of audio, clamped to ±`PlayerOptions.longestAudioDelay`; positive is later than video.
-    public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.setAudioDelay(delay) } }
+    public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.sound.setDelay(delay) } }
     /// Sets the display, so that its calibration is applied; called by `PlayerWindow`. A change takes effect as a
     /// discontinuity of the audio.
     ///
@@ -216,7 +216,7 @@ public final class Player: Sendable {
     ///   - name: The display's name in the window system (`ScreenControl.Status.display`); nil: unknown.
     ///   - refreshRate: Refreshes per second; nil if each frame is shown at its own instant.
     public func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
-        mailbox.post { $0.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
+        mailbox.post { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
     /// Sets which video frames are deinterlaced, from the next decoded frame on.
     public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
@@ -241,12 +241,12 @@ public final class Player: Sendable {
     public func cycleSecondarySubtitles(by step: Int = 1) { mailbox.post { $0.cycleSecondarySubtitles(by: step) } }
     /// Shows or hides the secondary subtitles.
     public func setSecondarySubtitlesShown(_ isShown: Bool) {
-        mailbox.post { $0.setSecondarySubtitlesShown(isShown) }
+        mailbox.post { $0.tracks.subtitles.setSecondaryShown(isShown) }
     }
     /// Sets the delay of subtitles; positive is later. Takes effect at once, also while paused.
-    public func setSubtitleDelay(_ delay: Duration) { mailbox.post { $0.setSubtitleDelay(delay) } }
+    public func setSubtitleDelay(_ delay: Duration) { mailbox.post { $0.tracks.subtitles.setDelay(delay) } }
     /// Shows or hides the primary subtitles.
-    public func setSubtitlesShown(_ isShown: Bool) { mailbox.post { $0.setSubtitlesShown(isShown) } }
+    public func setSubtitlesShown(_ isShown: Bool) { mailbox.post { $0.tracks.subtitles.setShown(isShown) } }
 
     /// Stops playback, closes the outputs and ends all threads. Blocks until done; the player cannot be used again.
     public func shutDown() {

@@ -47,4 +47,7 @@ final class ShownSubtitles {
         renderer.delay = options.subtitleDelay
         renderer.isHidden = !options.showsSecondarySubtitles
     }
+
+    /// Sends the track to a position.
+    func seek(to target: TrackTarget) { pipeline?.seek(to: target.time, aim: .exact, serial: target.serial) }
 }

@@ -217,7 +217,7 @@ final class VideoStage: TrackStage {
 
     /// Replaces an undecodable image by black and reports it.
     private func leaveOut(of entry: PlaybackList.Entry) {
-        let sound = entry.audioTrack == nil ? "it is left out." : "the sound plays without it."
+        let sound = entry.audioTrack == nil ? "it is skipped." : "the sound plays without it."
         setting.tell("The picture of “\(entry.title)” is damaged or too large; \(sound)")
         showNothing(at: stillTime)
     }

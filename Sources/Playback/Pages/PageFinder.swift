@@ -35,14 +35,14 @@ struct PageFinder {
                 guard error.code == .notMedia else { throw error }
                 throw MediaError(
                     .notMedia,
-                    "\(name(address)) is not a film; yt-dlp is not asked about addresses with a password, so give the film's own address"
+                    "\(name(address)) is not a film; yt-dlp is not used for addresses with a password; use the film's own address"
                 )
             }
             guard path != nil else {
                 guard error.code == .notMedia else { throw error }
                 throw MediaError(
                     .notMedia,
-                    "\(name(address)) is not a film; if it is the page of one, install yt-dlp"
+                    "\(name(address)) is not a film; if it is a web page with a film, install yt-dlp"
                 )
             }
             return try film(behind: address, depth: 0)
@@ -61,7 +61,7 @@ struct PageFinder {
         if let first = listing.entries.first {
             guard depth < Self.deepestList else {
                 throw MediaError(
-                    .limitExceeded, "\(name(page)) is a list of lists; give the address of one of its films")
+                    .limitExceeded, "\(name(page)) is a list of lists; use the address of one of its films")
             }
             if listing.entries.count > 1 { options.onList?(page, Array(listing.entries.dropFirst())) }
             return try film(behind: first.address, depth: depth + 1)
@@ -103,10 +103,11 @@ struct PageFinder {
                 most: Self.mostBytes, patience: Self.patience, isCancelled: { cancellation.isCancelled })
         } catch {
             switch error {
-            case .cancelled: throw MediaError(.cancelled, "looking for the film of \(name(page)) was cancelled")
-            case .tooSlow: throw MediaError(.timedOut, "yt-dlp takes too long over \(name(page)); try again")
+            case .cancelled: throw MediaError(.cancelled, "searching for the film of \(name(page)) was cancelled")
+            case .tooSlow: throw MediaError(.timedOut, "yt-dlp timed out for \(name(page)); try again")
             case .tooLong:
-                throw MediaError(.limitExceeded, "yt-dlp says too much about \(name(page)); give one film's address")
+                throw MediaError(
+                    .limitExceeded, "yt-dlp prints too much for \(name(page)); use the address of one film")
             case .notStarted(let cause): throw MediaError(.exhausted, "yt-dlp cannot be started: \(cause)")
             }
         }
@@ -114,7 +115,7 @@ struct PageFinder {
         let why = Self.complaint(outcome.complaint).map { " (\($0))" } ?? ""
         throw MediaError(
             .notMedia,
-            "\(name(page)) is no film, and yt-dlp finds none on it\(why); check the address, or update yt-dlp")
+            "\(name(page)) is not a film, and yt-dlp finds none on it\(why); check the address, or update yt-dlp")
     }
 
     /// The arguments of yt-dlp. They are visible to other users (`ps`) and therefore contain no user data.

@@ -34,7 +34,7 @@ public struct PageOptions: Sendable {
                 (97...122).contains($0) || (65...90).contains($0) || (48...57).contains($0) || $0 == UInt8(ascii: "-")
             }
             guard !name.isEmpty, !name.hasPrefix("-"), isName else {
-                throw ValueError("options of yt-dlp are written name=value,name=, without their dashes")
+                throw ValueError("options of yt-dlp have the form name=value,name=, without dashes")
             }
             let value = words.count > 1 ? String(words[1]) : nil
             if Self.flags.contains(name) {
@@ -55,7 +55,7 @@ public struct PageOptions: Sendable {
                 all.append(RawOption(name: name, value: value))
             }
         }
-        guard all.count <= 64 else { throw ValueError("these are more than 64 options") }
+        guard all.count <= 64 else { throw ValueError("there are more than 64 options") }
         return all
     }
 

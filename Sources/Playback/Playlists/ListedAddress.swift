@@ -17,7 +17,7 @@ package enum ListedAddress {
         case "srt": return query.contains("mode=listener") || query.contains("mode=rendezvous") ? listens : nil
         default:
             if query.contains("listen") { return listens }
-            return query.contains("verify") ? "a list does not say which servers are believed" : nil
+            return query.contains("verify") ? "a playlist cannot change which servers are trusted" : nil
         }
     }
 
@@ -26,10 +26,10 @@ package enum ListedAddress {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         let type = status.st_mode & S_IFMT
-        return type == S_IFCHR || type == S_IFBLK ? "a list opens no device" : nil
+        return type == S_IFCHR || type == S_IFBLK ? "a playlist cannot open devices" : nil
     }
 
-    private static let listens = "a list does not make this computer listen"
+    private static let listens = "a playlist cannot open a listening port"
 
     private static func host(of rest: Substring) -> String {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

@@ -30,7 +30,7 @@ struct MediaFolder {
         self.most = most
         look(into: path, inside: [])
         if files.isEmpty { files = pictures }
-        if isFull { warnings.append("the folder '\(path)' holds too much; only a part of it is played") }
+        if isFull { warnings.append("the folder '\(path)' contains too many files; only a part of it is played") }
     }
 
     /// Returns true if the path is a folder. Blocks on the disk.
@@ -66,7 +66,7 @@ struct MediaFolder {
         guard !ancestors.contains(identity) else { return }
         folders.append(path)
         guard let (found, isCut) = Self.names(in: path, most: Self.mostNames - names) else {
-            warnings.append("the folder '\(path)' cannot be looked into (\(SystemCause.text(errno)))")
+            warnings.append("the folder '\(path)' cannot be read (\(SystemCause.text(errno)))")
             return
         }
         names += found.count

@@ -68,7 +68,7 @@ package struct PlaylistLoader {
         throw Self.failure(
             warnings.count == 1
                 ? warnings[0]
-                : words.count == 1 ? "'\(words[0])' names no film" : "nothing of what was named can be played")
+                : words.count == 1 ? "'\(words[0])' contains no films" : "none of the given files can be played")
     }
 
     /// Returns true if an argument names a folder, which is played as a list of its files.
@@ -89,7 +89,7 @@ package struct PlaylistLoader {
         for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
         guard folder.files.isEmpty else { return nil }
         return Self.failure(
-            "the folder '\(path)' holds neither films nor recordings, nor pictures; name a file to play it whatever its name"
+            "the folder '\(path)' contains no films, recordings or pictures; specify a file to play it whatever its name"
         )
     }
 
@@ -114,9 +114,10 @@ package struct PlaylistLoader {
         leftOut += 1
         if leftOut <= Self.mostTold {
             warnings.append(
-                "\(why): '\(PrintableText.withoutCredentials(what))' is left out; name it yourself to play it")
+                "\(why): '\(PrintableText.withoutCredentials(what))' is skipped; specify it on the command line to play it"
+            )
         } else if leftOut == Self.mostTold + 1 {
-            warnings.append("more of the list is left out for the same reasons")
+            warnings.append("more entries of the list are skipped for the same reasons")
         }
     }
 
@@ -141,16 +142,16 @@ package struct PlaylistLoader {
         // A sheet of a single file contains its chapters; `MediaFile` reads both.
         if let sheet, sheet.files.count < 2 { return false }
         if ancestors.contains(identity) {
-            throw Self.failure("the playlist '\(path)' contains itself; take that line out")
+            throw Self.failure("the playlist '\(path)' contains itself; remove that line")
         }
         guard ancestors.count < Self.deepestNesting else {
             throw Self.failure(
-                "the playlist '\(path)' lies more than \(Self.deepestNesting) playlists deep; name the films themselves"
+                "the playlist '\(path)' is nested more than \(Self.deepestNesting) playlists deep; specify the films themselves"
             )
         }
         playlists += 1
         guard playlists <= Self.mostPlaylists else {
-            throw Self.failure("these are more than \(Self.mostPlaylists) playlists; name the films themselves")
+            throw Self.failure("there are more than \(Self.mostPlaylists) playlists; specify the films themselves")
         }
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         folders.insert(folder.isEmpty ? "." : folder.count > 1 ? String(folder.dropLast()) : folder)

@@ -26,7 +26,7 @@ extension Player.Parts {
         let film = try open(address, cancellation)
         let summary = film.summary
         let unknown = MediaError(
-            .unsupported, "Nobody can say how long this item lasts; a wall cannot keep in step with it.")
+            .unsupported, "The duration of this item is unknown; a wall cannot be synchronized with it.")
         // Media with one reader for all tracks, or without an end, cannot be read ahead.
         guard !summary.isLive, !summary.sharesReader else { throw unknown }
         let picture = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil

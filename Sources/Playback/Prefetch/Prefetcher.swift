@@ -123,7 +123,7 @@ extension Player.Parts {
     /// Creates a video track with its own decoder.
     package func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> PictureTrack {
         guard let format = track.videoFormat else {
-            throw MediaError(.unsupported, "This track holds no pictures; choose another one.")
+            throw MediaError(.unsupported, "This track is not a video track; choose another one.")
         }
         return PictureTrack(
             film: media.film, source: try media.source(for: track), decoder: try makeDecoder(format),

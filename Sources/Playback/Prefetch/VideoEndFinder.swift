@@ -39,7 +39,7 @@ enum VideoEndFinder {
                 if !error.isRecoverable { throw error }
             }
         }
-        throw MediaError(.readFailed, "the end of the film is damaged; its length is what the container says")
+        throw MediaError(.readFailed, "the end of the film is damaged; its duration is taken from the container")
     }
 
     /// Returns the duration of a frame as the decoder will: that of the packet, otherwise one frame at the nominal

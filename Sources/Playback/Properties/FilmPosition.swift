@@ -13,7 +13,7 @@ public enum FilmPosition: Sendable, Hashable {
     public init(parsing text: String) throws(ValueError) {
         if text.hasSuffix("%") {
             guard let percent = DecimalNumber.parse(String(text.dropLast())), percent <= 100 else {
-                throw ValueError("a share of the film is written 0% to 100%")
+                throw ValueError("a percentage of the film must be from 0% to 100%")
             }
             self = .fraction(percent / 100)
             return
@@ -21,7 +21,7 @@ public enum FilmPosition: Sendable, Hashable {
         let isFromEnd = text.hasPrefix("-")
         let clock = isFromEnd || text.hasPrefix("+") ? text.dropFirst() : text[...]
         guard let nanoseconds = Self.nanoseconds(clock) else {
-            throw ValueError("a time is written 90, 1:30, 01:02:03.5, -10 (from the end) or 50%")
+            throw ValueError("a time must have the form 90, 1:30, 01:02:03.5, -10 (from the end) or 50%")
         }
         let time = MediaTime(nanoseconds: nanoseconds)
         self = isFromEnd ? .fromEnd(time) : .fromStart(time)

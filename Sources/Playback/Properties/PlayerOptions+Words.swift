@@ -9,7 +9,7 @@ extension PlayerOptions.Loop {
         case "no": self = .times(0)
         default:
             guard let count = DecimalNumber.whole(text) else {
-                throw ValueError("a repetition is a whole number, inf or no")
+                throw ValueError("a number of repetitions must be a whole number, inf or no")
             }
             self = .times(count)
         }
@@ -25,7 +25,7 @@ extension PlayerOptions {
     /// Parses a speed in media seconds per second, 0.25 to 4.
     public static func speed(parsing text: String) throws(ValueError) -> Double {
         guard let speed = DecimalNumber.parse(text), speedRange.contains(speed) else {
-            throw ValueError("speed is a number from 0.25 to 4")
+            throw ValueError("the speed must be a number from 0.25 to 4")
         }
         return speed
     }
@@ -34,7 +34,7 @@ extension PlayerOptions {
     public static func volume(parsing text: String, atMost most: Double = VolumeCurve.most) throws(ValueError) -> Double
     {
         guard let volume = DecimalNumber.parse(text), volume <= most else {
-            throw ValueError("volume is a number from 0 to \(Int(most))")
+            throw ValueError("the volume must be a number from 0 to \(Int(most))")
         }
         return volume
     }
@@ -48,7 +48,7 @@ extension PlayerOptions {
     /// Parses a dialogue lift in decibels, 0 to 12.
     public static func dialogueLift(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.parse(text), value <= mostDialogueLift else {
-            throw ValueError("a dialogue is lifted by 0 to \(Int(mostDialogueLift)) decibels")
+            throw ValueError("the dialogue gain must be 0 to \(Int(mostDialogueLift)) decibels")
         }
         return value
     }
@@ -59,14 +59,14 @@ extension PlayerOptions {
     /// Parses a loudness in LUFS, −40 to −10. Below, most media would be masked by noise; above there is no headroom.
     public static func loudness(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), (-40...(-10)).contains(value)
-        else { throw ValueError("a loudness is a number of LUFS from -40 to -10") }
+        else { throw ValueError("the loudness must be a number of LUFS from -40 to -10") }
         return value
     }
 
     /// Parses a gain in decibels, −60 to 60.
     public static func decibels(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), abs(value) <= 60 else {
-            throw ValueError("a gain is a number of decibels from -60 to 60")
+            throw ValueError("the gain must be a number of decibels from -60 to 60")
         }
         return value
     }
@@ -74,11 +74,11 @@ extension PlayerOptions {
     /// Parses a delay in seconds, positive or negative.
     public static func audioDelay(parsing text: String) throws(ValueError) -> Duration {
         guard let nanoseconds = DecimalNumber.signedBillionths(text) else {
-            throw ValueError("a delay is a number of seconds such as 0.08 or -0.1")
+            throw ValueError("the delay must be a number of seconds such as 0.08 or -0.1")
         }
         let delay = Duration.nanoseconds(nanoseconds)
         guard delay <= longestAudioDelay, delay >= .zero - longestAudioDelay else {
-            throw ValueError("a delay is at most \(longestAudioDelay.components.seconds) seconds")
+            throw ValueError("the delay must be at most \(longestAudioDelay.components.seconds) seconds")
         }
         return delay
     }
@@ -86,7 +86,7 @@ extension PlayerOptions {
     /// Parses a track number, 1 for the first of its kind.
     public static func track(parsing text: String) throws(ValueError) -> Int {
         guard let number = DecimalNumber.whole(text), (1...65535).contains(number) else {
-            throw ValueError("a track is a number, 1 the first of its kind")
+            throw ValueError("a track must be a number; 1 is the first of its kind")
         }
         return number
     }
@@ -95,7 +95,7 @@ extension PlayerOptions {
     public static func languages(parsing text: String) throws(ValueError) -> [String] {
         let languages = text.split(separator: ",", omittingEmptySubsequences: true).map(String.init)
         guard !languages.isEmpty, languages.allSatisfy({ $0.utf8.count <= 35 }) else {
-            throw ValueError("languages are tags such as de or eng, separated by commas")
+            throw ValueError("languages must be tags such as de or eng, separated by commas")
         }
         return languages
     }
@@ -106,7 +106,7 @@ extension PictureDrawing {
     public static func targetPeak(parsing text: String) throws(ValueError) -> Double {
         if text == "auto" { return 0 }
         guard let peak = DecimalNumber.parse(text), targetPeaks.contains(peak) else {
-            throw ValueError("a screen's brightest white is a number from 10 to 10000, or auto")
+            throw ValueError("the peak luminance must be a number from 10 to 10000, or auto")
         }
         return peak
     }

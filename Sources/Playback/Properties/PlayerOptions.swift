@@ -6,7 +6,9 @@ public import SyncRendering
 public struct PlayerOptions: Sendable {
     /// Whether video waits for audio at a start, or audio joins later.
     public enum StartPolicy: String, Sendable, CaseIterable {
+        /// Video waits until the audio outputs can start.
         case wait = "wait"
+        /// Video starts at once; audio joins later at its position.
         case picture = "picture"
     }
 

@@ -18,7 +18,7 @@ public enum SubtitleChoice: Sendable, Hashable {
         default:
             // ignored: the error that is thrown instead says what a choice may be.
             guard let number = try? PlayerOptions.track(parsing: text) else {
-                throw ValueError("subtitles are a number, 1 the first, or auto, or no")
+                throw ValueError("subtitles must be a number (1 is the first), auto or no")
             }
             self = .number(number)
         }

@@ -97,7 +97,7 @@ package final class RouteController {
             // Without a thread for the task, this thread would block. The next call tries again.
             self.detector = nil
             return post(
-                .offered(OutputOffer(places: offered, note: "Speakers cannot be looked for: \(error.message).")))
+                .offered(OutputOffer(places: offered, note: "Cannot search for speakers: \(error.message).")))
         }
         reading = Task.detached { [post] in for await offer in offers { post(.offered(offer)) } }
     }

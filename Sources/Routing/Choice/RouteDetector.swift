@@ -34,7 +34,7 @@ public final class RouteDetector: Sendable {
                         provider.watch(until: interruption) { tell(number, $0) }
                     })
             } catch {
-                tell(number, OutputOffer(places: [], note: "Not every speaker can be looked for: \(error.message)."))
+                tell(number, OutputOffer(places: [], note: "Some speakers cannot be searched for: \(error.message)."))
             }
         }
         threads = Lock(workers)

@@ -117,7 +117,7 @@ package struct RoutePicker: Equatable {
         if row.isTicked {
             ticked.removeAll { $0 == row.id }
             return ticked.isEmpty
-                ? .explain("The sound needs a place to go to; tick another one first.") : .play(ticked)
+                ? .explain("At least one output is required; select another one first.") : .play(ticked)
         }
         if let obstacle = row.obstacle { return .explain("\(row.name): \(obstacle)") }
         return .play(ticked + [row.id])
@@ -125,7 +125,7 @@ package struct RoutePicker: Equatable {
 
     private mutating func turn(_ place: Int, by step: Double) -> Wish? {
         guard let volume = rows[place].volume else {
-            return .explain("\(rows[place].name): its volume is not known before it plays")
+            return .explain("\(rows[place].name): its volume is unknown until it plays")
         }
         return setVolume(place, to: volume + step)
     }
@@ -140,7 +140,7 @@ package struct RoutePicker: Equatable {
     // MARK: Display
 
     /// The keys, for display below the list.
-    package static let keys = "↑↓ choose   Enter play here   Space add or leave out   ← → volume   Esc close"
+    package static let keys = "↑↓ choose   Enter play here   Space add or remove   ← → volume   Esc close"
 
     /// The list as one line, for a terminal.
     package var line: String {

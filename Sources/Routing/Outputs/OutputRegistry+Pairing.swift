@@ -10,7 +10,7 @@ extension OutputRegistry {
         _ name: String, _ wish: PairingWish, until interruption: Interruption = Interruption(), ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         guard let provider = try provider(answeringTo: name) as? any PairingProvider else {
-            throw TalkieError(.invalidArgument, "'\(PrintableText.of(name))' plays without a pairing")
+            throw TalkieError(.invalidArgument, "'\(PrintableText.of(name))' needs no pairing")
         }
         return try provider.pair(name, wish, until: interruption, ask: ask)
     }

@@ -41,7 +41,7 @@ public final class OutputRegistry: Sendable {
 
     func provider(answeringTo name: String) throws(TalkieError) -> any OutputProvider {
         guard let provider = providers.first(where: { $0.answers(to: name) }) else {
-            throw TalkieError(.invalidArgument, "nothing here answers to '\(PrintableText.of(name))'")
+            throw TalkieError(.invalidArgument, "no output matches '\(PrintableText.of(name))'")
         }
         return provider
     }
@@ -52,7 +52,7 @@ public final class OutputRegistry: Sendable {
     public func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
         guard let provider = providers.first(where: { $0.name == place.provider }) else {
             throw TalkieError(
-                .unavailable, "'\(place.name)' belongs to a kind of speaker that this program does not know")
+                .unavailable, "'\(place.name)' belongs to a kind of speaker that this program does not support")
         }
         return try provider.outputs(at: place)
     }

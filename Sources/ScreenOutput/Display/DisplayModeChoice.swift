@@ -47,7 +47,7 @@ struct DisplayModeChoice {
                 }
             if let best { return taken(best) }
             let wanted = "\(width)x\(height)" + (rate.map { "@\(Self.plain($0))" } ?? "")
-            return .none("the display has no mode of \(wanted), only \(list); it stays as it is")
+            return .none("the display has no mode \(wanted), only \(list); its mode is unchanged")
         }
     }
 
@@ -66,15 +66,15 @@ struct DisplayModeChoice {
             .min { (abs($0.rate - desktop.rate), -$0.rate) < (abs($1.rate - desktop.rate), -$1.rate) }
         if let best { return .mode(best) }
         return .none(
-            "no mode of \(desktop.size.width)x\(desktop.size.height) refreshes a whole number of times for each of "
-                + "\(Self.plain(rate)) pictures a second; the display stays as it is")
+            "no mode of \(desktop.size.width)x\(desktop.size.height) has a refresh rate that is a multiple of "
+                + "\(Self.plain(rate)) frames per second; the display mode is unchanged")
     }
 
     private func taken(_ mode: Mode) -> Answer { mode == desktop ? .asItIs : .mode(mode) }
 
     private var list: String {
         modes.isEmpty
-            ? "none that it tells"
+            ? "none reported"
             : modes.prefix(12).map { "\($0.size.width)x\($0.size.height)@\($0.rate)" }.joined(separator: ", ")
     }
 

@@ -11,7 +11,7 @@ public final class SubtitlePainter: SubtitleDrawing {
     private var trouble: String?
 
     /// Creates a painter. Without memory for libass only bitmaps are drawn; `takeTrouble` has the reason.
-    public init() { if painter == nil { trouble = "there is no memory to draw subtitles with" } }
+    public init() { if painter == nil { trouble = "not enough memory to draw subtitles" } }
 
     /// Returns the reason why scripts cannot be drawn, once; nil if they can.
     public func takeTrouble() -> String? {

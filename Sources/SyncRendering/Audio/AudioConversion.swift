@@ -53,8 +53,11 @@ public struct UndecodableSound: Sendable, Equatable {
 }
 
 extension PCMConverter {
+    /// Returns nil: undecodable audio is not recorded.
     public func takeUndecodableSound() -> UndecodableSound? { nil }
+    /// Returns false: another format requires another converter.
     public func follow(_ format: AudioFormat) throws(MediaError) -> Bool { false }
+    /// Does nothing: the mix is unchanged.
     public func setDialogueLift(_ decibels: Double) {}
 }
 

@@ -9,6 +9,21 @@ protocol SoundTaking: AudioOutput {
     ///
     /// - Parameter queue: The queue to pull from; nil: pulling is not permitted now.
     func turn(takingFrom queue: RendererQueue?) -> SoundTurn
+
+    /// The outputs behind it. Any thread.
+    var members: [any AudioOutput] { get }
+
+    /// The audio that could not be decoded since the last flush; nil if there is none. Any thread.
+    var undecodable: UndecodableSound? { get }
+
+    /// Returns the audio that could not be decoded since the last call; nil if there is none. Any thread.
+    func takeUndecodableSound() -> UndecodableSound?
+}
+
+/// A source of audio that a feeder reads when its renderer's queue is empty.
+protocol SampleSupply {
+    /// Returns the next buffer; nil if there is none.
+    func next() -> SampleBuffer?
 }
 
 /// The result of `turn`.

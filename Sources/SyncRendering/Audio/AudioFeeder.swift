@@ -15,7 +15,7 @@ struct AudioFeeder {
     var taker: (any SoundTaking)?
     var takerDue: HostInstant?
     /// The group's queue, for its only member; read when the renderer's queue is empty.
-    var supply: MemberSupply?
+    var supply: (any SampleSupply)?
     var context: AudioOutputContext?
     var delivery: AudioDelivery?
     var format: AudioFormat?

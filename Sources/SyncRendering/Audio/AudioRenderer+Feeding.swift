@@ -1,6 +1,6 @@
 public import MediaCore
 
-extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
+extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, ContentRendering {
     /// The maximum number of queued buffers regardless of their duration: limits a source of many tiny buffers.
     private static let mostBuffers = 4096
 
@@ -36,7 +36,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         switch buffer.payload {
         case .encodedAudio, .pcm: nil
         case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
-            RenderError(.wrongMedia, "this renderer plays sound; enqueue pictures at a DisplayLayer")
+            RenderError(.wrongMedia, "this renderer plays audio; enqueue video frames in a DisplayLayer")
         }
     }
 
@@ -60,7 +60,8 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         }
         if isFirstDropped {
             Complaint.write(
-                "AudioRenderer: sound before the playhead is dropped; after a jump, enqueue from its film time on")
+                "AudioRenderer: audio before the playhead is dropped; after a seek, enqueue audio from its media time on"
+            )
         }
         wake.raise()
     }
@@ -201,7 +202,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
         let refusal = state.withLock { state -> RenderError? in
             if state.stopping {
-                return RenderError(.invalidated, "this renderer was invalidated; make another")
+                return RenderError(.invalidated, "this renderer was invalidated; create another one")
             }
             if state.isJoined {
                 return RenderError(.alreadyAdded, "this renderer has a synchronizer; remove it there first")
@@ -225,7 +226,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             leave {}
             retire()
             state.withLock { $0.output }?.close()
-            let refusal = RenderError(.exhausted, "this sound cannot be rendered: \(error.message)")
+            let refusal = RenderError(.exhausted, "this audio cannot be rendered: \(error.message)")
             fail(with: refusal)
             throw refusal
         }
@@ -280,4 +281,13 @@ extension SampleBuffer {
 
     /// The media time at the end of the last sample.
     var soundEnd: MediaTime? { presentationTime.map { $0 + soundDuration } }
+}
+
+extension RenderSynchronizer {
+    /// Adds a renderer and returns its producing end for Swift concurrency.
+    public func sampleBufferReceiver(adding renderer: AudioRenderer) throws(RenderError) -> sending SampleBufferReceiver
+    {
+        if let refusal = addRenderer(renderer) { throw refusal }
+        return renderer.sampleBufferReceiver()
+    }
 }

@@ -13,10 +13,7 @@ extension AudioRenderer {
 
     /// The supported speeds, in media seconds per second. Speech is hardly intelligible at a quarter and at four times;
     /// mpv supports a wider range of little use.
-    public static let speedRange = 0.25...4.0
-
-    /// Returns the speed clamped to `speedRange`.
-    static func held(_ speed: Double) -> Double { max(speedRange.lowerBound, min(speedRange.upperBound, speed)) }
+    public static let speedRange = RenderSynchronizer.speedRange
 
     /// Sets the media seconds per second of audio, clamped to `speedRange`; the pitch is preserved. A renderer also
     /// follows its synchronizer's rate.
@@ -35,7 +32,7 @@ extension AudioRenderer {
 
     private func setSpeed(_ speed: Double, _ state: inout State) -> Bool {
         guard speed.isFinite, abs(speed / state.speed - 1) > Self.speedTolerance else { return false }
-        let held = Self.held(speed)
+        let held = RenderSynchronizer.held(speed)
         guard held != state.speed else { return false }
         state.speed = held
         let line = state.timebase.snapshot.upcoming

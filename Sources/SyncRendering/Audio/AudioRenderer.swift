@@ -235,7 +235,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
                 .outputFailed(
                     OutputError(
                         .notPermitted,
-                        "Sounds of an interface stay on this computer and do not go to \(output.name); give them a sound card."
+                        "Interface sounds are played on this computer only, not on \(output.name); use a sound card."
                     )))
         }
         state.withLock {
@@ -257,7 +257,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             status.enqueuedUntil = $0.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
             status.earliestStart = $0.output?.earliestStart
-            return (status, $0.output as? OutputGroup)
+            return (status, $0.output as? any SoundTaking)
         }
         if status.undecodable == nil { status.undecodable = group?.undecodable }
         return status
@@ -373,7 +373,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             return (state.output, state.timebase, hasNoOutput(&state))
         }
         if isSilent {
-            Complaint.write("AudioRenderer: it has no output, so nothing is heard; set one with setOutput(_:)")
+            Complaint.write("AudioRenderer: there is no output, so no audio is played; set one with setOutput(_:)")
         }
         output?.timebaseDidChange(timebase.snapshot)
         // The playhead may be closer to the end of the queue.

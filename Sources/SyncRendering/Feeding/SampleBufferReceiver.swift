@@ -68,8 +68,7 @@ public final class SampleBufferReceiver {
     /// `AudioRenderer.flush(fromSourceTime:)`. A layer refuses, because its queue is short.
     public nonisolated(nonsending) func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult {
         guard let renderer, renderer.demand.isSupplier(number) else { return .overtaken }
-        guard let sound = renderer as? AudioRenderer else { return .refused(leadNeeded: nil) }
-        return await sound.flush(fromSourceTime: time)
+        return await renderer.flush(fromSourceTime: time)
     }
 
     /// Signals the end of input: enqueued media plays out and suffices for a start. More may be enqueued later.
@@ -79,7 +78,7 @@ public final class SampleBufferReceiver {
     }
 }
 
-@available(*, unavailable, message: "a renderer has one producing end; send it where it is used")
+@available(*, unavailable, message: "a renderer has one producer; send it where it is used")
 extension SampleBufferReceiver: Sendable {}
 
 /// The requirements of a receiver on its renderer.
@@ -89,4 +88,10 @@ protocol SampleBufferConsumer: MediaDataConsumer, QueuedSampleBufferRendering {
     func refusal(of buffer: SampleBuffer) -> RenderError?
     /// Signals the end of input.
     func finish()
+    /// Drops media from a time on; refused by renderers whose queue is short.
+    func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult
+}
+
+extension SampleBufferConsumer {
+    func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult { .refused(leadNeeded: nil) }
 }

@@ -161,9 +161,9 @@ final class MemberChange: @unchecked Sendable {
         let problem =
             switch wait.cause {
             case .opening: "\(wait.output) does not answer."
-            case .clock: "\(wait.output) has not learned this computer's time."
-            case .ownDelay: "\(wait.output) does not say how late it plays."
-            case .sound, .picture, .material: "\(wait.output) takes no sound."
+            case .clock: "\(wait.output) has not synchronized to this computer's clock."
+            case .ownDelay: "\(wait.output) does not report its delay."
+            case .sound, .picture, .material: "\(wait.output) accepts no audio."
             }
         return OutputError(.unavailable, problem, remedy: wait.cause == .clock ? .checkFirewall : nil)
     }
@@ -200,7 +200,7 @@ final class MemberChange: @unchecked Sendable {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
             } else if now >= deadline, !isFull(feed, moment) {
-                leaveOut(feed, OutputError(.failed, "\(feed.member.name) takes no sound."))
+                leaveOut(feed, OutputError(.failed, "\(feed.member.name) accepts no audio."))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
@@ -327,7 +327,7 @@ final class MemberChange: @unchecked Sendable {
     private func refuse() -> Duration? {
         abandon()
         if refusals.isEmpty {
-            let error = OutputError(.unavailable, "Sound needs at least one place to go to; choose one.")
+            let error = OutputError(.unavailable, "At least one output is required; choose one.")
             refusals = [RouteChange.Refusal(output: group.name, error: error)]
         }
         return end(.refused(refusals))

@@ -116,7 +116,7 @@ extension OutputGroup: SoundTaking {
 }
 
 /// The audio source of a group's only member: the queue of the group's renderer.
-struct MemberSupply {
+struct MemberSupply: SampleSupply {
     let group: OutputGroup
     let feed: MemberFeed
 

@@ -165,7 +165,7 @@ public final class OutputGroup: AudioOutput {
     /// - Throws: The first member's error if no member is available; the group is then closed.
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         guard case .sampleBuffers(let format) = delivery else {
-            throw OutputError(.unsupportedFormat, "a group of speakers takes sample buffers only")
+            throw OutputError(.unsupportedFormat, "a group of speakers accepts sample buffers only")
         }
         let isReady = state.withLock { state in
             guard let old = state.context, !state.feeds.isEmpty else { return false }

@@ -196,24 +196,44 @@ extension AudioOutput {
         }
     }
 
+    /// 60 ms.
     public var preroll: Duration { .milliseconds(60) }
+    /// Sets the gain to 1: the output has no volume of its own.
     public func restoreGain() { setGain(1) }
+    /// Nil: the output has no volume of its own.
     public var ownVolume: Double? { nil }
+    /// True: there is no volume to report.
     public var isOwnVolumeKnown: Bool { true }
+    /// Accepts no decoded audio.
     public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
+    /// Accepts no packets.
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
+    /// Does nothing: the device opens in `prepare`.
     public func open() {}
+    /// Returns false: no buffer is accepted.
     public func accept(_ buffer: SampleBuffer) -> Bool { false }
+    /// Does nothing: the renderer converts the audio.
     public func setSpeed(_ speed: Double) {}
+    /// Does nothing: the renderer converts the audio.
     public func setTreatment(_ treatment: SoundTreatment) {}
+    /// True: accepted audio needs no conversion.
     public var isDrained: Bool { true }
+    /// True: the delay is known from the start.
     public var isReadyToStart: Bool { true }
+    /// Nil: `latency.startLead` suffices.
     public var earliestStart: HostInstant? { nil }
+    /// The output's own delay until `isReadyToStart` is true; nil from then on.
     public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
+    /// Nil: the output never fails after `prepare`.
     public var failure: OutputError? { nil }
+    /// `failure`: the output does not recover by itself.
     public var loss: OutputError? { failure }
+    /// False: the output always responds.
     public var isUnresponsive: Bool { false }
+    /// True: no other output is to be replaced.
     public var isAudible: Bool { true }
+    /// Nil: a gain takes effect at once.
     public var gainFailure: OutputError? { nil }
+    /// Nil: the output follows the timebase.
     public var remoteTimeline: TimebaseSegment? { nil }
 }

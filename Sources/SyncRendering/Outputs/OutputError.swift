@@ -34,5 +34,5 @@ extension OutputError {
 
 extension Remedy {
     /// For an output that does not get this computer's time.
-    package static let checkFirewall = Remedy(.checkFirewall, advice: "a firewall may keep its messages out")
+    package static let checkFirewall = Remedy(.checkFirewall, advice: "a firewall may block its messages")
 }

@@ -54,9 +54,13 @@ public protocol OutputProvider: AnyObject, Sendable {
 }
 
 extension OutputProvider {
+    /// Does nothing: identities never change.
     public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {}
+    /// Does nothing: no output displays a title.
     public func setTitle(_ title: String) {}
+    /// Empty: the provider stores no data.
     public var notes: [String] { [] }
+    /// Does nothing: nothing was learned.
     public func remember() {}
 }
 

@@ -24,6 +24,7 @@ public protocol PartialFlushing: AudioOutput {
 }
 
 extension PartialFlushing {
+    /// Nil: no packet was cut.
     public var severedPacket: PacketBatch? { nil }
 }
 

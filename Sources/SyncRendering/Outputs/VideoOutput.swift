@@ -29,6 +29,8 @@ public protocol VideoOutput: AnyObject {
 }
 
 extension VideoOutput {
+    /// Does nothing: the last video frame stays visible.
     public func removeImage() {}
+    /// Returns nil: subtitles are not supported.
     public func canvas(for picture: any Picture) -> SubtitleCanvas? { nil }
 }

@@ -40,7 +40,8 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
         switch buffer.payload {
         case .subtitle, .encodedSubtitle: break
         case .encodedAudio, .encodedVideo, .pcm, .picture:
-            let error = RenderError(.wrongMedia, "this renderer takes subtitles; enqueue sound and pictures at theirs")
+            let error = RenderError(
+                .wrongMedia, "this renderer accepts subtitles; enqueue audio and video in their renderers")
             Complaint.write("SubtitleRenderer: \(error)")
             return state.withLock { $0.failure = $0.failure ?? error }
         }

@@ -222,7 +222,7 @@ public final class SubtitleRenderer: Sendable {
 extension SubtitleRenderer.State {
     /// Reports once that cues are dropped, for the user.
     mutating func noteFlood() {
-        if !isFloodKnown { trouble = "the subtitles are too many at once; some are left out" }
+        if !isFloodKnown { trouble = "there are too many subtitles at once; some are not shown" }
         isFloodKnown = true
     }
 

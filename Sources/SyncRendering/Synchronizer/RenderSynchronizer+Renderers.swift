@@ -26,7 +26,7 @@ struct Roster: Sendable {
     mutating func ask(for wanted: Float) -> (isCrowded: Bool, delays: Bool, rate: Float) {
         let isCrowded = !entries.isEmpty
         if isCrowded {
-            rate = wanted > 0 ? Float(AudioRenderer.held(Double(wanted))) : 0
+            rate = wanted > 0 ? Float(RenderSynchronizer.held(Double(wanted))) : 0
         } else {
             rate = wanted.isFinite ? max(0, wanted) : 0
         }
@@ -42,33 +42,43 @@ struct Roster: Sendable {
         if index(of: renderer) != nil {
             return RenderError(.alreadyAdded, "this renderer has been added already; add it once")
         }
-        guard let audio = renderer as? AudioRenderer, audio.contentKind.isLongForm else { return nil }
-        let others = entries.compactMap { $0.renderer as? AudioRenderer }
+        guard let audio = renderer as? any ContentRendering, audio.contentKind.isLongForm else { return nil }
+        let others = entries.compactMap { $0.renderer as? any ContentRendering }
         guard let other = others.first(where: { $0.contentKind.isLongForm && !audio.isApart(from: $0) }) else {
             return nil
         }
         return RenderError(
             .secondLongFormAudio,
-            "this synchronizer plays a long sound (\(other.contentKind.rawValue)) already; give each an output of its own first, "
-                + "enqueue both in one renderer, remove the other, or make this one an interfaceSound")
+            "this synchronizer already plays continuous audio (\(other.contentKind.rawValue)); give each its own output "
+                + "first, enqueue both in one renderer, remove the other, or make this one an interfaceSound")
     }
 }
 
-extension AudioRenderer {
+/// A renderer of audio. A synchronizer takes several long ones only with separate outputs.
+protocol ContentRendering: QueuedSampleBufferRendering {
+    /// The kind of audio that it plays.
+    var contentKind: ContentKind { get }
+    /// The outputs to which it plays, groups resolved to their members. Any thread.
+    var devices: [any AudioOutput] { get }
+    /// Records the error that the renderer reports.
+    func fail(with error: any Error)
+}
+
+extension ContentRendering {
     /// Returns true if both have outputs and share none, as for languages in two rooms.
-    fileprivate func isApart(from other: AudioRenderer) -> Bool {
+    fileprivate func isApart(from other: any ContentRendering) -> Bool {
         let (mine, theirs) = (devices, other.devices)
         return !mine.isEmpty && !theirs.isEmpty && !mine.contains { output in theirs.contains { $0 === output } }
-    }
-
-    /// The outputs to which it plays, groups resolved to their members.
-    private var devices: [any AudioOutput] {
-        guard let output = state.withLock({ $0.output }) else { return [] }
-        return (output as? OutputGroup)?.members ?? [output]
     }
 }
 
 extension RenderSynchronizer {
+    /// The rates with renderers; see `AudioRenderer.speedRange`.
+    static let speedRange = 0.25...4.0
+
+    /// Returns the speed clamped to `speedRange`.
+    static func held(_ speed: Double) -> Double { max(speedRange.lowerBound, min(speedRange.upperBound, speed)) }
+
     /// The renderers that were added and not yet removed, including scheduled removals. Any thread.
     public var renderers: [any QueuedSampleBufferRendering] { roster.withLock { $0.renderers } }
 
@@ -104,7 +114,7 @@ extension RenderSynchronizer {
         }
         if let refusal {
             // A renderer that plays in another synchronizer has not failed.
-            if refusal.code != .alreadyAdded { (renderer as? AudioRenderer)?.fail(with: refusal) }
+            if refusal.code != .alreadyAdded { (renderer as? any ContentRendering)?.fail(with: refusal) }
             return refusal
         }
         do {
@@ -115,19 +125,6 @@ extension RenderSynchronizer {
         }
         add(renderer)
         return nil
-    }
-
-    /// Adds a renderer and returns its producing end for Swift concurrency.
-    public func sampleBufferReceiver(adding renderer: AudioRenderer) throws(RenderError) -> sending SampleBufferReceiver
-    {
-        if let refusal = addRenderer(renderer) { throw refusal }
-        return renderer.sampleBufferReceiver()
-    }
-
-    /// Adds a layer and returns its producing end for Swift concurrency.
-    public func sampleBufferReceiver(adding layer: DisplayLayer) throws(RenderError) -> sending SampleBufferReceiver {
-        if let refusal = addRenderer(layer) { throw refusal }
-        return layer.sampleBufferReceiver()
     }
 
     /// Removes a renderer when the timeline reaches a media time, or at once if that has passed. Any thread.

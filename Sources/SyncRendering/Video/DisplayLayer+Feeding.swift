@@ -22,15 +22,15 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         case .encodedVideo(let format, _):
             return RenderError(
                 .noCodecs,
-                "this layer has nothing to decode \(format.parameters.codec) with; make it with DisplayLayer() of MediaCodecs, "
-                    + "or decode the pictures first")
+                "this layer has no decoder for \(format.parameters.codec); create it with DisplayLayer() of MediaCodecs, "
+                    + "or decode the video first")
         case .encodedAudio, .pcm:
-            return RenderError(.wrongMedia, "a layer shows pictures; enqueue sound at an AudioRenderer")
+            return RenderError(.wrongMedia, "a layer shows video; enqueue audio in an AudioRenderer")
         case .encodedSubtitle, .subtitle:
-            return RenderError(.wrongMedia, "a layer shows pictures; enqueue subtitles at a SubtitleRenderer")
+            return RenderError(.wrongMedia, "a layer shows video; enqueue subtitles in a SubtitleRenderer")
         }
         if buffer.presentationTime != nil { return nil }
-        return RenderError(.missingTime, "a picture without a time cannot be shown; say when it is to be seen")
+        return RenderError(.missingTime, "a video frame without a presentation time cannot be shown; set one")
     }
 
     /// Calls `body` on `queue` whenever the layer has space, as `AudioRenderer` does for audio.
@@ -99,5 +99,13 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         }
         flush()
         completion()
+    }
+}
+
+extension RenderSynchronizer {
+    /// Adds a layer and returns its producing end for Swift concurrency.
+    public func sampleBufferReceiver(adding layer: DisplayLayer) throws(RenderError) -> sending SampleBufferReceiver {
+        if let refusal = addRenderer(layer) { throw refusal }
+        return layer.sampleBufferReceiver()
     }
 }

@@ -56,8 +56,11 @@ public protocol PictureConverter: AnyObject {
 }
 
 extension PictureConverter {
+    /// Returns false: an HDR frame's values are used unchanged.
     public func mapsTones(of picture: any Picture) -> Bool { false }
 
+    /// Converts the whole frame at the part's scale and copies the part. Returns false for a target other than `.bgra`
+    /// and if the scaled frame exceeds 32768 pixels a side or 64 million pixels.
     public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
         guard target.format == .bgra, part.width > 0, part.height > 0, target.size.width > 0, target.size.height > 0
         else { return false }

@@ -11,6 +11,7 @@ public enum DecodingEffort: Int, Sendable, Comparable {
     /// Skips nothing.
     case full
 
+    /// Returns true if `left` skips more than `right`.
     public static func < (left: DecodingEffort, right: DecodingEffort) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -42,6 +43,7 @@ public protocol PictureDecoder: AnyObject {
 }
 
 extension PictureDecoder {
+    /// Returns false: a seek without a flush is not supported.
     public func goOn(to time: MediaTime) -> Bool { false }
 }
 

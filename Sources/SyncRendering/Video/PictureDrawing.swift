@@ -10,11 +10,17 @@ public struct PictureDrawing: Sendable, Equatable {
         case auto = "auto"
         /// Values brighter than the screen become white.
         case clip = "clip"
+        /// `reinhard` with a linear part near black.
         case mobius = "mobius"
+        /// A rational curve that compresses the whole range; its slope decreases towards white.
         case reinhard = "reinhard"
+        /// The piecewise filmic curve of John Hable.
         case hable = "hable"
+        /// A power function between the ranges of video and screen.
         case gamma = "gamma"
+        /// A linear scale between the ranges of video and screen, in PQ values.
         case linear = "linear"
+        /// Two polynomials that meet in one point, which depends on the average brightness of the scene.
         case spline = "spline"
         /// Report ITU-R BT.2390-11, section 5.4.1.
         case bt2390 = "bt.2390"
@@ -24,15 +30,25 @@ public struct PictureDrawing: Sendable, Equatable {
 
     /// The upscaling filter.
     public enum Scaler: String, Sendable, CaseIterable {
+        /// The nearest pixel, without interpolation.
         case nearest = "nearest"
+        /// Linear interpolation between 2 × 2 pixels.
         case bilinear = "bilinear"
+        /// A cubic filter over 4 × 4 pixels.
         case bicubic = "bicubic"
+        /// The cubic filter of Mitchell and Netravali with B = C = ⅓.
         case mitchell = "mitchell"
+        /// The cubic filter of Mitchell and Netravali with B = 0, C = ½: sharper than `mitchell`.
         case catmullRom = "catmull_rom"
+        /// A windowed sinc filter in two passes.
         case lanczos = "lanczos"
+        /// A windowed jinc filter over a circular area, in one pass.
         case ewaLanczos = "ewa_lanczos"
+        /// A cubic spline filter over 4 × 4 pixels.
         case spline16 = "spline16"
+        /// A cubic spline filter over 6 × 6 pixels.
         case spline36 = "spline36"
+        /// A cubic spline filter over 8 × 8 pixels.
         case spline64 = "spline64"
     }
 

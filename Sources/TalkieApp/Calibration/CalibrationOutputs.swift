@@ -28,7 +28,7 @@ struct CalibrationOutputs {
         let outputs = try registry.outputs(at: places)
         guard outputs.count <= StimulusPlan.mostSpeakers else {
             throw TalkieError(
-                .invalidArgument, "one run takes \(StimulusPlan.mostSpeakers) speakers at most; name fewer")
+                .invalidArgument, "one run supports \(StimulusPlan.mostSpeakers) speakers at most; choose fewer")
         }
         var speakers: [OutputIdentity] = []
         for output in outputs {
@@ -63,7 +63,8 @@ struct CalibrationOutputs {
             guard sink.sink?.key == speaker.key else {
                 throw TalkieError(
                     .unavailable,
-                    "the sound was moved away from '\(speaker.name)' during the run; try again; nothing was stored")
+                    "the sound of '\(speaker.name)' was moved to another output during the run; try again; nothing was stored"
+                )
             }
         }
     }
@@ -71,7 +72,7 @@ struct CalibrationOutputs {
     private static func unknown(_ device: String, _ reason: String) -> TalkieError {
         TalkieError(
             .unavailable,
-            "nobody says where the sound device \"\(device)\" is heard: \(reason); "
-                + "name a card itself with --audio-device (aplay -L); nothing was stored")
+            "the sink of the sound device \"\(device)\" is unknown: \(reason); "
+                + "choose a card with --audio-device (aplay -L); nothing was stored")
     }
 }

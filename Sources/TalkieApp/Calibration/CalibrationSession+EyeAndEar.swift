@@ -18,7 +18,7 @@ extension CalibrationSession {
         let outputs = try CalibrationOutputs(arguments, interruption: interruption) { terminal.show(status: "\($0) …") }
         guard outputs.speakers.count == 1 else {
             throw TalkieError(
-                .invalidArgument, "an eye and an ear judge one speaker at a time; name one")
+                .invalidArgument, "calibration by eye supports one speaker at a time; choose one")
         }
         let press = PressedKey()
         let interruption = interruption
@@ -65,7 +65,7 @@ extension CalibrationSession {
                 guard let answer else {
                     throw TalkieError(
                         .failed,
-                        "no key was pressed while flash and sound passed each other; press SPACE where they are one; nothing was stored"
+                        "no key was pressed while flash and sound drifted past each other; press SPACE when they coincide; nothing was stored"
                     )
                 }
                 passages.note(answer)
@@ -105,7 +105,7 @@ extension CalibrationSession {
         else {
             throw TalkieError(
                 .failed,
-                "the presses do not agree with each other; try again, or use a microphone; nothing was stored")
+                "the key presses do not agree with each other; try again, or use a microphone; nothing was stored")
         }
         let readings = (passages.late + passages.early).enumerated().map { index, delay in
             SpeakerAnswer.Reading(event: index, time: Double(index), offset: 0 - delay)
@@ -118,7 +118,7 @@ extension CalibrationSession {
             run: String(UInt64.random(in: .min ... .max), radix: 16), speakers: speakers, display: passages.display,
             events: [], shares: passages.shares)
         let remark =
-            "judged by eye and ear: what people take for simultaneous differs by some 20 ms from person to person"
+            "judged by eye and ear: perceived simultaneity varies by about 20 ms between viewers"
         return (
             record,
             CalibrationAnswer(way: .eyeAndEar, display: passages.display, speakers: [answer], remarks: [remark])

@@ -93,8 +93,8 @@ package struct CalibrationSession {
         guard !record.speakers.contains(where: \.isOfUnknownSink) else {
             throw TalkieError(
                 .cannotOpen,
-                "the events file '\(eventsPath)' is from an older Talkie and does not say where the card was heard; "
-                    + "make it and the recording anew with --emit; nothing was stored")
+                "the events file '\(eventsPath)' is from an older Talkie and does not state the sink of the card; "
+                    + "create it and the recording again with --emit; nothing was stored")
         }
         return (record, try analysis(of: record, Self.recording(path)).answer())
     }
@@ -109,14 +109,14 @@ package struct CalibrationSession {
         guard let content = RecordingSidecar.read(sidecar) else {
             throw TalkieError(
                 .cannotOpen,
-                "'\(path).json' does not say when the recording was made: it needs anchors with frame and monotonic_ns; nothing was stored"
+                "'\(path).json' does not state the time of the recording: it needs anchors with frame and monotonic_ns; nothing was stored"
             )
         }
         if let stated = content.sampleRate, stated != recording.sampleRate {
             throw TalkieError(
                 .cannotOpen,
-                "the recording says \(recording.sampleRate) samples a second and its times say \(stated); "
-                    + "label it right, or record anew; nothing was stored")
+                "the recording states \(recording.sampleRate) samples per second and its times state \(stated); "
+                    + "correct its header, or record again; nothing was stored")
         }
         recording.anchors = content.anchors
         return recording
@@ -144,7 +144,7 @@ package struct CalibrationSession {
                 let names = record.speakers.map { "'\($0.name)'" }.joined(separator: " and ")
                 throw TalkieError(
                     .invalidArgument,
-                    "'\(path)' tells of \(names), not of '\(wanted)'; name the speaker that it was made with")
+                    "'\(path)' was made with \(names), not with '\(wanted)'; choose the speaker that it was made with")
             }
         }
     }
@@ -233,7 +233,7 @@ package struct CalibrationSession {
     private func hear(
         _ microphone: Microphone, _ record: CalibrationRecord
     ) throws(TalkieError) -> CalibrationAnswer {
-        terminal.show(status: "listening to what was recorded …")
+        terminal.show(status: "analysing the recording …")
         let failure = microphone.failure
         let sound = microphone.stop()
         let recording = Recording(

@@ -31,11 +31,11 @@ package struct ProfileCommands {
         guard !meant.isEmpty else {
             throw TalkieError(
                 .failed,
-                "nothing is kept for '\(speaker)'; talkie profile list shows what is")
+                "no profile is stored for '\(speaker)'; talkie profile list lists all")
         }
         for profile in meant { try store.forget(profile.key) }
         let names = Set(meant.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
-        return "Forgot \(meant.count) profile\(meant.count == 1 ? "" : "s") of \(names).\n"
+        return "Removed \(meant.count) profile\(meant.count == 1 ? "" : "s") of \(names).\n"
     }
 
     /// Exports all profiles.
@@ -62,6 +62,6 @@ package struct ProfileCommands {
             throw TalkieError(.cannotOpen, "'\(path)' \(why); nothing was changed")
         }
         try store.keep(profiles)
-        return "Took in \(profiles.count) profile\(profiles.count == 1 ? "" : "s") from '\(path)'.\n"
+        return "Imported \(profiles.count) profile\(profiles.count == 1 ? "" : "s") from '\(path)'.\n"
     }
 }

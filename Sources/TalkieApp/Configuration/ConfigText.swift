@@ -44,11 +44,11 @@ package struct ConfigText: Sendable {
         for line in ConfigLines(bytes) {
             number += 1
             guard count < Self.mostSettings else {
-                mistakes.append(mistake(number, "more than \(Self.mostSettings) settings; the rest is left out"))
+                mistakes.append(mistake(number, "more than \(Self.mostSettings) settings; the rest is ignored"))
                 return
             }
             guard let text = String(validating: line, as: UTF8.self) else {
-                mistakes.append(mistake(number, "this is no text in UTF-8"))
+                mistakes.append(mistake(number, "this is not UTF-8 text"))
                 continue
             }
             take(Substring(text), number)
@@ -71,7 +71,7 @@ package struct ConfigText: Sendable {
         let name = rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
         rest = rest.dropFirst(name.count).drop { $0.isWhitespace }
         guard !name.isEmpty else {
-            mistakes.append(mistake(line, "an option is written name=value"))
+            mistakes.append(mistake(line, "an option must have the form name=value"))
             return
         }
         var value: String?
@@ -85,7 +85,7 @@ package struct ConfigText: Sendable {
         }
         rest = rest.drop { $0.isWhitespace }
         guard rest.isEmpty || rest.first == "#" else {
-            mistakes.append(mistake(line, "'\(Self.shown(rest))' stands behind the option; write name=value"))
+            mistakes.append(mistake(line, "'\(Self.shown(rest))' follows the option; write name=value"))
             return
         }
         add(Setting(line: line, name: String(name), value: value))
@@ -100,7 +100,7 @@ package struct ConfigText: Sendable {
         case "\"", "'":
             let inside = text.dropFirst()
             guard let end = inside.firstIndex(of: text.first!) else {
-                throw ValueError("the quotation mark has no second one")
+                throw ValueError("unterminated quote")
             }
             return (String(inside[..<end]), inside[inside.index(after: end)...])
         case "%":
@@ -110,7 +110,7 @@ package struct ConfigText: Sendable {
             guard text.dropFirst(digits.count + 1).first == "%", let count = DecimalNumber.whole(digits),
                 count <= inside.utf8.count,
                 let value = String(validating: inside.utf8.prefix(count), as: UTF8.self)
-            else { throw ValueError("a counted value is written %5%value, with its bytes") }
+            else { throw ValueError("a value with a length must have the form %5%value, with its number of bytes") }
             let rest = inside[inside.utf8.index(inside.startIndex, offsetBy: count)...]
             return (value, rest)
         default:
@@ -123,13 +123,13 @@ package struct ConfigText: Sendable {
 
     private mutating func begin(_ text: Substring, _ line: Int) {
         guard let end = text.firstIndex(of: "]") else {
-            mistakes.append(mistake(line, "a profile is written [name]"))
+            mistakes.append(mistake(line, "a profile must have the form [name]"))
             return
         }
         let name = String(text[..<end])
         let rest = text[text.index(after: end)...].drop { $0.isWhitespace }
         guard !name.isEmpty, rest.isEmpty || rest.first == "#" else {
-            mistakes.append(mistake(line, "a profile is written [name], on a line of its own"))
+            mistakes.append(mistake(line, "a profile must have the form [name] on a separate line"))
             return
         }
         // mpv's name for the settings before the first profile.

@@ -11,7 +11,9 @@ enum InputCommand {
     static func action(for words: [String]) throws(ValueError) -> PlayerAction? {
         // Talkie decides itself what it displays for a command; these prefixes are ignored.
         let words = words.drop { prefixes.contains($0) }
-        guard let name = words.first else { throw ValueError("a key is followed by a command; ignore does nothing") }
+        guard let name = words.first else {
+            throw ValueError("a key must be followed by a command; “ignore” does nothing")
+        }
         let arguments = Array(words.dropFirst())
         switch name {
         case "ignore":
@@ -24,33 +26,33 @@ enum InputCommand {
         case "add": return try add(arguments)
         case "multiply":
             guard arguments.count == 2, arguments[0] == "speed" else {
-                throw ValueError("multiply is written: multiply speed 1.1")
+                throw ValueError("usage: multiply speed 1.1")
             }
             guard let factor = DecimalNumber.parse(arguments[1]), (0.01...100).contains(factor) else {
-                throw ValueError("multiply speed takes a number such as 1.1, not '\(shown(arguments[1]))'")
+                throw ValueError("multiply speed requires a number such as 1.1, not '\(shown(arguments[1]))'")
             }
             return .multiplySpeed(factor)
         case "quit":
             guard arguments.isEmpty || arguments == ["0"] else {
-                throw ValueError("quit has no status of your own here; write quit alone")
+                throw ValueError("quit accepts no exit status; write quit alone")
             }
             return .quit
         case "show-text":
             guard let text = arguments.first, arguments.count <= 3 else {
-                throw ValueError("show-text is written: show-text \"words\"")
+                throw ValueError("usage: show-text \"words\"")
             }
             guard text.utf8.count <= longestText, !text.contains("${") else {
-                throw ValueError("show-text takes up to \(longestText) bytes, without ${properties}")
+                throw ValueError("show-text accepts up to \(longestText) bytes, without ${properties}")
             }
             return .showText(text)
         case "screenshot":
             guard arguments.count <= 1, let kind = ScreenshotKind(rawValue: arguments.first ?? "subtitles") else {
-                throw ValueError("screenshot is written: screenshot, screenshot video or screenshot window")
+                throw ValueError("usage: screenshot, screenshot video or screenshot window")
             }
             return .screenshot(kind)
         default:
             guard let action = plain[name] else {
-                throw ValueError("there is no command '\(shown(name))' in Talkie")
+                throw ValueError("unknown command '\(shown(name))'")
             }
             // "playlist-next weak" and "force" differ at the ends of the playlist; Talkie has one behaviour.
             let isStep = action == .next || action == .previous
@@ -76,7 +78,7 @@ enum InputCommand {
 
     private static func expect(_ arguments: [String], atMost count: Int, _ name: String) throws(ValueError) {
         guard arguments.count > count else { return }
-        throw ValueError("'\(shown(arguments[count]))' behind \(shown(name)) means nothing here")
+        throw ValueError("'\(shown(arguments[count]))' after \(shown(name)) is not supported")
     }
 
     private static func shown(_ text: String) -> String { PrintableText.truncated(PrintableText.of(text), to: 40) }
@@ -88,7 +90,7 @@ enum InputCommand {
         let known: Set<String> = ["relative", "absolute", "absolute-percent", "exact", "keyframes"]
         guard let place = arguments.first, manners.allSatisfy(known.contains) else {
             throw ValueError(
-                "seek is written: seek 5, seek -60 exact, seek 90 absolute, seek 50 absolute-percent")
+                "usage: seek 5, seek -60 exact, seek 90 absolute, seek 50 absolute-percent")
         }
         let wantsExact = manners.contains("exact")
         if manners.contains("absolute-percent") {
@@ -99,7 +101,7 @@ enum InputCommand {
         switch position {
         case .fromStart(let time): return .seek(by: time, exact: wantsExact)
         case .fromEnd(let time): return .seek(by: .zero - time, exact: wantsExact)
-        case .fraction: throw ValueError("a share of the film is written: seek 50 absolute-percent")
+        case .fraction: throw ValueError("usage: seek 50 absolute-percent")
         }
     }
 
@@ -110,7 +112,7 @@ enum InputCommand {
         if arguments == ["sub", "down"] || arguments == ["sid", "down"] { return .cycleSubtitles(-1) }
         guard arguments.count == 1, let action = cycled[arguments[0]] else {
             throw ValueError(
-                "cycle takes one of \(cycled.keys.sorted().joined(separator: ", ")), not '\(shown(arguments.joined(separator: " ")))'"
+                "cycle accepts one of \(cycled.keys.sorted().joined(separator: ", ")), not '\(shown(arguments.joined(separator: " ")))'"
             )
         }
         return action
@@ -128,12 +130,12 @@ enum InputCommand {
     private static func cycleValues(_ arguments: [String]) throws(ValueError) -> PlayerAction {
         guard arguments.count == 3, ["loop-file", "loop"].contains(arguments[0]),
             Set(arguments.dropFirst()) == ["inf", "no"]
-        else { throw ValueError("cycle-values is written: cycle-values loop-file inf no") }
+        else { throw ValueError("usage: cycle-values loop-file inf no") }
         return .toggleLoop
     }
 
     private static func set(_ arguments: [String]) throws(ValueError) -> PlayerAction {
-        guard arguments.count == 2 else { throw ValueError("set is written: set volume 50") }
+        guard arguments.count == 2 else { throw ValueError("usage: set volume 50") }
         let (name, value) = (arguments[0], arguments[1])
         switch name {
         case "pause": return .setPaused(try answer(value, name))
@@ -143,19 +145,19 @@ enum InputCommand {
             let speed = try PlayerOptions.speed(parsing: value)
             return speed == 1 ? .resetSpeed : .setSpeed(speed)
         case "volume": return .setVolume(try PlayerOptions.volume(parsing: value))
-        default: throw ValueError("set takes pause, mute, fullscreen, speed or volume, not '\(shown(name))'")
+        default: throw ValueError("set accepts pause, mute, fullscreen, speed or volume, not '\(shown(name))'")
         }
     }
 
     private static func answer(_ text: String, _ name: String) throws(ValueError) -> Bool {
-        guard text == "yes" || text == "no" else { throw ValueError("\(name) is set to yes or no") }
+        guard text == "yes" || text == "no" else { throw ValueError("\(name) must be yes or no") }
         return text == "yes"
     }
 
     private static func add(_ arguments: [String]) throws(ValueError) -> PlayerAction {
         guard (1...2).contains(arguments.count),
             let billionths = DecimalNumber.signedBillionths(arguments.count == 2 ? arguments[1] : "1")
-        else { throw ValueError("add is written: add volume -2") }
+        else { throw ValueError("usage: add volume -2") }
         let count = Double(billionths) / 1e9
         switch arguments[0] {
         case "volume": return .addVolume(count)
@@ -167,12 +169,12 @@ enum InputCommand {
         case "panscan": return .changeView(.panscan(count))
         case "chapter":
             guard count == count.rounded(), count.magnitude <= 1000, count != 0 else {
-                throw ValueError("chapters are whole numbers")
+                throw ValueError("chapters must be whole numbers")
             }
             return .seekChapters(Int(count))
         default:
             throw ValueError(
-                "add takes volume, audio-delay, sub-delay, chapter, video-zoom, video-pan-x, video-pan-y or panscan, not '\(shown(arguments[0]))'"
+                "add accepts volume, audio-delay, sub-delay, chapter, video-zoom, video-pan-x, video-pan-y or panscan, not '\(shown(arguments[0]))'"
             )
         }
     }

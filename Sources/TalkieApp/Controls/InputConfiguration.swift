@@ -22,14 +22,14 @@ package struct InputConfiguration: Sendable {
         for line in ConfigLines(bytes) {
             number += 1
             guard let text = String(validating: line, as: UTF8.self) else {
-                mistakes.append(ConfigMistake(file, line: number, "this is no text in UTF-8"))
+                mistakes.append(ConfigMistake(file, line: number, "this is not UTF-8 text"))
                 continue
             }
             let rest = text.drop { $0.isWhitespace }
             guard let first = rest.first, first != "#" else { continue }
             guard count < Self.mostBindings else {
                 mistakes.append(
-                    ConfigMistake(file, line: number, "more than \(Self.mostBindings) keys; the rest is left out"))
+                    ConfigMistake(file, line: number, "more than \(Self.mostBindings) keys; the rest is ignored"))
                 return
             }
             count += 1
@@ -46,7 +46,7 @@ package struct InputConfiguration: Sendable {
     /// Returns the actions of one line.
     private static func actions(_ text: Substring) throws(ValueError) -> [PlayerAction] {
         let commands = try CommandText.commands(in: text)
-        guard !commands.isEmpty else { throw ValueError("a key is followed by a command; ignore does nothing") }
+        guard !commands.isEmpty else { throw ValueError("a key must be followed by a command; “ignore” does nothing") }
         var actions: [PlayerAction] = []
         for words in commands { actions += try InputCommand.action(for: words).map { [$0] } ?? [] }
         return actions
@@ -101,6 +101,6 @@ enum CommandText {
             }
             word.append(escaped == "n" ? "\n" : escaped)
         }
-        throw ValueError("the quotation mark has no second one")
+        throw ValueError("unterminated quote")
     }
 }

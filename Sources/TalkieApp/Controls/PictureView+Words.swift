@@ -13,7 +13,10 @@ extension PictureView.Aspect {
             }
             guard let first = parts[0], parts.count <= 2, let second = parts.count == 2 ? parts[1] : 1, second > 0,
                 PictureView.ratioRange.contains(first / second)
-            else { throw ValueError("an aspect is a ratio such as 16:9 or 2.35, or -1 for the film's own, or no") }
+            else {
+                throw ValueError(
+                    "the aspect ratio must be a ratio such as 16:9 or 2.35, or -1 for the film's own, or no")
+            }
             self = .ratio(first / second)
         }
     }
@@ -42,24 +45,24 @@ extension PictureView.Aspect {
 extension PictureView {
     /// Parses a zoom, −20 to 20, in powers of two.
     package static func zoom(parsing text: String) throws(ValueError) -> Double {
-        try number(text, in: zoomRange, "a zoom is a number from -20 to 20, 1 twice as large")
+        try number(text, in: zoomRange, "the zoom must be a number from -20 to 20; 1 is twice as large")
     }
 
     /// Parses a pan, −3 to 3, in picture sizes.
     package static func pan(parsing text: String) throws(ValueError) -> Double {
-        try number(text, in: panRange, "a pan is a number from -3 to 3, 1 a whole picture")
+        try number(text, in: panRange, "the pan must be a number from -3 to 3; 1 is a whole picture")
     }
 
     /// Parses a panscan value, 0 to 1.
     package static func panscan(parsing text: String) throws(ValueError) -> Double {
-        try number(text, in: panscanRange, "panscan is a number from 0 to 1")
+        try number(text, in: panscanRange, "panscan must be a number from 0 to 1")
     }
 
     /// Parses degrees clockwise, or `no`. Returns -1 for `no`, since an option cannot be nil with another default.
     package static func rotation(parsing text: String) throws(ValueError) -> Int {
         if text == "no" { return -1 }
         guard let turn = DecimalNumber.whole(text), [0, 90, 180, 270].contains(turn) else {
-            throw ValueError("pictures are turned by 0, 90, 180 or 270 degrees, or no")
+            throw ValueError("the rotation must be 0, 90, 180 or 270 degrees, or no")
         }
         return turn
     }

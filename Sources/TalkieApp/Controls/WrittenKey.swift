@@ -24,8 +24,8 @@ enum WrittenKey {
             guard names.contains(upper) else {
                 throw ValueError(
                     name.contains("-")
-                        ? "'\(shown(written))': keys one after the other cannot be bound"
-                        : "there is no key '\(shown(written))'")
+                        ? "'\(shown(written))': key sequences are not supported"
+                        : "unknown key '\(shown(written))'")
             }
             name = olderNames[upper] ?? upper
         }

@@ -16,17 +16,18 @@ enum CapabilityCheck {
     /// - Parameter givenUp: One bit per capability that the process was started with.
     static func finding(isRoot: Bool, givenUp: UInt64, fileHasSome: Bool, file: String) -> Finding {
         if fileHasSome || givenUp != 0 {
-            let held = givenUp == 0 ? "the program's file has some" : "started with \(Privileges.names(of: givenUp))"
+            let held = givenUp == 0 ? "the program file has some" : "started with \(Privileges.names(of: givenUp))"
             return Finding(
                 "capabilities", .limited,
-                "\(held), given up at once: every library that is loaded would have them, too",
+                "\(held), dropped at once, because every loaded library would have them too",
                 remedy: Privileges.remedy(of: file, hasSome: fileHasSome))
         }
         if isRoot {
             return Finding(
-                "capabilities", .limited, "this is root: every library that a film makes Talkie load is, too",
-                remedy: "play as a user; the findings about ports and priority, as that user, say what it takes")
+                "capabilities", .limited,
+                "running as root: every library that Talkie loads for a film runs as root too",
+                remedy: "run it as a user; talkie doctor as that user shows which rights are missing")
         }
-        return Finding("capabilities", .good, "none is held, so no library that is loaded has any")
+        return Finding("capabilities", .good, "none; no loaded library has any")
     }
 }

@@ -12,12 +12,12 @@ enum ClockCheck {
     }
 
     static func finding(source: String, reading: Duration) -> Finding {
-        let text = "\(source), \(reading.wholeNanoseconds) ns a reading"
+        let text = "\(source), \(reading.wholeNanoseconds) ns per reading"
         guard reading > cheapReading else { return Finding("clock", .good, text) }
         return Finding(
-            "clock", .limited, text + ": every look at it goes through the kernel",
+            "clock", .limited, text + ": every reading is a system call",
             remedy:
-                "see /sys/devices/system/clocksource/clocksource0/available_clocksource; tsc is best where it is stable"
+                "see /sys/devices/system/clocksource/clocksource0/available_clocksource; tsc is best if it is stable"
         )
     }
 

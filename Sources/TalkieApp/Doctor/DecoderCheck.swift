@@ -17,7 +17,7 @@ enum DecoderCheck {
         } else {
             findings.append(
                 Finding(
-                    "decoders", .limited, "nothing decodes \(missing.joined(separator: ", "))",
+                    "decoders", .limited, "no decoder for \(missing.joined(separator: ", "))",
                     remedy: "install an FFmpeg that was built with them"))
         }
         if !CodecInventory.canRead(protocol: "https") {

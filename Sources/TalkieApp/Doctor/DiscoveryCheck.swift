@@ -54,7 +54,7 @@ enum DiscoveryCheck {
 
     private static func missing(_ text: String, _ remedy: String) -> Finding {
         Finding(
-            "discovery", .missing, text + ": speakers are not found by themselves",
+            "discovery", .missing, text + ": speakers are not found automatically",
             remedy: remedy + "; or name a speaker by its address, airplay://HOST")
     }
 }

@@ -18,9 +18,9 @@ enum DisplayCheck {
         let size = "\(display.size.width)x\(display.size.height)"
         let name = "screen \(display.index) '\(display.name)', \(size) on \(driver)"
         guard let rate = display.refreshRate else {
-            return Finding("display", .good, "\(name), refresh unknown: each picture is shown at its own instant")
+            return Finding("display", .good, "\(name), refresh rate unknown: each frame is shown at its own time")
         }
-        return Finding("display", .good, "\(name), \(rate) Hz as the window system says")
+        return Finding("display", .good, "\(name), \(rate) Hz as reported by the window system")
     }
 
     /// Returns the video output that `--vo=auto` selects.
@@ -28,15 +28,16 @@ enum DisplayCheck {
         guard probe.hasGraphicsProcessor else {
             return Finding(
                 "drawing", .limited,
-                "no graphics processor: the processor converts every picture (1080p costs 3…6 ms each), as --vo=x11",
+                "no graphics processor: the CPU converts every frame (1080p costs 3…6 ms each), as --vo=x11",
                 remedy: "if this machine has one, install its driver and check that /dev/dri/renderD128 may be opened")
         }
         if let obstacle = probe.placeboObstacle {
             return Finding(
                 "drawing", .limited,
-                "a graphics processor takes the pictures through SDL, as --vo=sdl, because \(obstacle)",
-                remedy: "install libplacebo208, which scales better and maps the tones of HDR films")
+                "frames are drawn by a graphics processor through SDL, as --vo=sdl, because \(obstacle)",
+                remedy: "install libplacebo208, which scales better and tone-maps HDR films")
         }
-        return Finding("drawing", .good, "a graphics processor takes the pictures through libplacebo, as --vo=gpu-next")
+        return Finding(
+            "drawing", .good, "frames are drawn by a graphics processor through libplacebo, as --vo=gpu-next")
     }
 }

@@ -22,7 +22,7 @@ enum FirewallCheck {
             .contains { $0.filter { $0 != " " }.lowercased() == "enabled=yes" }
         if isOn {
             if TextFile.whole(files.ufwRules, limit: 4 << 20).contains("\(first):\(last)") {
-                return [Finding("firewall", .good, "ufw lets \(ports) in")]
+                return [Finding("firewall", .good, "ufw allows \(ports)")]
             }
             return [
                 limited(
@@ -33,7 +33,7 @@ enum FirewallCheck {
         if !TextFile.whole(files.firewalld, limit: 64).isEmpty {
             let zones = files.firewalldZones.map { TextFile.whole($0, limit: 1 << 20) }
             if zones.contains(where: { $0.contains("\(first)-\(last)") }) {
-                return [Finding("firewall", .good, "firewalld lets \(ports) in")]
+                return [Finding("firewall", .good, "firewalld allows \(ports)")]
             }
             return [
                 limited(
@@ -45,13 +45,13 @@ enum FirewallCheck {
         return [
             Finding(
                 "firewall", .good,
-                "neither ufw nor firewalld is on; rules kept otherwise must let \(ports) in from the speakers")
+                "neither ufw nor firewalld is active; other firewall rules must allow \(ports) from the speakers")
         ]
     }
 
     private static func limited(_ name: String, _ ports: String, _ remedy: String) -> Finding {
         Finding(
             "firewall", .limited,
-            "\(name) is on, and no rule for speakers is seen: they must get through on \(ports)", remedy: remedy)
+            "\(name) is active and has no rule for speakers: \(ports) must be allowed", remedy: remedy)
     }
 }

@@ -28,20 +28,20 @@ enum PortCheck {
                 return [finding(error, on: address, holder: holder)]
             }
         }
-        return [Finding("PTP ports", .good, "UDP 319 and 320 can be bound: speakers can be told the time")]
+        return [Finding("PTP ports", .good, "UDP 319 and 320 can be bound: time can be served to speakers")]
     }
 
     private static func finding(_ error: PTPError, on address: IPv4Address, holder: () -> String?) -> Finding {
         switch error.code {
         case .notPermitted:
             Finding(
-                "PTP ports", .missing, "UDP 319 and 320 may not be bound: speakers that need PTP cannot be driven",
+                "PTP ports", .missing, "UDP 319 and 320 may not be bound: speakers that need PTP cannot be used",
                 remedy: PTPPorts.remedies.joined(separator: "; or: "))
         case .portsBusy:
             Finding(
                 "PTP ports", .missing,
                 "\(holder() ?? "another program") holds UDP 319 or 320 on \(address): "
-                    + "speakers that need PTP cannot be driven from there",
+                    + "speakers that need PTP cannot be used from there",
                 remedy: "end that program; sudo ss -ulpn '( sport = :319 or sport = :320 )' shows it")
         default:
             Finding("PTP ports", .missing, error.message, remedy: "check the network of this machine")

@@ -25,9 +25,9 @@ enum PriorityCheck {
 
     private static func limited(_ text: String) -> Finding {
         Finding(
-            "priority", .limited, text + "; on a busy machine the sound may break",
+            "priority", .limited, text + "; the sound may drop out on a busy machine",
             remedy:
                 "printf '@audio - rtprio 60\\n@audio - nice -10\\n' | sudo tee /etc/security/limits.d/audio.conf, join the group audio "
-                + "(sudo usermod -aG audio \"$USER\") and log in anew; a service has LimitRTPRIO=60 and LimitNICE=-10")
+                + "(sudo usermod -aG audio \"$USER\") and log in again; a service has LimitRTPRIO=60 and LimitNICE=-10")
     }
 }

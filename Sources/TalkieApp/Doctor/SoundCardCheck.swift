@@ -25,13 +25,13 @@ enum SoundCardCheck {
         switch knowledge {
         case .known(let sink):
             let name = sink.title == sink.name ? "" : " (\(sink.name))"
-            return Finding("sound sink", .good, "the default device is heard at '\(sink.title)'\(name)")
+            return Finding("sound sink", .good, "the default device plays on '\(sink.title)'\(name)")
         case .unknown(let reason):
             return Finding(
                 "sound sink", .limited,
-                "nobody says where the default device is heard: \(reason); calibrations of this computer are not applied",
+                "the sink of the default device is unknown: \(reason); calibrations of this computer are not applied",
                 remedy: reason.contains("libpulse")
-                    ? "install libpulse0" : "play to a card itself: --audio-device hw:… (aplay -L)")
+                    ? "install libpulse0" : "use a card directly: --audio-device hw:… (aplay -L)")
         }
     }
 

@@ -19,7 +19,7 @@ enum SoundServerCheck {
                         "sound server", path == nil ? .limited : .missing,
                         path == nil
                             ? "PULSE_SERVER names \(server), which is not on this computer and adds its own delay"
-                            : "PULSE_SERVER names \(server), where nobody answers",
+                            : "PULSE_SERVER names \(server), which does not answer",
                         remedy: "unset PULSE_SERVER, or start that server")
                 ]
             }
@@ -27,8 +27,8 @@ enum SoundServerCheck {
         guard servers.isEmpty else { return [Finding("sound server", .good, servers.joined(separator: " and "))] }
         return [
             Finding(
-                "sound server", .limited, "none answers: the film has the sound card for itself",
-                remedy: "start pipewire-pulse or pulseaudio if other programs shall be heard, too")
+                "sound server", .limited, "none; the film uses the sound card exclusively",
+                remedy: "start pipewire-pulse or pulseaudio to hear other programs too")
         ]
     }
 

@@ -31,7 +31,7 @@ package enum KioskProgram {
         for sentence in ConfigMistake.told(warnings) { terminal.say("talkie: on this computer: " + sentence) }
         let count = warnings.count == 1 ? "one warning" : "\(warnings.count) warnings"
         Terminal(descriptor: 1).say(
-            warnings.isEmpty ? "'\(path)' is good" : "'\(path)' has no mistakes; \(count) about this computer")
+            warnings.isEmpty ? "'\(path)' is valid" : "'\(path)' is valid; \(count) about this computer")
         return ExitStatus.done
     }
 

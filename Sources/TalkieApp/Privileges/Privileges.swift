@@ -12,7 +12,7 @@ package enum Privileges {
     package static func settle() -> [String] {
         let handed = ServiceDescriptors.take()
         let objections = (handed.objection.map { [$0] } ?? []) + HandedPorts.ofProcess.take(handed.items)
-        let refused = objections.map { "what the service manager handed over is not taken: \($0)" }
+        let refused = objections.map { "the service manager's sockets are not used: \($0)" }
         let notice = notice(ofGivenUp: givenUp, file: file, hasSome: fileHasSome)
         return [notice].compactMap { $0 } + refused
     }
@@ -25,15 +25,15 @@ package enum Privileges {
     static func notice(ofGivenUp capabilities: UInt64, file: String, hasSome: Bool) -> String? {
         guard capabilities != 0 else { return nil }
         return
-            "gave up the capabilities that it was started with (\(names(of: capabilities))), because every library that it "
-            + "loads would have them; \(remedy(of: file, hasSome: hasSome)), and `talkie doctor` says what takes their place"
+            "dropped the capabilities that it was started with (\(names(of: capabilities))), because every library that it "
+            + "loads would have them; \(remedy(of: file, hasSome: hasSome)), and `talkie doctor` shows the alternatives"
     }
 
     /// Returns how to start the program without capabilities.
     static func remedy(of file: String, hasSome: Bool) -> String {
         hasSome
-            ? "`sudo setcap -r \(ShellWord.quoted(file))` takes them off its file"
-            : "leave AmbientCapabilities= out of its service"
+            ? "`sudo setcap -r \(ShellWord.quoted(file))` removes them from its file"
+            : "remove AmbientCapabilities= from its service"
     }
 
     /// Returns the names of the capabilities Talkie used to need; others by number (linux/capability.h).

@@ -63,7 +63,7 @@ extension Track {
         if subtitleFormat != nil {
             if isForced { words.append("forced") }
             if isForHearingImpaired { words.append("for the hard of hearing") }
-            if isExternal { words.append("a file of its own") }
+            if isExternal { words.append("external file") }
         }
         return words.joined(separator: ", ")
     }

@@ -91,7 +91,7 @@ package enum ScreenChoice: Sendable, Hashable {
 
     /// Parses a screen.
     package init(parsing text: String) throws(ValueError) {
-        if text.isEmpty { throw ValueError("a screen is a number from 0 or a name; talkie doctor lists them") }
+        if text.isEmpty { throw ValueError("a screen must be a number from 0 or a name; talkie doctor lists them") }
         self = DecimalNumber.whole(text).map(ScreenChoice.number) ?? .named(text)
     }
 }
@@ -130,7 +130,7 @@ package struct WindowSize: Sendable, Hashable {
         let sides = text.split(separator: "x", omittingEmptySubsequences: false)
         guard sides.count == 2, let width = DecimalNumber.whole(sides[0]), let height = DecimalNumber.whole(sides[1]),
             (1...Self.largestSide).contains(width), (1...Self.largestSide).contains(height)
-        else { throw ValueError("a size is written 1280x720, each side 1 to \(Self.largestSide)") }
+        else { throw ValueError("a size must have the form 1280x720, each side 1 to \(Self.largestSide)") }
         self.init(width: width, height: height)
     }
 }

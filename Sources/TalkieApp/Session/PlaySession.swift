@@ -171,7 +171,7 @@ package enum PlaySession {
     /// Warnings about insecure options.
     private static func cautions(_ arguments: PlayArguments) -> [String] {
         arguments.verifiesServers
-            ? [] : ["servers need not prove who they are (--tls-verify=no); anybody may answer for them"]
+            ? [] : ["server certificates are not checked (--tls-verify=no); connections can be intercepted"]
     }
 
     /// Creates the flight recorder's file. Throws `invalidArgument` if that would overwrite a film.
@@ -187,11 +187,11 @@ package enum PlaySession {
                 else { continue }
                 throw TalkieError(
                     .invalidArgument,
-                    "--timeline would write over the film '\(film.address)'; name another file")
+                    "--timeline would overwrite the film '\(film.address)'; choose another file")
             }
         }
         let file = try TimelineFile(creating: path, rotation: arguments.timelineRotation)
-        if let aside = file.setAside { notes.append("the record of a run that broke off is now '\(aside)'") }
+        if let aside = file.setAside { notes.append("the timeline of an interrupted run was renamed to '\(aside)'") }
         return file
     }
 
@@ -204,7 +204,7 @@ package enum PlaySession {
             let keys = try TerminalKeys { mailbox.post(.terminalKey($0)) }
             return try keys.start() ? keys : nil
         } catch {
-            notes.append("the terminal's keys are not read: \(error.message)")
+            notes.append("keys of the terminal cannot be read: \(error.message)")
             return nil
         }
     }

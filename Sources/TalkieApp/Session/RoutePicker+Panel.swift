@@ -5,7 +5,7 @@ extension RoutePicker {
     /// The picker as drawn on the screen.
     package var panel: ScreenPanel {
         ScreenPanel(
-            title: "Where the sound goes",
+            title: "Sound output",
             rows: rows.map { row in
                 ScreenPanel.Row(
                     row.name, detail: row.pending ?? row.obstacle ?? "",

@@ -33,12 +33,12 @@ enum ScreenshotFile {
             return name
         }
         throw TalkieError(
-            .failed, "this folder is full of screenshots; move some away")
+            .failed, "this folder contains too many screenshots; move some")
     }
 
     private static func failure(_ code: Int32) -> TalkieError {
         TalkieError(
             .failed,
-            "\(SystemCause.text(code)); start talkie in a folder that you may write to")
+            "\(SystemCause.text(code)); start talkie in a writable folder")
     }
 }

@@ -49,7 +49,7 @@ extension SessionDirector {
             player.setDialogueLift(settings.dialogueLift)
             show(
                 settings.dialogueLift == 0
-                    ? "Voices: as mixed" : "Voices: +\(Decimals.text(settings.dialogueLift, 0)) dB")
+                    ? "Voices: unchanged" : "Voices: +\(Decimals.text(settings.dialogueLift, 0)) dB")
         case .addAudioDelay(let step):
             settings.addAudioDelay(step)
             player.setAudioDelay(settings.audioDelay)
@@ -94,7 +94,7 @@ extension SessionDirector {
         case .showKeys: togglePage(.keys)
         case .seekTo(let place, let exact):
             guard let moment = place.moment(in: player.state.duration) else {
-                return show("How long this is, is not known")
+                return show("The duration is unknown")
             }
             showJump()
             player.seek(to: moment, exact: exact)
@@ -111,7 +111,7 @@ extension SessionDirector {
     }
 
     private var volumeText: String {
-        "Volume: " + (stage.player.knownVolume.map { "\(Decimals.text($0, 0))%" } ?? "not known yet")
+        "Volume: " + (stage.player.knownVolume.map { "\(Decimals.text($0, 0))%" } ?? "unknown")
     }
 
     private func setPaused(_ isPaused: Bool) {
@@ -134,7 +134,7 @@ extension SessionDirector {
         let mailbox = mailbox
         let layer = stage.player.layer
         screen.takeSnapshot(kind == .window ? .window : .picture) { picture in
-            guard let picture else { return mailbox.post(.done("There is no picture to write")) }
+            guard let picture else { return mailbox.post(.done("There is no picture to save")) }
             do {
                 // A separate thread: encoding must not delay the loop's thread.
                 _ = try WorkerThread.start(name: "screenshot") {
@@ -144,11 +144,11 @@ extension SessionDirector {
                         let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
                         mailbox.post(.done("Screenshot: '\(file)'"))
                     } catch {
-                        mailbox.post(.remark(.warning, "the screenshot cannot be written: \(error)"))
+                        mailbox.post(.remark(.warning, "the screenshot cannot be saved: \(error)"))
                     }
                 }
             } catch {
-                mailbox.post(.remark(.warning, "the screenshot cannot be written: \(error)"))
+                mailbox.post(.remark(.warning, "the screenshot cannot be saved: \(error)"))
             }
         }
     }

@@ -21,7 +21,7 @@ extension SessionDirector {
         guard queue.pause > .zero else { return openCurrent() }
         if !isWaitingForFilms {
             isWaitingForFilms = true
-            tell("Nothing in the list can be played any more; it goes on as soon as one of the films is back.")
+            tell("No film in the list can be played at present; playback continues as soon as one is available again.")
         }
         toCome.removeAll()
         nextAttempt = .now.advanced(by: queue.pause)

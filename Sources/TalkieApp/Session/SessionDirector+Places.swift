@@ -35,10 +35,10 @@ extension SessionDirector {
     /// Reports that a film resumes, and how to start it from the beginning.
     func tellOfPlace() {
         guard let place = place(of: queue.current) else { return }
-        show("Continued at \(place.shortClock)\n" + StatusText.film(stage.player.state), for: .seconds(3))
+        show("Resumed at \(place.shortClock)\n" + StatusText.film(stage.player.state), for: .seconds(3))
         say(
             .info,
-            "'\(queue.current.title ?? stage.player.state.title)' continues at \(place.shortClock); --no-resume-playback begins at the start"
+            "'\(queue.current.title ?? stage.player.state.title)' resumes at \(place.shortClock); use --no-resume-playback to start at the beginning"
         )
     }
 

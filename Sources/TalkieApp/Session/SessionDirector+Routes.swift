@@ -71,8 +71,8 @@ extension SessionDirector {
         } else if !hasOffered {
             hasOffered = true
             stage.screen?.show(
-                ScreenMessage("Sound on \(name), as before?  s, Enter", for: Self.offerDuration, at: .corner))
-            say(.info, "sound on \(name), as before? Press s, then Enter")
+                ScreenMessage("Play play sound on \(name), as before?  s, Enter", for: Self.offerDuration, at: .corner))
+            say(.info, "play sound on \(name), as before? Press s, then Enter")
         }
     }
 
@@ -139,22 +139,22 @@ extension SessionDirector {
             let device = card.playingDevice, !card.isPlayingOwnDevice
         else {
             let sink = (stage.player.outputs?.output(number: output.index) as? SoundCard)?.sink.sink
-            return tell("The sound goes on at '\(sink.map { PrintableText.of($0.title) } ?? name)'.")
+            return tell("The sound continues on '\(sink.map { PrintableText.of($0.title) } ?? name)'.")
         }
-        tell("'\(name)' is gone. The sound goes on at '\(SoundCardProbe.title(of: device))'.")
+        tell("'\(name)' was disconnected. The sound continues on '\(SoundCardProbe.title(of: device))'.")
     }
 
     /// Handles an output that fell silent or returned: reports it and applies the lost-route policy.
     func take(_ output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.player.outputs?.part(output) else { return }
         if !isLost {
-            tell("'\(name)' is back.")
+            tell("'\(name)' is available again.")
         } else if stage.player.outputs?.isUnopened != true {
             // The player reports outputs that never played, with the reason.
-            tell(Sentences.joined("'\(name)' has fallen silent", reason))
+            tell(Sentences.joined("'\(name)' is silent", reason))
         } else if hasLostScreen, stage.player.state.hasVideo {
             let failure = TalkieError(
-                .unavailable, "nothing of the film can be seen or heard; 'talkie doctor' says what is missing")
+                .unavailable, "the film has neither picture nor sound output; 'talkie doctor' shows what is missing")
             say(.error, failure.message)
             return end(failure.exitStatus)
         }

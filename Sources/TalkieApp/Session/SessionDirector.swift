@@ -353,7 +353,7 @@ final class SessionDirector: @unchecked Sendable {
         if (arguments.screen != nil && !hasShownPicture) || !hasSound {
             let failure = TalkieError(
                 error.code == .notPermitted ? .notPermitted : .unavailable,
-                error.message + (hasSound ? ", or play with --no-video to hear the sound alone" : ""))
+                error.message + (hasSound ? ", or use --no-video to play the sound only" : ""))
             tell(failure)
             end(failure.exitStatus)
         } else {
@@ -396,12 +396,12 @@ final class SessionDirector: @unchecked Sendable {
     private func tell(ofClockOf output: OutputID, _ state: SpeakerClockState) {
         guard let (name, _) = stage.route?.part(output) else { return }
         switch state {
-        case .stalled: tell("'\(name)' has lost the clock; its sound goes on as well as it can.")
-        case .ready: tell("'\(name)' has the clock again.")
+        case .stalled: tell("'\(name)' has lost the clock; its sound may get out of sync.")
+        case .ready: tell("'\(name)' is synchronized to the clock again.")
         case .doubted:
             tell(
-                "Times come in the name of '\(name)' that do not fit its clock, and are left out; if they go on, look"
-                    + " which device of this network sends them (UDP ports 319 and 320).")
+                "PTP times sent in the name of '\(name)' do not match its clock and are ignored; if this continues, find the"
+                    + " device on this network that sends them (UDP ports 319 and 320).")
         case .cold, .probing: break
         }
     }

@@ -10,7 +10,7 @@ package enum SpeakerChoice: Sendable, Hashable {
 
     /// Parses an output.
     package init(parsing text: String) throws(ValueError) {
-        if text.isEmpty { throw ValueError("a speaker is a name, an ID, airplay://HOST[:PORT] or local") }
+        if text.isEmpty { throw ValueError("a speaker must be a name, an ID, airplay://HOST[:PORT] or local") }
         do {
             self = try SpeakerQuery(text) == .local ? .local : .named(text)
         } catch {

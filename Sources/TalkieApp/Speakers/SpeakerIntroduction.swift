@@ -18,7 +18,7 @@ package struct SpeakerIntroduction {
     ///   refuses, `failed` for malformed responses. Keys that the speaker has accepted are stored in any case.
     package func run(_ name: String, _ wish: PairingWish, ask: PairingQuestion?) throws(TalkieError) -> PairingOutcome {
         if name == "local" {
-            throw TalkieError(.invalidArgument, "local is this computer's own sound card; name a speaker")
+            throw TalkieError(.invalidArgument, "local is this computer's sound card; choose a speaker")
         }
         do {
             return try registry.pair(name, wish, ask: ask)
@@ -31,7 +31,7 @@ package struct SpeakerIntroduction {
     static func told(_ error: TalkieError) -> TalkieError {
         guard let remedy = error.remedy, remedy.action == .givePIN, let place = remedy.place else { return error }
         return TalkieError(
-            error.code, "'\(place)' will show a PIN, and there is no terminal to type it on",
+            error.code, "'\(place)' will show a PIN, but there is no terminal to type it in",
             remedy: remedy.saying("run this in a terminal, or give the PIN with --pin"))
     }
 }

@@ -26,7 +26,7 @@ package struct SpeakerScan {
     /// Parses seconds, with decimals.
     package static func limit(parsing text: String) throws(ValueError) -> Duration {
         guard let billionths = DecimalNumber.billionths(text[...]), .nanoseconds(billionths) <= longestLimit else {
-            throw ValueError("a time to look is a number of seconds up to 86400")
+            throw ValueError("the timeout must be a number of seconds up to 86400")
         }
         return .nanoseconds(billionths)
     }
@@ -131,10 +131,10 @@ package struct SpeakerScan {
     private static func note(_ snapshot: SpeakerBrowser.Snapshot) -> String? {
         if case .unavailable(let error) = snapshot.availability { return error.message }
         if snapshot.refusals > 0 {
-            return "The network announces more than Talkie keeps; \(snapshot.refusals) announcements were left out."
+            return "Too many speakers are announced on the network; \(snapshot.refusals) announcements were ignored."
         }
         guard snapshot.speakers.isEmpty else { return nil }
         return
-            "No speaker is announced here; is it on, and on the same network as this computer? Its address, airplay://HOST, works without."
+            "No speaker is announced; check that it is on and on the same network as this computer, or use its address, airplay://HOST."
     }
 }

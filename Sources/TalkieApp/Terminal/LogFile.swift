@@ -5,7 +5,7 @@ internal import MediaCore
 /// written immediately.
 ///
 ///     talkie 0.1.0 log
-///     [    12.345][warning] 'Kitchen' has fallen silent.
+///     [    12.345][warning] 'Kitchen' is silent.
 final class LogFile: Sendable {
     /// The maximum size; then the log ends with a line that says so.
     static let mostBytes = 16 << 20
@@ -20,13 +20,14 @@ final class LogFile: Sendable {
     init(creating path: String) throws(TalkieError) {
         if Self.isSomethingElse(path) {
             throw TalkieError(
-                .invalidArgument, "--log-file would write over '\(path)', which is no log of Talkie; name another file")
+                .invalidArgument,
+                "--log-file would overwrite '\(path)', which is not a log of Talkie; choose another file")
         }
         // O_NONBLOCK: a pipe without a reader must not block.
         let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw TalkieError(
-                .failed, "the log '\(path)' cannot be written (\(SystemCause.text(errno))); name another file")
+                .failed, "the log '\(path)' cannot be written (\(SystemCause.text(errno))); choose another file")
         }
         state = Lock((descriptor, 0))
         put(Self.head + "\(Release.version) log\n")

@@ -76,7 +76,7 @@ package final class Terminal: Sendable {
     private func write(_ text: String, _ state: inout State) {
         var whole = text
         if state.dropped > 0 {
-            whole = "\ntalkie: \(state.dropped) lines are missing here, because they were not read in time.\n" + text
+            whole = "\ntalkie: \(state.dropped) lines were dropped because they were not read in time.\n" + text
         }
         let bytes = Array(whole.utf8)
         // After a timeout later writes do not block until one succeeds.

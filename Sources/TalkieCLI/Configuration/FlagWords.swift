@@ -33,7 +33,7 @@ enum FlagWords {
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, parts[1] != "yes", parts[1] != "no" else { continue }
             guard isSwitch("--" + parts[0]) || isSwitch("--no-" + parts[0]) else { continue }
-            return "--\(parts[0]) takes yes or no" + (parts[1].isEmpty ? "" : ", not '\(parts[1])'")
+            return "--\(parts[0]) must be yes or no" + (parts[1].isEmpty ? "" : ", not '\(parts[1])'")
         }
         return nil
     }

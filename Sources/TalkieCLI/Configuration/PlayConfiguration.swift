@@ -63,7 +63,7 @@ struct PlayConfiguration {
 
     private mutating func read(_ name: String, in folder: ConfigFolder) -> ConfigFolder.Content? {
         do throws(TalkieError) { return try folder.read(name) } catch {
-            mistakes.append(ConfigMistake(name, line: 0, error.message + "; it is left out"))
+            mistakes.append(ConfigMistake(name, line: 0, error.message + "; it is ignored"))
             return nil
         }
     }
@@ -75,7 +75,7 @@ struct PlayConfiguration {
         let all = text.settings + text.profiles.flatMap(\.settings)
         if content.isReadByOthers, let secret = all.first(where: Self.holdsSecret) {
             notes.append(
-                "\(Self.settingsFile) line \(secret.line) holds a password that others on this computer may read; type "
+                "\(Self.settingsFile) line \(secret.line) contains a password that other users can read; type "
                     + "chmod 600 \(ShellWord.quoted("\(folder.path)/\(Self.settingsFile)"))")
         }
         return text
@@ -123,7 +123,7 @@ struct PlayConfiguration {
             for name in (setting.value ?? "").split(separator: ",").map(String.init) {
                 let mistake: String? =
                     if names.contains(name) || names.count >= Self.deepest {
-                        "the profile '\(name)' takes itself in"
+                        "the profile '\(name)' includes itself"
                     } else {
                         text[profile: name] == nil ? Self.noProfile(name, in: text) : nil
                     }
@@ -148,7 +148,7 @@ struct PlayConfiguration {
     /// - Throws: The usage error that the option would cause on the command line.
     private static func word(for setting: ConfigText.Setting) throws(ValueError) -> String {
         if typedOnly.contains(setting.name) {
-            throw ValueError("--\(setting.name) counts on the command line only")
+            throw ValueError("--\(setting.name) is supported on the command line only")
         }
         let word = "--\(setting.name)" + (setting.value.map { "=\($0)" } ?? "")
         let words = CommandWords.understood(["play", word], commands: ["play"]).dropFirst()
@@ -179,7 +179,7 @@ struct PlayConfiguration {
                 mistakes.append(
                     ConfigMistake(
                         Self.settingsFile, line: word.line,
-                        "\(word.word) is set aside: \(CommandLineRunner.sentence(of: error))"))
+                        "\(word.word) is ignored: \(CommandLineRunner.sentence(of: error))"))
             }
         }
         return try together(kept)

@@ -4,15 +4,16 @@ internal import ArgumentParser
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Take the settings of these profiles of talkie.conf, too; help lists them.", valueName: "NAME,…"))
+            "Also apply these profiles of talkie.conf; help lists them.", valueName: "NAME,…"))
     var profile: [String] = []
 
     @Option(
-        help: ArgumentHelp("Read talkie.conf and input.conf here, not in ~/.config/talkie.", valueName: "FOLDER"),
+        help: ArgumentHelp(
+            "Read talkie.conf and input.conf from here instead of ~/.config/talkie.", valueName: "FOLDER"),
         completion: .directory)
     var configDir: String?
 
-    @Flag(help: "Read neither talkie.conf nor input.conf.")
+    @Flag(help: "Do not read talkie.conf and input.conf.")
     var noConfig = false
 
     /// The names of all given profiles.

@@ -15,17 +15,17 @@ struct CoverOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The cover of a recording: none, the one inside it, or the one beside it first.",
+            "Cover of a recording: none, embedded first, or external first.",
             valueName: "no|embedded-first|external-first"),
-        transform: wordChoice("--audio-display takes no, embedded-first or external-first"))
+        transform: wordChoice("--audio-display must be no, embedded-first or external-first"))
     var audioDisplay: AudioDisplay = .embeddedFirst
 
     @Option(
         help: ArgumentHelp(
-            "Pictures beside a recording that are taken for its cover: cover, front, folder, album and those with its name, "
-                + "with its name in theirs, or every one.",
+            "Pictures next to a recording that are used as its cover: cover, front, folder, album and those with its name "
+                + "(exact), those containing its name (fuzzy), or all.",
             valueName: "no|exact|fuzzy|all"),
-        transform: wordChoice("covers are found by no, exact, fuzzy or all"))
+        transform: wordChoice("--cover-art-auto must be no, exact, fuzzy or all"))
     var coverArtAuto: CoverSearch = .exact
 
     @Option(
@@ -34,7 +34,8 @@ struct CoverOptions: ParsableArguments {
     var coverArtFiles: [String] = []
 
     @Option(
-        help: ArgumentHelp("How long a picture is shown; inf until the next is asked for.", valueName: "SECONDS|inf"),
+        help: ArgumentHelp(
+            "How long a picture is shown; inf: until the next item is requested.", valueName: "SECONDS|inf"),
         transform: { try ShownFor(parsing: $0) })
     var imageDisplayDuration = ShownFor(duration: .seconds(1))
 
@@ -49,7 +50,7 @@ struct CoverOptions: ParsableArguments {
         init(parsing text: String) throws(ValueError) {
             if text == "inf" { return }
             guard let seconds = DecimalNumber.parse(text), seconds >= 0.02, seconds <= Self.longest else {
-                throw ValueError("a picture is shown for 0.02 to 86400 seconds, or inf")
+                throw ValueError("the duration of a picture must be 0.02 to 86400 seconds, or inf")
             }
             duration = .milliseconds(Int64((seconds * 1000).rounded()))
         }

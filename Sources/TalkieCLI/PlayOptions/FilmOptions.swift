@@ -7,7 +7,7 @@ internal import TalkieApp
 struct FilmOptions: ParsableArguments {
     // Unconditional: "-10" is a time, not an option.
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("Begin here.", valueName: "TIME"),
+        parsing: .unconditional, help: ArgumentHelp("Start here.", valueName: "TIME"),
         transform: { try FilmPosition(parsing: $0) })
     var start: FilmPosition?
 
@@ -18,53 +18,54 @@ struct FilmOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Repeat what lies between here and --ab-loop-b; l marks both.", valueName: "TIME"),
+        help: ArgumentHelp(
+            "Start of the section to repeat, up to --ab-loop-b; the key l sets both.", valueName: "TIME"),
         transform: { try FilmPosition(parsing: $0) })
     var abLoopA: FilmPosition?
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("The end of what is repeated.", valueName: "TIME"),
+        parsing: .unconditional, help: ArgumentHelp("End of the section to repeat.", valueName: "TIME"),
         transform: { try FilmPosition(parsing: $0) })
     var abLoopB: FilmPosition?
 
     @Option(
-        help: ArgumentHelp("0.25 to 4, pitch kept.", valueName: "X"),
+        help: ArgumentHelp("0.25 to 4; the pitch is preserved.", valueName: "X"),
         transform: { try PlayerOptions.speed(parsing: $0) })
     var speed: Double = 1
 
-    @Flag(help: "Show the first picture and wait.")
+    @Flag(help: "Start paused, showing the first frame.")
     var pause = false
 
     @Option(
         name: [.customLong("loop-file"), .customLong("loop")],
-        help: ArgumentHelp("Play each film this often again; alone, until told to stop.", valueName: "N|inf"),
+        help: ArgumentHelp("Repeat each film this many times; without a number, forever.", valueName: "N|inf"),
         transform: { try PlayerOptions.Loop(parsing: $0) })
     var loopFile: PlayerOptions.Loop = .times(0)
 
     @Option(
-        help: ArgumentHelp("Play the whole list this often again; alone, until told to stop.", valueName: "N|inf"),
+        help: ArgumentHelp("Repeat the whole list this many times; without a number, forever.", valueName: "N|inf"),
         transform: { try PlayerOptions.Loop(parsing: $0) })
     var loopPlaylist: PlayerOptions.Loop = .times(0)
 
-    @Flag(inversion: .prefixedNo, help: "Go on where a film was stopped with Q.")
+    @Flag(inversion: .prefixedNo, help: "Resume a film that was quit with Q.")
     var resumePlayback = true
 
-    @Flag(inversion: .prefixedNo, help: "Stop with every key as with Q.")
+    @Flag(inversion: .prefixedNo, help: "Store the position on every way to quit, as with Q.")
     var savePositionOnQuit = false
 
-    @Flag(help: "Sound only, no window.")
+    @Flag(help: "Play sound only, without a window.")
     var noVideo = false
 
-    @Flag(help: "Picture only.")
+    @Flag(help: "Play without sound.")
     var noAudio = false
 
     @Option(
-        help: ArgumentHelp("Sound track by number, 1 the first.", valueName: "N"),
+        help: ArgumentHelp("Sound track by number; 1 is the first.", valueName: "N"),
         transform: { try PlayerOptions.track(parsing: $0) })
     var aid: Int?
 
     @Option(
-        help: ArgumentHelp("Picture track by number, 1 the first.", valueName: "N"),
+        help: ArgumentHelp("Picture track by number; 1 is the first.", valueName: "N"),
         transform: { try PlayerOptions.track(parsing: $0) })
     var vid: Int?
 

@@ -7,64 +7,66 @@ internal import TalkieApp
 /// Options for films from servers.
 struct NetworkOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Whether https servers must prove who they are.", valueName: "yes|no"),
+        help: ArgumentHelp("Whether to check the certificates of https servers.", valueName: "yes|no"),
         completion: .list(["yes", "no"]),
-        transform: wordChoice("--tls-verify takes yes or no"))
+        transform: wordChoice("--tls-verify must be yes or no"))
     var tlsVerify: Answer = .yes
 
     @Option(
-        help: ArgumentHelp("Believe the authorities of this PEM file, too.", valueName: "FILE"), completion: .file())
+        help: ArgumentHelp("Also trust the authorities in this PEM file.", valueName: "FILE"), completion: .file())
     var tlsCaFile: String?
 
-    @Option(help: ArgumentHelp("What web servers are told of this program.", valueName: "TEXT"), transform: Self.line)
+    @Option(help: ArgumentHelp("User agent sent to web servers.", valueName: "TEXT"), transform: Self.line)
     var userAgent: String?
 
     @Option(
-        help: ArgumentHelp("The page that web servers are told a film was found on.", valueName: "URL"),
+        help: ArgumentHelp("Referrer sent to web servers.", valueName: "URL"),
         transform: Self.line)
     var referrer: String?
 
     @Option(
         help: ArgumentHelp(
-            "Further lines of each request, for the server of the film's address; \\, is a comma.",
+            "Additional request header fields for the server of the film's address; \\, is a comma.",
             valueName: "NAME: VALUE,..."),
         transform: { try HeaderField.list(parsing: $0) })
     var httpHeaderFields: [HeaderField] = []
 
     @Option(
-        help: ArgumentHelp("One more of them; may be given several times.", valueName: "NAME: VALUE"),
+        help: ArgumentHelp("One more header field; may be given several times.", valueName: "NAME: VALUE"),
         transform: { try HeaderField(parsing: $0) })
     var httpHeaderFieldsAppend: [HeaderField] = []
 
-    @Flag(inversion: .prefixedNo, exclusivity: .chooseLast, help: "Whether films share the cookies that servers set.")
+    @Flag(
+        inversion: .prefixedNo, exclusivity: .chooseLast,
+        help: "Whether cookies set by servers are shared between films.")
     var cookies: Bool?
 
     @Option(
-        help: ArgumentHelp("Show servers these cookies, a file in Netscape's format.", valueName: "FILE"),
+        help: ArgumentHelp("Send cookies of this file in Netscape format.", valueName: "FILE"),
         completion: .file())
     var cookiesFile: String?
 
     @Option(
-        help: ArgumentHelp("Give up on a server that sends nothing for so long.", valueName: "SECONDS"),
+        help: ArgumentHelp("Network timeout without data from a server.", valueName: "SECONDS"),
         transform: Self.patience)
     var networkTimeout: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "Which quality of an HLS film is played first; no takes the first.", valueName: "max|min|no|BITS"),
+            "Initial quality of HLS films; no: the first one listed.", valueName: "max|min|no|BITS"),
         transform: Self.bitrate)
     var hlsBitrate: ReadOptions.HLSBitrate = .highest
 
     @Flag(
         inversion: .prefixedNo, exclusivity: .chooseLast,
-        help: "Whether yt-dlp, where it is installed, looks for the films of web pages.")
+        help: "Whether to use yt-dlp, if installed, to find films on web pages.")
     var ytdl = true
 
-    @Option(help: ArgumentHelp("Which quality it chooses, in its words.", valueName: "FORMAT"), transform: Self.line)
+    @Option(help: ArgumentHelp("Format selection of yt-dlp.", valueName: "FORMAT"), transform: Self.line)
     var ytdlFormat: String?
 
     @Option(
-        help: ArgumentHelp("Further options for it, without their dashes.", valueName: "NAME=VALUE,..."),
+        help: ArgumentHelp("Further options of yt-dlp, without dashes.", valueName: "NAME=VALUE,..."),
         transform: { try PageOptions.rawOptions(parsing: $0) })
     var ytdlRawOptions: [PageOptions.RawOption] = []
 
@@ -84,7 +86,7 @@ struct NetworkOptions: ParsableArguments {
         case "no": return .first
         default:
             guard let bits = DecimalNumber.whole(text), bits > 0 else {
-                throw ValueError("a quality is max, min, no, or a number of bits a second")
+                throw ValueError("the quality must be max, min, no, or a number of bits per second")
             }
             return .most(Int64(bits))
         }
@@ -92,7 +94,7 @@ struct NetworkOptions: ParsableArguments {
 
     private static func patience(_ text: String) throws(ValueError) -> Duration {
         guard let seconds = DecimalNumber.parse(text), (1...86_400).contains(seconds) else {
-            throw ValueError("a server is waited for 1 to 86400 seconds")
+            throw ValueError("the timeout must be 1 to 86400 seconds")
         }
         return .seconds(seconds)
     }

@@ -7,11 +7,11 @@ internal import TalkieApp
 struct PictureOptions: ParsableArguments {
     @Flag(
         name: [.customLong("fs"), .customLong("fullscreen"), .customLong("fs", withSingleDash: true)],
-        help: "Fill the screen.")
+        help: "Start in full screen.")
     var isFullScreen = false
 
     @Option(
-        help: ArgumentHelp("Screen to play on, 0 the first.", valueName: "N|NAME"),
+        help: ArgumentHelp("Screen to play on; 0 is the first.", valueName: "N|NAME"),
         transform: { try ScreenChoice(parsing: $0) })
     var screen: ScreenChoice?
 
@@ -22,59 +22,60 @@ struct PictureOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Show two pictures for each that consists of two fields: those that say so, all, or none.",
+            "Deinterlace to one frame per field: frames marked as interlaced, all, or none.",
             valueName: "auto|yes|no"),
-        transform: wordChoice("--deinterlace takes auto, yes or no"))
+        transform: wordChoice("--deinterlace must be auto, yes or no"))
     var deinterlace: Deinterlacing = .auto
 
     @Option(
         help: ArgumentHelp(
-            "Who draws the pictures: the graphics processor if there is one, it through libplacebo or SDL, or this processor.",
+            "Video output: the graphics processor if there is one, through libplacebo or SDL, or the CPU (x11).",
             valueName: "auto|gpu-next|sdl|x11"),
         completion: .list(VideoOutputChoice.allCases.map(\.rawValue)),
-        transform: wordChoice("pictures are drawn by auto, gpu-next, sdl or x11"))
+        transform: wordChoice("--vo must be auto, gpu-next, sdl or x11"))
     var vo: VideoOutputChoice = .auto
 
     @Option(
         help: ArgumentHelp(
-            "Let a graphics processor decode: not at all, where there is one, or through VA-API; what it cannot, this processor does.",
+            "Hardware decoding: never, if available, or through VA-API; everything else is decoded by the CPU.",
             valueName: "no|auto|vaapi"),
         completion: .list(HardwareWord.allCases.map(\.rawValue)),
-        transform: wordChoice("pictures are decoded by no, auto or vaapi"))
+        transform: wordChoice("--hwdec must be no, auto or vaapi"))
     var hwdec: HardwareWord = .no
 
     @Option(
         help: ArgumentHelp(
-            "How light that the screen has not is drawn together, in HDR films; auto is bt.2390.", valueName: "CURVE"),
+            "Tone mapping of HDR films; auto is bt.2390.", valueName: "CURVE"),
         completion: .list(PictureDrawing.ToneMapping.allCases.map(\.rawValue)),
         transform: wordChoice(
-            "tones are mapped by " + PictureDrawing.ToneMapping.allCases.map(\.rawValue).joined(separator: ", ")))
+            "the tone mapping must be one of "
+                + PictureDrawing.ToneMapping.allCases.map(\.rawValue).joined(separator: ", ")))
     var toneMapping: PictureDrawing.ToneMapping = .auto
 
     @Option(
         help: ArgumentHelp(
-            "The screen's brightest white in cd/m², for HDR films; auto is 203.", valueName: "auto|10-10000"),
+            "Peak luminance of the screen in cd/m², for HDR films; auto is 203.", valueName: "auto|10-10000"),
         transform: { try PictureDrawing.targetPeak(parsing: $0) })
     var targetPeak: Double?
 
     @Option(
-        help: ArgumentHelp("What makes pictures larger: bilinear, lanczos, spline36 and others.", valueName: "FILTER"),
+        help: ArgumentHelp("Scaler for enlarging: bilinear, lanczos, spline36 and others.", valueName: "FILTER"),
         completion: .list(PictureDrawing.Scaler.allCases.map(\.rawValue)),
         transform: wordChoice(
-            "pictures are scaled by " + PictureDrawing.Scaler.allCases.map(\.rawValue).joined(separator: ", ")))
+            "the scaler must be one of " + PictureDrawing.Scaler.allCases.map(\.rawValue).joined(separator: ", ")))
     var scale: PictureDrawing.Scaler?
 
     // Unconditional: "-1" is an aspect ratio, not an option.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Shape of the picture: 16:9, 2.35, -1 for the film's own, no for square pixels.", valueName: "W:H"),
+            "Aspect ratio: 16:9, 2.35, -1 for the film's own, no for square pixels.", valueName: "W:H"),
         transform: { try PictureView.Aspect(parsing: $0) })
     var videoAspectOverride: PictureView.Aspect?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Twice as large with 1, half as large with -1.", valueName: "N"),
+        help: ArgumentHelp("Zoom as a power of 2: 1 doubles the size, -1 halves it.", valueName: "N"),
         transform: { try PictureView.zoom(parsing: $0) })
     var videoZoom: Double = 0
 
@@ -91,13 +92,13 @@ struct PictureOptions: ParsableArguments {
     var videoPanY: Double = 0
 
     @Option(
-        help: ArgumentHelp("Cut edges off to fill the window: 0 not at all, 1 wholly.", valueName: "0-1"),
+        help: ArgumentHelp("Crop edges to fill the window: 0 not at all, 1 completely.", valueName: "0-1"),
         transform: { try PictureView.panscan(parsing: $0) })
     var panscan: Double = 0
 
     @Option(
         help: ArgumentHelp(
-            "Turn the picture clockwise, beside what the film says; no leaves it as it is stored.",
+            "Rotate the picture clockwise, in addition to the film's own rotation; no: show it as stored.",
             valueName: "0|90|180|270|no"),
         transform: { try PictureView.rotation(parsing: $0) })
     var videoRotate: Int = 0

@@ -7,23 +7,23 @@ internal import Telemetry
 /// Options for recordings and logs.
 struct RecordOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Record what happened when; 'talkie report FILE' reads it.", valueName: "FILE"),
+        help: ArgumentHelp("Record a timeline; 'talkie report FILE' reads it.", valueName: "FILE"),
         completion: .file())
     var timeline: String?
 
     @Option(
         help: ArgumentHelp(
-            "Begin another record when it is so large (10MiB); FILE.1 is the one before.", valueName: "SIZE"),
+            "Start another file at this size (10MiB); FILE.1 is the previous one.", valueName: "SIZE"),
         transform: { try TimelineRotation.size(parsing: $0) })
     var timelineMaxSize: Int?
 
     @Option(
-        help: ArgumentHelp("Begin another record after that time (24:00:00).", valueName: "TIME"),
+        help: ArgumentHelp("Start another file after this time (24:00:00).", valueName: "TIME"),
         transform: Self.age)
     var timelineMaxAge: Duration?
 
     @Option(
-        help: ArgumentHelp("How many older records are kept.", valueName: "N"),
+        help: ArgumentHelp("Number of older files to keep.", valueName: "N"),
         transform: { text in
             guard let number = DecimalNumber.whole(text) else { throw TimelineRotation.keepError }
             return try TimelineRotation.keep(number)
@@ -32,12 +32,13 @@ struct RecordOptions: ParsableArguments {
 
     @Option(
         name: .customLong("input-ipc-server"),
-        help: ArgumentHelp("Listen for commands on this socket; not there yet.", valueName: "PATH", visibility: .hidden)
+        help: ArgumentHelp(
+            "Listen for commands on this socket; not supported yet.", valueName: "PATH", visibility: .hidden)
     )
     var controlSocket: String?
 
     @Option(
-        help: ArgumentHelp("Write everything that is told, of every level, into this file, too.", valueName: "FILE"),
+        help: ArgumentHelp("Also write messages of all levels to this file.", valueName: "FILE"),
         completion: .file())
     var logFile: String?
 
@@ -45,7 +46,7 @@ struct RecordOptions: ParsableArguments {
     var reallyQuiet = false
 
     @Option(
-        help: ArgumentHelp("What is told on the terminal.", valueName: "error|warning|info|debug"),
+        help: ArgumentHelp("Level of messages on the terminal.", valueName: "error|warning|info|debug"),
         completion: .list(LogLevel.allCases.map { "\($0)" }),
         transform: { try LogLevel(parsing: $0) })
     var logLevel: LogLevel = .warning

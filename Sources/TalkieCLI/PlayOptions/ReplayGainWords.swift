@@ -6,27 +6,27 @@ internal import Playback
 struct ReplayGainWords: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Play each piece as loud as its ReplayGain or R128 tags say, by itself or by its album.",
+            "Adjust the volume by ReplayGain or R128 tags, per track or per album.",
             valueName: "no|track|album"),
-        transform: wordChoice("a replay gain is no, track or album"))
+        transform: wordChoice("--replaygain must be no, track or album"))
     var replaygain: ReplayGainOptions.Mode = .no
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Decibels on top of what the tags say.", valueName: "DB"),
+        help: ArgumentHelp("Gain in decibels in addition to the tags.", valueName: "DB"),
         transform: { try PlayerOptions.decibels(parsing: $0) })
     var replaygainPreamp: Double?
 
     @Option(
         help: ArgumentHelp(
-            "Leave peaks beyond full scale to the limiter, instead of lowering the gain until there are none.",
+            "Allow peaks above full scale, which the limiter reduces, instead of lowering the gain.",
             valueName: "yes|no"),
-        transform: wordChoice("clipping is yes or no"))
+        transform: wordChoice("--replaygain-clip must be yes or no"))
     var replaygainClip: YesOrNo = .no
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Decibels for what has no such tags.", valueName: "DB"),
+        help: ArgumentHelp("Gain in decibels for files without tags.", valueName: "DB"),
         transform: { try PlayerOptions.decibels(parsing: $0) })
     var replaygainFallback: Double?
 

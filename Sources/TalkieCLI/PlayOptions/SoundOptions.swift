@@ -19,40 +19,40 @@ struct SoundOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Loudspeakers of the sound card: those of the film that it says it has, those of the film, or these.",
+            "Channels of the sound card: those of the film that the card reports (auto-safe), those of the film (auto), or these.",
             valueName: "auto-safe|auto|stereo|5.1|7.1"),
         transform: { try ChannelChoice(parsing: $0) })
     var audioChannels: ChannelChoice = .autoSafe
 
     @Option(
         help: ArgumentHelp(
-            "Volume of every output, 100 is 0 dB, and what goes beyond makes the film itself louder; absent, a speaker keeps its own.",
+            "Volume of every output; 100 is 0 dB, higher values amplify the film; default: a speaker keeps its own volume.",
             valueName: "0-130"),
         transform: { try PlayerOptions.volume(parsing: $0) })
     var volume: Double?
 
-    @Flag(help: "Begin with the sound muted.")
+    @Flag(help: "Start muted.")
     var mute = false
 
     @Option(
         help: ArgumentHelp(
-            "Lift the voices of films with a centre channel above everything else by so many decibels.",
+            "Raise the centre channel of films (voices) by this many decibels.",
             valueName: "0-12"),
         transform: { try PlayerOptions.dialogueLift(parsing: $0) })
     var dialogLevel: Double = 0
 
-    @Flag(help: "Bring loud and quiet nearer to each other.")
+    @Flag(help: "Night mode: reduce the dynamic range.")
     var nightMode = false
 
     @Option(
         help: ArgumentHelp(
-            "Bring films to one loudness while they play, by what was heard of them so far (EBU R 128).",
+            "Normalize the loudness during playback (EBU R 128).",
             valueName: "off|ebur128"), completion: .list(["off", "ebur128"]),
-        transform: wordChoice("a loudness is off or ebur128"))
+        transform: wordChoice("the loudness normalization must be off or ebur128"))
     var loudness: LoudnessWord = .off
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("The loudness that they are brought to.", valueName: "LUFS"),
+        parsing: .unconditional, help: ArgumentHelp("Target loudness.", valueName: "LUFS"),
         transform: { try PlayerOptions.loudness(parsing: $0) })
     var loudnessTarget: Double = PlayerOptions.programmeLoudness
 
@@ -66,31 +66,31 @@ struct SoundOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Sound later than picture by this much, negative for earlier; calibrations are then set aside.",
+            "Delay the sound by this much, negative for earlier; calibrations are then not applied.",
             valueName: "SECONDS"),
         transform: { try PlayerOptions.audioDelay(parsing: $0) })
     var audioDelay: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "At a start, picture waits for the sound, or sound joins the picture later.", valueName: "wait|picture"),
+            "At start, wait for the sound, or start the picture and let the sound join.", valueName: "wait|picture"),
         completion: .list(["wait", "picture"]),
-        transform: wordChoice("a start policy is wait or picture"))
+        transform: wordChoice("--start-policy must be wait or picture"))
     var startPolicy: PlayerOptions.StartPolicy = .wait
 
     @Option(
         help: ArgumentHelp(
-            "Without --speaker: where the sound went on other evenings is not kept, is offered, or is taken.",
+            "Without --speaker: do not store outputs, offer the previous output, or use it.",
             valueName: "never|ask|always"), completion: .list(["never", "ask", "always"]),
-        transform: wordChoice("a route memory is never, ask or always"))
+        transform: wordChoice("--route-memory must be never, ask or always"))
     var routeMemory: RouteMemoryPolicy = .ask
 
     @Option(
         help: ArgumentHelp(
-            "When a speaker or card is lost: wait for it, go on with this computer's own sound, or pause; "
-                + "absent, a speaker is waited for and another card takes over from a card.",
+            "When a speaker or card is lost: wait for it, continue on this computer, or pause; "
+                + "default: wait for a speaker, replace a card by another one.",
             valueName: "wait|local|pause"), completion: .list(["wait", "local", "pause"]),
-        transform: wordChoice("a lost route is answered with wait, local or pause"))
+        transform: wordChoice("--lost-route must be wait, local or pause"))
     var lostRoute: LostRoutePolicy?
 
     func apply(to arguments: inout PlayArguments) {

@@ -8,18 +8,18 @@ internal import TalkieApp
 struct SubtitleOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Subtitles by number, 1 the first; auto is by language, else what lies beside the film.",
+            "Subtitle track by number, 1 is the first; auto: by language, else a file next to the film.",
             valueName: "N|auto|no"),
         transform: { try SubtitleChoice(parsing: $0) })
     var sid: SubtitleChoice = .automatic
 
     @Option(
         help: ArgumentHelp(
-            "Second subtitles, at the top beside the others: words only. auto is none.", valueName: "N|auto|no"),
+            "Secondary subtitles at the top; text only. auto: none.", valueName: "N|auto|no"),
         transform: { try SubtitleChoice(parsing: $0) })
     var secondarySid: SubtitleChoice = .none
 
-    @Flag(help: "Begin with the second subtitles hidden; Alt+v shows them.")
+    @Flag(help: "Start with the secondary subtitles hidden; Alt+v shows them.")
     var noSecondarySubVisibility = false
 
     @Option(
@@ -29,28 +29,28 @@ struct SubtitleOptions: ParsableArguments {
 
     @Option(
         name: [.customLong("sub-file")],
-        help: ArgumentHelp("A file of subtitles for each film; may be given several times.", valueName: "FILE"))
+        help: ArgumentHelp("A subtitle file for each film; may be given several times.", valueName: "FILE"))
     var subFiles: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Files beside a film that are taken for its subtitles: those with its name, with its name in theirs, or every one.",
+            "Files next to a film that are used as its subtitles: those with its name (exact), those containing its name (fuzzy), or all.",
             valueName: "no|exact|fuzzy|all"),
-        transform: wordChoice("files of subtitles are found by no, exact, fuzzy or all"))
+        transform: wordChoice("--sub-auto must be no, exact, fuzzy or all"))
     var subAuto: SubtitleSearch = .exact
 
     @Option(
-        help: ArgumentHelp("Folders that they are looked for in, too, separated by colons.", valueName: "PATHS"),
+        help: ArgumentHelp("Additional folders to search for subtitles, separated by colons.", valueName: "PATHS"),
         transform: { $0.split(separator: ":").map(String.init) })
     var subFilePaths: [String] = []
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Subtitles later by this much, negative for earlier.", valueName: "SECONDS"),
+        help: ArgumentHelp("Delay the subtitles by this much, negative for earlier.", valueName: "SECONDS"),
         transform: { try PlayerOptions.audioDelay(parsing: $0) })
     var subDelay: Duration = .zero
 
-    @Flag(help: "Begin with the subtitles hidden; v shows them.")
+    @Flag(help: "Start with the subtitles hidden; v shows them.")
     var noSubVisibility = false
 
     func apply(to arguments: inout PlayArguments) {

@@ -26,10 +26,10 @@ package struct TimelineFile: ~Copyable, Sendable {
         // Without O_NONBLOCK, a named pipe without a reader would block here and at every write.
         let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
-            let reason = errno == ENXIO ? "nobody reads this pipe" : SystemCause.text(errno)
+            let reason = errno == ENXIO ? "the pipe has no reader" : SystemCause.text(errno)
             throw TalkieError(
                 .failed,
-                "the timeline '\(path)' cannot be created (\(reason)); name a file in a folder you may write to")
+                "the timeline '\(path)' cannot be created (\(reason)); choose a file in a writable folder")
         }
         self.path = path
         self.descriptor = descriptor

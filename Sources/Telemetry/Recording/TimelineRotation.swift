@@ -37,9 +37,10 @@ package struct TimelineRotation: Sendable, Hashable {
     }
 
     /// The message for an invalid size.
-    package static let sizeError = ValueError("a size is written 10MiB, from 64KiB to 1024GiB")
+    package static let sizeError = ValueError("a size must have the form 10MiB, from 64KiB to 1024GiB")
     /// The message for an invalid age.
-    package static let ageError = ValueError("an age is written 3600, 30:00 or 24:00:00, from a second to a year")
+    package static let ageError = ValueError(
+        "an age must have the form 3600, 30:00 or 24:00:00, from a second to a year")
     /// The message for an invalid number of files.
     package static let keepError = ValueError("0 to \(mostKept) older files can be kept")
 

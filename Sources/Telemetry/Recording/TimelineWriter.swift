@@ -132,8 +132,9 @@ struct TimelineWriter: ~Copyable {
             return
         }
         guard code == ENOSPC || code == EDQUOT else {
-            let reason = code == EAGAIN ? "nobody reads it" : SystemCause.text(code)
-            complaint = "the timeline '\(file.path)' cannot be written further (\(reason)); the film goes on without it"
+            let reason = code == EAGAIN ? "it has no reader" : SystemCause.text(code)
+            complaint =
+                "the timeline '\(file.path)' can no longer be written (\(reason)); the film continues without it"
             state = .broken
             return
         }
@@ -141,8 +142,8 @@ struct TimelineWriter: ~Copyable {
         cutBack()
         if trouble == nil {
             complaint =
-                "the timeline '\(file.path)' cannot be written further (\(SystemCause.text(code))); the film goes on without it,"
-                + " and it is written again when there is room"
+                "the timeline '\(file.path)' can no longer be written (\(SystemCause.text(code))); the film continues without it,"
+                + " and writing resumes when there is space"
         }
         trouble = Trouble(missing: trouble?.missing ?? 0)
         state = .paused(missing: buffer.dropped, until: instant.advanced(by: Self.pause))
@@ -215,8 +216,8 @@ struct TimelineWriter: ~Copyable {
         if let code = file.turnOver() {
             if trouble == nil {
                 complaint =
-                    "the timeline '\(file.path)' cannot begin another file (\(SystemCause.text(code))); the film goes on without"
-                    + " it, and it is written again when that can be"
+                    "the timeline '\(file.path)' cannot start another file (\(SystemCause.text(code))); the film continues without"
+                    + " it, and writing resumes when that is possible"
             }
             lacksFile = true
             trouble = Trouble(missing: trouble?.missing ?? 0)

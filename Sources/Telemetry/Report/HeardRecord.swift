@@ -70,7 +70,7 @@ package struct HeardRecord {
             throw Self.failure("the speaker's record '\(path)' cannot be read (\(SystemCause.text(code)))")
         }
         guard !record.spans.isEmpty else {
-            throw TalkieError(.cannotOpen, "'\(path)' tells of nothing heard", remedy: .recordSpeaker)
+            throw TalkieError(.cannotOpen, "'\(path)' contains no audio", remedy: .recordSpeaker)
         }
         record.order()
         self = record

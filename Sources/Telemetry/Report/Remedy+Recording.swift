@@ -9,5 +9,5 @@ extension Remedy.Action {
 
 extension Remedy {
     static let recordTimeline = Remedy(.recordTimeline, advice: "record one while a film plays")
-    static let recordSpeaker = Remedy(.recordSpeaker, advice: "let a speaker in software record it; check its name")
+    static let recordSpeaker = Remedy(.recordSpeaker, advice: "record it with a software speaker; check its name")
 }

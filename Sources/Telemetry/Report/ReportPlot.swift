@@ -30,13 +30,13 @@ struct ReportPlot {
         y = Self.top
         let routes = Array(report.routes.prefix(Self.colours.count))
         panel(
-            "offset in ms, claimed: above 0 sound is later than picture",
+            "offset in ms, as reported: above 0 sound is later than picture",
             routes.map { (name(of: $0), $0.offset.series, $0.offset.quantities) })
         panel("picture in ms: above 0 later than due", [("", report.pictureSeries, report.pictureError)])
         panel("sound in ms: above 0 later than due", routes.map { (name(of: $0), $0.errorSeries, $0.error) })
         events()
         let height = y + 24
-        let title = "Lip sync as the player claims it" + (report.films.first.map { ": " + $0 } ?? "")
+        let title = "Lip sync as reported by the player" + (report.films.first.map { ": " + $0 } ?? "")
         return """
             <svg xmlns="http://www.w3.org/2000/svg" width="\(Int(Self.width))" height="\(Int(height))" \
             viewBox="0 0 \(Int(Self.width)) \(Int(height))" font-family="sans-serif" font-size="13" fill="#222">

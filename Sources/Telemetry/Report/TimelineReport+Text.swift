@@ -9,8 +9,8 @@ extension TimelineReport {
         var lines: [String] = []
         lines.append(
             heard == nil
-                ? "claimed by the player itself; what a meter outside sees and hears is the truth"
-                : "picture as the player claims it, sound as the speaker in software recorded it")
+                ? "claimed by the player itself; only an external meter measures the true offset"
+                : "picture as claimed by the player, sound as recorded by the software speaker")
         lines.append("offsets are positive when sound is later than picture")
         lines.append("")
         lines.append(
@@ -20,9 +20,9 @@ extension TimelineReport {
             let name = routes.first { $0.index == change.route }.map { "'\($0.name)'" } ?? "route \(change.route)"
             let place = change.film.magnitude < 1e8 ? Decimals.clock(seconds: max(0, change.film)) : "?"
             lines.append(
-                "change    \(name) \(change.hasJoined ? "is heard" : "is silent") from \(place) of the film on")
+                "change    \(name) \(change.hasJoined ? "is heard" : "is silent") from \(place) of the film")
         }
-        if routes.isEmpty { lines.append("offset    no sound was recorded to compare the picture with") }
+        if routes.isEmpty { lines.append("offset    no sound was recorded to compare with the picture") }
         lines.append("picture   " + Self.quantityText(pictureError, late: "late"))
         lines.append(
             "          \(frames) shown, \(droppedLate) dropped late (\(shareText(droppedLate))), "
@@ -54,10 +54,11 @@ extension TimelineReport {
         }
         facts.append(
             count(route.underruns, "underrun")
-                + (route.underruns > 0 ? " of \(Decimals.text(route.missing * 1000, 0)) ms in all" : ""))
+                + (route.underruns > 0 ? " of \(Decimals.text(route.missing * 1000, 0)) ms in total" : ""))
         if let latency = route.latency { facts.append("delay \(Decimals.text(latency * 1000, 1)) ms") }
         if route.calibration != 0 {
-            facts.append("calibrated by \(Decimals.signed(route.calibration * 1000, 1)) ms, which is not in the offset")
+            facts.append(
+                "calibrated by \(Decimals.signed(route.calibration * 1000, 1)) ms, which is not included in the offset")
         }
         if route.losses > 0 { facts.append("lost \(count(route.losses, "time"))") }
         lines.append("          " + facts.joined(separator: ", "))
@@ -85,18 +86,19 @@ extension TimelineReport {
         var remarks: [String] = []
         if delayWanted != 0 {
             remarks.append(
-                "an audio delay of \(Decimals.signed(delayWanted * 1000, 0)) ms was asked for and is not in the offset")
+                "an audio delay of \(Decimals.signed(delayWanted * 1000, 0)) ms was requested and is not included in the offset"
+            )
         }
         if heard != nil, heardMoments == 0 {
             remarks.append("the speaker's record does not belong to this timeline")
         }
         if lostEvents > 0 {
-            remarks.append("\(lostEvents) events are missing, the recorder fell behind or the disk was full")
+            remarks.append("\(lostEvents) events are missing because the recorder was too slow or the disk was full")
         }
-        if garbageLines > 0 { remarks.append("\(count(garbageLines, "line")) not understood and left out") }
+        if garbageLines > 0 { remarks.append("\(count(garbageLines, "line")) invalid and ignored") }
         if isCutOff { remarks.append("the last line is cut off") }
         let unmatched = routes.first?.offset.unmatched ?? 0
-        if unmatched > 0 { remarks.append("\(count(unmatched, "picture")) had no sound near to compare with") }
+        if unmatched > 0 { remarks.append("\(count(unmatched, "picture")) had no sound to compare with") }
         return remarks
     }
 }

@@ -145,7 +145,7 @@ package struct TimelineReport {
             if isWhole { report.add(line: bytes) } else { report.add(lastLine: bytes) }
         }
         if let code {
-            throw Self.unreadable("the timeline '\(path)' cannot be read (\(Self.reason(code))); check what it is")
+            throw Self.unreadable("the timeline '\(path)' cannot be read (\(Self.reason(code))); check the file")
         }
         if let version = report.newerVersion {
             throw Self.unreadable(
@@ -153,7 +153,7 @@ package struct TimelineReport {
         }
         report.garbageLines += reader.overlongLines
         guard report.heads > heads || report.understoodLines > understoodLines else {
-            throw TalkieError(.cannotOpen, "'\(path)' holds no timeline", remedy: .recordTimeline)
+            throw TalkieError(.cannotOpen, "'\(path)' is not a timeline", remedy: .recordTimeline)
         }
         self = report
     }

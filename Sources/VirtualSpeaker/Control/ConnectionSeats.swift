@@ -68,6 +68,6 @@ struct RequestPatience: Sendable {
     /// Returns the reason to close the connection, or nil if no timeout has expired.
     func verdict(_ standing: Standing, at now: HostInstant) -> String? {
         if standing < .begun, let began, now - began > Self.requestLimit { return "a request took too long" }
-        return now - lastWhole > Self.idleLimit ? "the sender fell silent" : nil
+        return now - lastWhole > Self.idleLimit ? "the sender sent no data" : nil
     }
 }

@@ -46,7 +46,7 @@ final class ControlConnection: Sendable {
 
     /// Ends the connection to free its seat. Shuts the socket down at once; no further reply is sent.
     func giveWay() {
-        end("somebody else needed the place")
+        end("the connection was replaced by a newer one")
         stream.interrupt()
     }
 
@@ -84,7 +84,7 @@ final class ControlConnection: Sendable {
             switch stream.receiveNow(into: &buffer, limit: buffer.count) {
             case .ended: return "the sender closed the connection"
             case .nothing:
-                if stage.isAbandoned { return "the sender left an event unanswered" }
+                if stage.isAbandoned { return "the sender did not answer an event" }
             case .bytes(let count):
                 let before = conversation.requests
                 let steps = conversation.receive(buffer[..<count])
@@ -95,7 +95,7 @@ final class ControlConnection: Sendable {
                     switch step {
                     case .send(let bytes):
                         guard stream.sendWhole(bytes, until: .now.advanced(by: Self.sendLimit)) else {
-                            return "the sender takes no replies"
+                            return "the sender accepts no responses"
                         }
                     case .wait(let duration):
                         _ = Poller.wait(reading: [wakeup.descriptor], until: .now.advanced(by: duration))

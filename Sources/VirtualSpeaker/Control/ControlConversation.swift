@@ -47,7 +47,7 @@ struct ControlConversation {
             }
             while ending == nil, let message = try parser.next() {
                 guard case .request(let request) = message else {
-                    throw WireError(.malformed, "The sender answered where it should ask.")
+                    throw WireError(.malformed, "The sender sent a response instead of a request.")
                 }
                 try answer(request, &steps)
             }
@@ -88,7 +88,7 @@ struct ControlConversation {
         }
         if let secret = reply.secret {
             guard parser.heldBytes == 0 else {
-                throw WireError(.malformed, "The sender went on before pairing was answered.")
+                throw WireError(.malformed, "The sender continued before the pairing response.")
             }
             let keys = ChannelKeys.control(from: secret).reversed
             opener = HAPFrameOpener(key: keys.read)

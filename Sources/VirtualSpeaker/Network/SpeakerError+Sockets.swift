@@ -2,7 +2,7 @@ internal import MediaCore
 internal import Sockets
 
 extension SpeakerError {
-    init(_ error: ExhaustionError) { self.init(.exhausted, "The speaker cannot go on: \(error.message).") }
+    init(_ error: ExhaustionError) { self.init(.exhausted, "The speaker cannot continue: \(error.message).") }
 
     /// Returns the wakeup signal of a thread.
     static func signal() throws(SpeakerError) -> PollableSignal {

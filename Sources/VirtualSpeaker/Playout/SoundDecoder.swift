@@ -100,7 +100,7 @@ final class SoundDecoder {
         _ packet: StoredPacket, _ wire: StreamFormat, isContinuous: Bool
     ) throws(MediaError) -> [DecodedSound] {
         guard let codecs else {
-            throw MediaError(.unsupported, "This speaker was built without codecs and takes uncompressed sound only.")
+            throw MediaError(.unsupported, "This speaker was built without codecs and accepts uncompressed audio only.")
         }
         if converter == nil {
             let input = Self.mediaFormat(of: wire)

@@ -29,7 +29,7 @@ final class WAVFile: PlayoutSink {
         self.complain = complain
         descriptor = PrivateFile.create(path, O_RDWR)
         guard descriptor >= 0 else {
-            throw SpeakerError(.cannotWrite, "Cannot write \(path) (\(SystemCause.text(errno))); choose another place.")
+            throw SpeakerError(.cannotWrite, "Cannot write \(path) (\(SystemCause.text(errno))); choose another path.")
         }
         writeHeader(frames: 0)
     }
@@ -68,7 +68,7 @@ final class WAVFile: PlayoutSink {
 
     private func note(_ code: Int32) {
         guard !hasComplained.exchange(true, ordering: .relaxed) else { return }
-        complain("the recording \(path) has holes (\(SystemCause.text(code)))")
+        complain("parts of the recording \(path) are missing (\(SystemCause.text(code)))")
     }
 
     /// Writes interleaved stereo samples. Frames before the start or beyond the maximum size are dropped.

@@ -92,7 +92,7 @@ final class RealtimeReceiver: Sendable {
     private func keep(_ datagram: ArraySlice<UInt8>, _ progress: inout Progress) {
         guard !progress.loss.strikes() else { return }
         guard let packet = unpacker.open(datagram) else {
-            record.note(.damaged(reason: "a realtime packet fails its check"))
+            record.note(.damaged(reason: "a realtime packet failed authentication"))
             return
         }
         engine.insert([

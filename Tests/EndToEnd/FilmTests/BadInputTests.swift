@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Invalid input: each case prints one sentence, returns the documented exit status, and causes no crash, hang or
 /// leftover files.
 @Suite(.serialized) struct BadInputTests {

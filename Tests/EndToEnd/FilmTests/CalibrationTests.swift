@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// `talkie calibrate`, `profile` and `latency` with a null sink, whose monitor is the microphone.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// `make demo`, and the software speaker that it plays on.
@@ -14,7 +15,7 @@ import Testing
         #expect(demo.status == 0, "\(demo.errors)")
         // Without the PTP ports and a network namespace the demo prints a notice and measures nothing.
         try #require(demo.errors == "", "\(demo.errors)")
-        #expect(demo.output.contains("sound as the speaker in software recorded it"))
+        #expect(demo.output.contains("sound as recorded by the software speaker"))
         let offset = try #require(demo.output.split(separator: "\n").first { $0.hasPrefix("offset  ") })
         let words = offset.split(separator: " ")
         let median = try #require(words.count > 2 ? Double(words[2]) : nil, "\(offset)")

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Without threads, descriptors or disk space the program reports the true cause, or plays.
 /// `Tools/experiments/exhaustion` tries every limit.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ExhaustionTests {

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// The program with a real window and a real sound server, measured externally.

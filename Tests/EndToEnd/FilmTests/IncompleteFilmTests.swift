@@ -3,6 +3,8 @@ import Glibc
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Films that cannot be played to the end: one sentence with cause and position, exit status 1, and the playlist
 /// continues.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct IncompleteFilmTests {

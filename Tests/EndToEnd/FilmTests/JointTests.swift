@@ -3,6 +3,7 @@ import Glibc
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// `talkie play` with a playlist and with a loop, recorded from a sound server: gapless boundaries are exact to the

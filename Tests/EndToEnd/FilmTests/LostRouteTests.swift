@@ -5,6 +5,7 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// A speaker that disappears during playback.
@@ -44,7 +45,7 @@ struct LostRouteTests {
     @Test func thisComputersOwnSoundTakesOverWhenThatIsWanted() throws {
         let (heard, off, result) = try play("local") { try $0.record() }
         #expect(result.status == 0, "\(result.errors)")
-        let lost = result.errorLines.filter { $0.contains("has fallen silent") }
+        let lost = result.errorLines.filter { $0.contains("is silent") }
         #expect(lost.count == 1, "\(result.errors)")
         #expect(result.errorLines.contains { $0.contains("Sound: This computer") }, "\(result.errors)")
         let first = try #require(heard.onset(above: 0.01), "nothing was heard of the card; \(result.errors)")
@@ -58,7 +59,7 @@ struct LostRouteTests {
     @Test func elseTheSpeakerIsWaitedForAndTheCardStaysSilent() throws {
         let (heard, _, result) = try play("wait") { try $0.record() }
         #expect(result.status == 69, "\(result.errors)")
-        #expect(result.errorLines.count { $0.contains("has fallen silent") } == 1, "\(result.errors)")
+        #expect(result.errorLines.count { $0.contains("is silent") } == 1, "\(result.errors)")
         #expect(heard.onset(above: 0.01) == nil)
     }
 }

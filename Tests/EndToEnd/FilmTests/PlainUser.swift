@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
 
+@testable import ProgramTestSupport
+
 /// An unprivileged user with copies of the programs, whose files can be given capabilities. Needs root.
 final class PlainUser {
     /// The reason why no unprivileged user can be used here; nil if one can.

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ProgramTestSupport
+
 /// The program uses no capabilities, even if its file grants some; the PTP ports come from elsewhere.
 ///
 /// Each run uses an unprivileged user (65534) and copies of the programs. Runs that bind ports use a separate network.
@@ -49,7 +51,7 @@ struct PrivilegeTests {
             "talkie", ["play"] + way.arguments + ["--end", "0.1", user.film],
             environment: way.environment.mapValues(placed))
         let told = try #require(result.errorLines.first, "it says nothing")
-        #expect(told.contains("gave up the capabilities that it was started with (cap_net_bind_service, cap_sys_nice)"))
+        #expect(told.contains("dropped the capabilities that it was started with (cap_net_bind_service, cap_sys_nice)"))
         #expect(told.contains("sudo setcap -r"))
         let status = try #require(
             try? String(contentsOf: user.home.appending(path: "seen"), encoding: .utf8),
@@ -91,7 +93,7 @@ struct PrivilegeTests {
         #expect(result.status == 143)
         // The second speaker on an address reports the port in use, not missing permissions.
         let busy = try user.speak(before: "python3 -c '\(Self.holder)' 127.0.0.5 319")
-        #expect(busy.status == 69 && busy.errors.contains("holds UDP port 319 or 320"), "\(busy.errors)")
+        #expect(busy.status == 69 && busy.errors.contains("uses UDP port 319 or 320"), "\(busy.errors)")
     }
 
     /// Starts a background process that holds a port while the network exists; returns when it does.
@@ -176,6 +178,7 @@ struct PrivilegeTests {
         #expect(result.errorLines.count == 2)
         #expect(result.errors.contains("descriptor 3 is not a UDP socket of IPv4"), "\(result.errors)")
         #expect(
-            result.errors.contains("UDP port 319 on 127.0.0.5 came without 320; PTP needs both."), "\(result.errors)")
+            result.errors.contains("UDP port 319 on 127.0.0.5 was passed without 320; PTP needs both."),
+            "\(result.errors)")
     }
 }

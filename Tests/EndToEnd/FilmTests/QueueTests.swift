@@ -2,6 +2,7 @@ import Foundation
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// The tutorial's player with a film that was cut into items, measured externally.

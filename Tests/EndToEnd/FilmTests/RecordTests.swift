@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// `--timeline`: what it records, and that a failing recording does not affect playback.
 @Suite(.timeLimit(.minutes(5))) struct RecordTests {
     let scratch: Scratch

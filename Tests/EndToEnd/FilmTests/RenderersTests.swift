@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// Programs that feed the renderers themselves play in step, measured externally.

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import ProgramTestSupport
+
 /// `talkie play` in a terminal: keys, status line, and restored terminal settings however the program ends.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TerminalTests {
     /// Plays the talking clip without audio; returns when the status line is shown.

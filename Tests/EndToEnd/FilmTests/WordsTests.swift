@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Messages about mistyped arguments, missing tracks and missing devices.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct WordsTests {
     let scratch: Scratch
@@ -16,7 +18,7 @@ import Testing
     // feature: exit status 2
     @Test(arguments: [
         (["paly"], "unknown command 'paly'; did you mean 'play'?"),
-        (["film"], "'film' is neither a command nor a file that is there; check the name."),
+        (["film"], "'film' is neither a command nor an existing file; check the name."),
         (["--versoin"], "unknown option '--versoin'; did you mean '--version'?"),
         (["pair", "--pni", "1"], "unknown option '--pni'; did you mean '--pin'?"),
         (["play", "--spede", "2", "film.mp4"], "unknown option '--spede'; did you mean '--speed'?"),
@@ -28,7 +30,7 @@ import Testing
             ["--mute", "-dash.mp4"],
             "'-dash.mp4' looks like an option; to play a file of that name, write './-dash.mp4' or '-- -dash.mp4'."
         ),
-        (["play", "--fs=maybe", "film.mp4"], "--fs takes yes or no, not 'maybe'."),
+        (["play", "--fs=maybe", "film.mp4"], "--fs must be yes or no, not 'maybe'."),
     ])
     func aSlipIsNamedWithWhatWasMeant(words: [String], sentence: String) throws {
         let result = try Program.run(Program.talkie, words, atMost: 20)
@@ -49,8 +51,8 @@ import Testing
             "--config-dir", scratch.folder.path, "--end", "0.2", Program.media("flash-and-beep.mp4"),
         ])
         #expect(result.status == 0)
-        #expect(result.errors.contains("talkie.conf line 1: --fs takes yes or no, not 'maybe'"), "\(result.errors)")
-        #expect(result.errors.contains("line 3: --sub-visibility takes yes or no, not 'perhaps'"), "\(result.errors)")
+        #expect(result.errors.contains("talkie.conf line 1: --fs must be yes or no, not 'maybe'"), "\(result.errors)")
+        #expect(result.errors.contains("line 3: --sub-visibility must be yes or no, not 'perhaps'"), "\(result.errors)")
         #expect(!result.errors.contains("line 2"), "\(result.errors)")
     }
 
@@ -71,7 +73,7 @@ import Testing
         #expect(result.status == 0)
         #expect(
             Set(result.errorLines) == [
-                "talkie: This film has no sound track 7; the first that fits plays instead.",
+                "talkie: This film has no sound track 7; the first suitable one plays instead.",
                 "talkie: This film has no picture track 3; it plays without a picture.",
                 "talkie: This film has no subtitles 9; it plays without them.",
             ], "\(result.errors)")
@@ -93,8 +95,8 @@ import Testing
         let result = try withoutCard(["SDL_VIDEODRIVER": "dummy"])
         #expect(result.status == 0)
         #expect(result.errorLines.count == 1, "\(result.errors)")
-        #expect(result.errors.contains("The picture plays on without sound."), "\(result.errors)")
-        #expect(!result.errors.contains("fallen silent"), "\(result.errors)")
+        #expect(result.errors.contains("The picture continues without sound."), "\(result.errors)")
+        #expect(!result.errors.contains("is silent"), "\(result.errors)")
     }
 
     // feature: exit status 69
@@ -151,6 +153,6 @@ import Testing
             "lost.cue", Data("FILE \"lost.wav\" WAVE\nTRACK 01 AUDIO\nINDEX 01 00:00:00\n".utf8))
         let result = try play([path])
         #expect(result.status == 66 && result.errorLines.count == 1, "\(result.errors)")
-        #expect(result.errors.contains("there is no file \"lost.wav\" beside the cue sheet"), "\(result.errors)")
+        #expect(result.errors.contains("there is no file \"lost.wav\" next to the cue sheet"), "\(result.errors)")
     }
 }

@@ -136,7 +136,7 @@ extension LoopTests {
             try prepare(speaker)
             play(speaker)
             #expect(eventually(within: .seconds(15)) { speaker.failure != nil })
-            #expect(speaker.failure?.message.contains("clock of its own") == true)
+            #expect(speaker.failure?.message.contains("requires its own clock") == true)
             var states: [SpeakerClockState] = []
             while let entry = events.take() { if case .clock(let state, _) = entry.event { states.append(state) } }
             #expect(states.first == .cold && states.contains(.ready), "\(states)")

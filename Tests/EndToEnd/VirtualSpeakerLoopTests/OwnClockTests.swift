@@ -204,7 +204,7 @@ extension LoopTests {
             cinema.run(for: .seconds(8)) { (0..<2).contains { group.failure(ofMember: $0) != nil } }
             let failures = (0..<2).compactMap { group.failure(ofMember: $0) }
             #expect(failures.count == 1)
-            #expect(failures.first?.message.contains("only one can be followed") == true)
+            #expect(failures.first?.message.contains("only one clock can be followed") == true)
             let plays = cinema.run(for: .seconds(8)) { receivers.contains { !$0.record.spans.isEmpty } }
             #expect(plays, "the film goes on on the other")
         }

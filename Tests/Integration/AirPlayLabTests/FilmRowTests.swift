@@ -3,6 +3,7 @@ import MediaCore
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// Playlists and loops, played by the program to a speaker: the recorded audio at the boundaries.

@@ -4,6 +4,7 @@ import Glibc
 import MediaCore
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// The main use: video in a window of this computer and audio from shairport-sync receivers in separate networks, in

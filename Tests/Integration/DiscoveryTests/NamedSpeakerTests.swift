@@ -8,6 +8,8 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
+
 /// The program with software speakers that are selected by name.
 extension SpeakerBrowserTests {
     /// Starts an announced speaker with a separate address.
@@ -97,7 +99,7 @@ extension SpeakerBrowserTests {
         let played = try play(state, "Safe")
         #expect(played.status == 0, "\(played.errors)")
         #expect(seconds(heardBy: safe) > 1.5)
-        #expect(try talkie(state, "pair", "Safe", "--forget").output.contains("forgotten"))
+        #expect(try talkie(state, "pair", "Safe", "--forget").output.contains("was removed"))
         #expect(try play(state, "Safe").status == 77)
     }
 
@@ -135,7 +137,7 @@ extension SpeakerBrowserTests {
         #expect(refused.status == 77 && refused.errors.contains("--password PW"), "\(refused.errors)")
         #expect(try talkie(state, "pair", "Club", "--password", "open").status == 77)
         let paired = try talkie(state, "pair", "Club", "--password", "sesame")
-        #expect(paired.status == 0 && paired.output.contains("accepts the password"), "\(paired.errors)")
+        #expect(paired.status == 0 && paired.output.contains("accepted the password"), "\(paired.errors)")
         let played = try play(state, "Club")
         #expect(played.status == 0, "\(played.errors)")
         #expect(seconds(heardBy: club) > 1.5)

@@ -7,6 +7,8 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
+
 /// Remembered outputs and the list of outputs in a terminal.
 extension SpeakerBrowserTests {
     /// Starts an announced speaker with a separate address.
@@ -86,7 +88,7 @@ extension SpeakerBrowserTests {
         film.type("s")
         #expect(film.see("[ ] Safe"), "\(film.output)")
         film.type("\u{1B}[F\r")
-        #expect(film.see("wants to be paired first"), "\(film.output)")
+        #expect(film.see("must be paired first"), "\(film.output)")
         let paired = try Program.run(
             Program.talkie, ["pair", "Safe", "--pin", "2468"],
             environment: try environment(state).mapValues(Optional.some), atMost: 40)
@@ -103,7 +105,7 @@ extension SpeakerBrowserTests {
     }
 
     @Test(arguments: [
-        (PairSetupResponder.Admission.pin("2468"), "Safe: wants to be paired first; type talkie pair 'Safe'"),
+        (PairSetupResponder.Admission.pin("2468"), "Safe: must be paired first; type talkie pair 'Safe'"),
         (.password("sesame"), "type talkie pair 'Safe' --password PW in a terminal"),
     ])
     func aSpeakerThatMustBePairedFirstSaysSoInTheListAndTheSoundStays(

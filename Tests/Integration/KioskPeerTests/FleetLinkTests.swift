@@ -81,7 +81,9 @@ struct FleetLinkTests {
         #expect(eventually { kiosk.link.isConnected })
         #expect(try broker.watch("talkie/hall/state", count: 1).readAll().contains("Film B"))
         let told = kiosk.told.withLock { $0 }
-        #expect(told.count == 2 && told[0].contains("is gone") && told[1].contains("is there again"), "\(told)")
+        #expect(
+            told.count == 2 && told[0].contains("was lost") && told[1].contains("Reconnected to the fleet's broker"),
+            "\(told)")
         kiosk.link.stop()
     }
 

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import ProgramTestSupport
+
 /// A rotated screen, and a screen with overscan.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct ArrangementOnScreenTests {

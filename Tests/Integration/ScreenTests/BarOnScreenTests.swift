@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// The control bar on an X server, operated by the pointer only.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct BarOnScreenTests {

@@ -2,6 +2,8 @@ import Foundation
 import MediaCore
 import Testing
 
+@testable import ProgramTestSupport
+
 /// A headless Wayland compositor with software rendering: sway, shared by all tests.
 final class Compositor: @unchecked Sendable {
     static let isWanted =

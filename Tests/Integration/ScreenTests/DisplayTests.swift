@@ -1,5 +1,7 @@
 import Testing
 
+@testable import ProgramTestSupport
+
 /// A display that changes its mode on request or on its own, or is disconnected.
 @Suite(
     .serialized, .enabled(if: SwitchingDisplay.isWanted, "no Xorg here, or not for this user"), .timeLimit(.minutes(2)))
@@ -32,7 +34,7 @@ struct DisplayTests {
         try probe.tell("mode film 29.97")
         #expect(try display.mode == "800x600@60.32")
         #expect(try probe.tell("mode film 24")["area"] == "800x600")
-        try probe.waitForInput("refreshes a whole number of times for each of 24 pictures a second")
+        try probe.waitForInput("has a refresh rate that is a multiple of 24 frames per second")
         #expect(try display.mode == "800x600@60.32")
     }
 
@@ -121,7 +123,7 @@ struct DisplayTests {
         let probe = try Probe(on: display.name, "fs=1", "follow=1")
         try probe.tell("picture 640x360")
         display.stop()
-        try probe.waitForInput("lost(the display is gone")
+        try probe.waitForInput("lost(the display was disconnected")
         #expect(try probe.tell("picture 320x160")["shown"] == "2")
         let rested = try probe.tell("rest").line.split(separator: " ").last.flatMap { Double($0) }
         #expect(try #require(rested) < 20, "milliseconds of processor time in a second")
@@ -177,7 +179,7 @@ struct DisplayPowerTests {
         try probe.tell("power 0")
         try probe.tell("picture 640x360")
         #expect(try display.picture().lit[2] == 0)
-        try probe.waitForInput("the display cannot be switched off from here (x11)")
+        try probe.waitForInput("the display cannot be turned off from this program (x11)")
         try probe.tell("mark Corner")
         #expect(try display.picture().lit[2] == 0)
         try probe.tell("power 1")

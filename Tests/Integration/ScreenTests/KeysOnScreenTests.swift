@@ -2,6 +2,8 @@ import Foundation
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Keys and options that change the screen, with films that have video and audio, played from their start.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(4)))
 struct KeysOnScreenTests {

@@ -2,6 +2,8 @@ import Foundation
 import MediaCore
 import Testing
 
+@testable import ProgramTestSupport
+
 /// A Wayland compositor that shows one program full-screen, in a window of an X server whose contents can be read.
 final class KioskCompositor {
     enum Kind: String, CaseIterable {

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Playback in compositors that show one program.
 @Suite(.serialized, .enabled(if: KioskCompositor.isWanted, "no cage, weston or Xvfb here"), .timeLimit(.minutes(2)))
 struct KioskCompositorTests {
@@ -29,7 +31,7 @@ struct KioskCompositorTests {
     @Test func aComputerWithoutKeyboardAndPointerIsToldWhatIsMissing() throws {
         let compositor = try KioskCompositor(.bareWeston, on: nil)
         let probe = try Probe(in: compositor.environment, "fs=1")
-        try probe.waitForInput("the compositor there knows no keyboard or pointer")
+        try probe.waitForInput("the compositor there has no keyboard or pointer")
         // Playback continues.
         #expect(try probe.tell("picture 640x360")["shown"] == "1")
         #expect(try probe.quit() == 0)

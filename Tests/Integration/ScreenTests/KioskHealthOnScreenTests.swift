@@ -4,6 +4,7 @@ import ServiceSupervisor
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// `/healthz` and `/metrics` of `talkie kiosk` while each fault of docs/guides/operations.md is present.
@@ -99,6 +100,22 @@ struct KioskHealthOnScreenTests {
             return Answer(status: status, words: String(parts[1]), metrics: String(parts[2]))
         }
 
+        /// What `/screenshot.png` shows.
+        func screenshot(width: Int, height: Int) throws -> DisplayPicture {
+            let raw = folder + "/screenshot.raw"
+            try ChildProcess(
+                "/usr/bin/ffmpeg",
+                [
+                    "-v", "error", "-y", "-f", "image2pipe", "-i", "http://127.0.0.1:\(port.number)/screenshot.png",
+                    "-f",
+                    "rawvideo", "-pix_fmt", "bgra", raw,
+                ]
+            ).wait()
+            let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: raw)))
+            try #require(bytes.count == width * height * 4)
+            return DisplayPicture(width: width, height: height, rowBytes: width * 4, bytes: bytes)
+        }
+
         var log: String { (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? "" }
 
         /// Waits for a response with a prefix and suffix, and for the matching metrics.
@@ -142,14 +159,39 @@ struct KioskHealthOnScreenTests {
         try ChildProcess(
             "/usr/bin/xrandr", ["--output", "screen", "--off"], environment: ["DISPLAY": kiosk.display.name]
         ).wait()
-        try kiosk.says(503, "playing", "no display: there is no visible window since ", within: .seconds(6))
+        try kiosk.says(503, "playing", "no display: no visible window for ", within: .seconds(6))
         try kiosk.display.run("xrandr", "--output", "screen", "--mode", "640x360")
         try kiosk.says(200, "playing", "ok playing '", within: .seconds(6))
     }
 
+    /// SDL cannot connect to another server: the kiosk ends, is started again, and waits for a server.
+    @Test func anXServerThatEndsInMidFilmAndAnotherOneOfItsName() throws {
+        let kiosk = try Kiosk("speakers = []\n")
+        try kiosk.says(200, "playing", "ok playing '")
+        kiosk.display.stop()
+        let hasEnded = kiosk.supervisor.wait(within: .seconds(6)) { $0.contains { $0.event == .exited(status: 75) } }
+        #expect(hasEnded)
+        #expect(kiosk.log.contains("there is no window any more: the display is gone"))
+        try kiosk.says(503, "playing", "no display: there is no visible window since ")
+        let display = try VirtualDisplay("640x360", named: kiosk.display.name)
+        try kiosk.says(200, "playing", "ok playing '", within: .seconds(6))
+        try eventually("the film is seen") { try display.picture().color(320, 180).red > 180 }
+        #expect(kiosk.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 2)
+    }
+
+    @Test func thePictureOfTheScreenHasTheWordsOfTheSlate() throws {
+        let kiosk = try Kiosk("speakers = []\n", films: [:])
+        try kiosk.says(503, "nothing", "nothing to show: ")
+        try eventually("the words are seen") { try kiosk.display.picture().lit[2] > 0 }
+        let seen = try kiosk.display.picture()
+        let shot = try kiosk.screenshot(width: seen.width, height: seen.height)
+        #expect(shot.lit == seen.lit)
+        #expect(seen.lit[2] - seen.lit[0] > 100)
+    }
+
     @Test func soundThatNothingPlays() throws {
         let kiosk = try Kiosk("")
-        try kiosk.says(503, "playing", "no sound: no output is connected since ")
+        try kiosk.says(503, "playing", "no sound: no output connected for ")
     }
 
     /// First suspended, then terminated. A suspended speaker may still play; for a lost one this computer takes over,
@@ -187,7 +229,7 @@ struct KioskHealthOnScreenTests {
         func color() throws -> DisplayPicture.Color { try kiosk.display.picture().color(320, 180) }
         try eventually("it is seen") { try color().blue > 180 }
         let began = ContinuousClock.now
-        try kiosk.says(503, "playing", "neither picture nor sound comes since ", within: .seconds(9))
+        try kiosk.says(503, "playing", "neither picture nor sound arrives for ", within: .seconds(9))
         try eventually("the next film is seen") { try color().red > 180 }
         // 0.8 s of film, the limit of 15 s, and two checks one second apart.
         #expect(ContinuousClock.now - began < .seconds(19))
@@ -210,7 +252,7 @@ struct KioskHealthOnScreenTests {
         let playing = try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
         #expect(playing.metrics.contains("talkie_output_connected{output="))
         server.stop()
-        try kiosk.says(503, "playing", "no sound: no output is connected since ", within: .seconds(8))
+        try kiosk.says(503, "playing", "no sound: no output connected for ", within: .seconds(8))
         let again = try PulseServer(at: place)
         defer { again.stop() }
         try kiosk.says(200, "playing", "ok playing '", "long.mkv'", within: .seconds(20))

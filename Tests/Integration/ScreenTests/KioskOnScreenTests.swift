@@ -3,6 +3,8 @@ import MediaCore
 import ServiceSupervisor
 import Testing
 
+@testable import ProgramTestSupport
+
 /// `talkie kiosk` on an X server, supervised as by systemd.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(3)))
 struct KioskOnScreenTests {
@@ -181,7 +183,7 @@ struct KioskOnScreenTests {
         wall.supervisor.send(SIGKILL)
         #expect(wall.supervisor.wait(within: .seconds(10)) { $0.contains { $0.event == .killed(signal: SIGKILL) } })
         try eventually("it is seen again") { isBlue(try wall.colour) }
-        #expect(wall.log.contains("it goes on where it was"))
+        #expect(wall.log.contains("it resumes at its last position"))
     }
 
     @Test func aKioskThatStandsStillIsStartedAnew() throws {

@@ -2,6 +2,8 @@ import Foundation
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Keys, pointer and wheel on an X server, with films that have video and audio, played from their start.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(4)))
 struct MenusOnScreenTests {
@@ -226,7 +228,7 @@ struct MenusOnScreenTests {
         try first.press("Q")
         first.played.waitForEnd()
         let second = try Evening(film, home: home)
-        try eventually("it says where") { try second.said("over the film: Continued at 00:") }
+        try eventually("it says where") { try second.said("over the film: Resumed at 00:") }
         try eventually("on the picture") {
             try second.isRed(5, 200) && second.display.picture().bright.contains { $0.y < 40 }
         }

@@ -2,6 +2,8 @@ import Foundation
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
+
 /// A film with video and audio whose colour encodes the frame number: 320x200, ten frames per second.
 ///
 /// It has a chapter every 30 s. Its subtitle tracks are a long English line and a short German one for the whole film,

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import ProgramTestSupport
+
 /// The contents of an X server's framebuffer after a frame was presented.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct PictureOnScreenTests {
@@ -235,7 +237,7 @@ struct PictureOnScreenTests {
         expect(colors(try display.picture(), [0, 0, 640, 360]), are: [0, 1, 2, 3], within: 4)
         try probe.tell("picture 640x360")
         #expect(
-            probe.inputs.filter { $0.contains("libplacebo does not draw") && $0.contains("window memory") }.count == 1)
+            probe.inputs.filter { $0.contains("libplacebo is not used") && $0.contains("window memory") }.count == 1)
     }
 
     @Test func highDynamicRangeIsSaidOnceForEachFilm() throws {

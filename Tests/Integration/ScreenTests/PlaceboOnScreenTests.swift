@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// `--vo=gpu-next` with Mesa's software renderer, compared with the output of mpv for the same films (Charts/make).
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(3)))
 struct PlaceboOnScreenTests {

@@ -2,6 +2,8 @@ import Foundation
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
+
 /// The program showing a film on a private X server; it is killed at `deinit`.
 final class PlayedFilm {
     let display: VirtualDisplay

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// A proxy between a program and an X server that simulates DPMS and records requests to extensions.
 ///
 /// Xvfb and Xorg's dummy driver have no DPMS. The proxy answers DPMS requests, and sends the server a substitute of the

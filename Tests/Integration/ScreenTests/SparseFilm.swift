@@ -3,6 +3,8 @@ import MediaCore
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Films whose grey encodes the film time of a frame, with a beep of 0.1 s at each whole second.
 ///
 /// Subtitles of two seconds start at second 5 and every four seconds from there.

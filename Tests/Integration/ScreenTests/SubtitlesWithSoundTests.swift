@@ -5,6 +5,7 @@ import TalkieTestKit
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// Films with video and audio played from their start on an X server, with a sound card (a PulseAudio null sink each)

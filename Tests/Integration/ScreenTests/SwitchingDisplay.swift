@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// An X server whose display has modes: Xorg with the dummy driver. Sizes and modes can be read, the framebuffer
 /// cannot.
 final class SwitchingDisplay {

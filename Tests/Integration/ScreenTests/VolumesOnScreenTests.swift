@@ -4,6 +4,7 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// Volumes of a sound card (a PulseAudio null sink) and a software speaker, changed by keys of a window.

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// The program and the screen on a Wayland compositor.
 @Suite(.serialized, .enabled(if: Compositor.isWanted, "no sway or grim here"), .timeLimit(.minutes(2)))
 struct WaylandTests {
@@ -56,7 +58,7 @@ struct WaylandTests {
         try probe.tell("picture 640x400")
         try expect(compositor, red: (5, 5), grey: (634, 394), "the picture is there")
         try probe.tell("power 0")
-        try probe.waitForInput("the display cannot be switched off from here (wayland)")
+        try probe.waitForInput("the display cannot be turned off from this program (wayland)")
         try eventually("all is black") { try compositor.picture().lit[2] == 0 }
         try probe.tell("power 1")
         try expect(compositor, red: (5, 5), grey: (634, 394), "the picture is back")

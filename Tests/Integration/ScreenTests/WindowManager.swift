@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// openbox, which manages the windows of a display until it is stopped.
 final class WindowManager {
     static let isInstalled = VirtualDisplay.find("openbox") != nil

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Reactions of the window to input and to the window system.
 @Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
 struct WindowTests {
@@ -141,7 +143,7 @@ struct WindowTests {
         let probe = try Probe(on: display.name, "size=640x360")
         try probe.tell("picture 640x360")
         display.stop()
-        try probe.waitForInput("lost(the display is gone")
+        try probe.waitForInput("lost(the display was disconnected")
         #expect(try probe.tell("picture 640x360")["shown"] == "2")
         let rested = try probe.tell("rest").line.split(separator: " ").last.flatMap { Double($0) }
         #expect(try #require(rested) < 20, "milliseconds of processor time in a second")
@@ -173,7 +175,7 @@ struct WindowTests {
         let locked = try VirtualDisplay("640x360", isLocked: true)
         let refused = try Probe(on: locked.name)
         try refused.tell("picture 640x360")
-        try refused.waitForInput("DISPLAY is '\(locked.name)', and the X server there does not let this program in")
+        try refused.waitForInput("DISPLAY is '\(locked.name)', and the X server there denies access to this program")
     }
 
     @Test func aDisplayThatDoesNotExistIsRefusedWithThoseThatDo() throws {

@@ -32,7 +32,7 @@ final class CardPlayer: @unchecked Sendable {
         let film = AudioFormat(
             parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: sampleRate, layout: .stereo)
         let delivery = card.delivery(for: film, mustDecode: false)
-        guard case .pcm(let format) = delivery else { preconditionFailure("a sound card takes decoded sound") }
+        guard case .pcm(let format) = delivery else { preconditionFailure("a sound card accepts decoded audio") }
         self.format = format
         try card.prepare(
             delivery,

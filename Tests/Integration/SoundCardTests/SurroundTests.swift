@@ -35,7 +35,7 @@ extension SoundCardTests {
                 ])
             let synchronizer = RenderSynchronizer()
             let delivery = card.delivery(for: film(.surround51), mustDecode: false)
-            guard case .pcm(let format) = delivery else { preconditionFailure("a sound card takes decoded sound") }
+            guard case .pcm(let format) = delivery else { preconditionFailure("a sound card accepts decoded audio") }
             let room = Signal()
             try card.prepare(
                 delivery,

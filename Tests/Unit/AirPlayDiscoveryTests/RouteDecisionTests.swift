@@ -76,7 +76,7 @@ import Testing
     @Test func whatAPersonAsksForComesFirstAndNeedsItsPorts() throws {
         let forced = try decide(KnownSpeakers.homePodMini, under: RouteConditions(requested: .buffered))
         #expect(forced.route == .buffered)
-        #expect(forced.reason == "asked for")
+        #expect(forced.reason == "requested")
         var impossible = noPorts
         impossible.requested = .realtime
         #expect(try decide(KnownSpeakers.samsungSoundbar, under: impossible).verdict == .impossible(.clockPorts))

@@ -49,9 +49,9 @@ import Testing
         #expect(speaker.gainFailure == nil)
         let refused = AirPlayError(.refused, "the speaker answers 455")
         speaker.noteVolume(refused, -20)
-        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refuses the volume"))
+        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refused the volume"))
         speaker.noteVolume(refused, -144)
-        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refuses to be muted"))
+        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refused muting"))
         speaker.noteVolume(AirPlayError(.lost, "the connection is gone"), -20)
         #expect(speaker.gainFailure == nil)
         speaker.noteVolume(refused, -20)
@@ -187,8 +187,10 @@ import Testing
     }
 
     @Test func aFailureNamesTheSpeaker() {
-        let message = "The speaker refuses to take this stream (status 500)."
-        #expect(AirPlaySpeaker.naming("Kitchen", in: message) == "'Kitchen' refuses to take this stream (status 500).")
+        let message = "The speaker refused a request to accept this stream (status 500)."
+        #expect(
+            AirPlaySpeaker.naming("Kitchen", in: message)
+                == "'Kitchen' refused a request to accept this stream (status 500).")
         let address = "The speaker at 10.0.0.7:7000 refuses a connection."
         #expect(AirPlaySpeaker.naming("Kitchen", in: address) == address)
     }

@@ -61,12 +61,15 @@ import Testing
         #expect(Self.hasSkipped(rig, "ill.mp4"))
         #expect(rig.wait { rig.health.withLock { $0.skippedItems == 1 } })
         let health = rig.health.withLock { $0 }
-        #expect(health.degradations.contains { $0.contains("ill.mp4") })
+        let sentence =
+            "'\(path)/films/ill.mp4' is skipped for a day, or until its file changes: it ended the program twice in a row"
+        #expect(health.degradations == [sentence] && rig.hasSaid(sentence))
+        #expect(rig.director.stateMessage.problems == [sentence])
         guard case .well(let words) = health.verdict(at: rig.clock.now) else {
             Issue.record("it plays all the same")
             return
         }
-        #expect(words.contains("degraded: ") && words.contains("ill.mp4"))
+        #expect(words.hasSuffix("; degraded: \(sentence)"))
         _ = rig.end()
     }
 
@@ -99,7 +102,7 @@ import Testing
         let rig = Self.rig(path)
         let started = rig.clock.now
         rig.start()
-        #expect(rig.wait { rig.hasSaid("nothing else is left, so it is played after a minute") })
+        #expect(rig.wait { rig.hasSaid("no other item is left, so it is retried after a minute") })
         #expect(rig.wait { rig.hasSaid("playing 'long.mp4'") })
         #expect(rig.clock.now - started >= .seconds(60))
         #expect(rig.wait { rig.health.withLock { $0.shown == .playing } })
@@ -120,7 +123,7 @@ import Testing
         #expect(Self.hasSkipped(rig, "ill.mp4"))
         // The other screens may show it.
         #expect(
-            rig.wait { rig.health.withLock { $0.degradations.contains { $0.contains("not in step with its wall") } } })
+            rig.wait { rig.health.withLock { $0.degradations.contains { $0.contains("out of sync with its wall") } } })
         _ = rig.end()
     }
 

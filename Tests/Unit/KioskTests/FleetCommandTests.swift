@@ -35,8 +35,8 @@ import Testing
         ("", nil, "JSON object"), ("[1]", nil, "JSON object"), ("{\"do\":\"next\"}", nil, "needs an id"),
         ("{\"id\":\"\",\"do\":\"next\"}", nil, "needs an id"),
         ("{\"id\":\"\(String(repeating: "x", count: 65))\",\"do\":\"next\"}", nil, "needs an id"),
-        ("{\"id\":\"1\"}", "1", "“do” says what is wanted: next, previous,"),
-        ("{\"id\":\"1\",\"do\":\"explode\"}", "1", "nothing called “explode”"),
+        ("{\"id\":\"1\"}", "1", "“do” must be one of: next, previous,"),
+        ("{\"id\":\"1\",\"do\":\"explode\"}", "1", "Unknown command “explode”"),
         ("{\"id\":\"1\",\"do\":\"volume\"}", "1", "from 0 to 130"),
         ("{\"id\":\"1\",\"do\":\"volume\",\"volume\":131}", "1", "from 0 to 130"),
         ("{\"id\":\"1\",\"do\":\"volume\",\"volume\":\"loud\"}", "1", "from 0 to 130"),
@@ -68,7 +68,7 @@ import Testing
         let first = take(&desk, next(1))
         #expect(first == .carryOut(FleetCommand(id: "1", action: .next)))
         guard case .answer(let early) = take(&desk, next(1)) else { return #expect(Bool(false)) }
-        #expect(early.isRepeated && !early.isDone && early.words == "It is being done.")
+        #expect(early.isRepeated && !early.isDone && early.words == "The command is in progress.")
         let isFirst = desk.note(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
         #expect(isFirst)
         guard case .answer(let late) = take(&desk, next(1)) else { return #expect(Bool(false)) }
@@ -115,7 +115,7 @@ import Testing
         #expect(taken.withLock { $0 } == 2)
         let all = answers.withLock { $0 }
         #expect(all.filter { $0.value == ScreenshotQueue.busy }.count == 1998)
-        #expect(all[0] == "there is no picture" && all[1999] == "there is no picture")
+        #expect(all[0] == "no picture is shown" && all[1999] == "no picture is shown")
     }
 
     @Test func aFloodOfCommandsLeavesAFewLines() {
@@ -124,9 +124,9 @@ import Testing
         let lines = (0..<15_000).compactMap {
             log.line(for: "next", at: start.advanced(by: .milliseconds($0)))
         }
-        #expect(lines == Array(repeating: "the fleet wants: next", count: 10))
+        #expect(lines == Array(repeating: "fleet command: next", count: 10))
         let later = log.line(for: "pause", at: start.advanced(by: .seconds(60)))
-        #expect(later == "the fleet wants: pause (14990 more commands since the last line)")
+        #expect(later == "fleet command: pause (14990 more commands since the last line)")
     }
 
     @Test func aRetainedCommandIsNotDone() {

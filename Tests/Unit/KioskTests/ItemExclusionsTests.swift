@@ -27,6 +27,18 @@ import Testing
         return ItemExclusions(crashes)
     }
 
+    @Test func aSkippedItemIsNamedWithTheReasonAndWithoutItsPassword() {
+        let skipped = "is skipped for a day, or until its file changes: "
+        let film = ItemExclusions.Item(address: "https://me:secret@host/a.mp4?token=hidden")
+        #expect(
+            ItemExclusions.sentence(film, .crashed)
+                == "'https://…@host/a.mp4?token=…' \(skipped)it ended the program twice in a row")
+        let titled = ItemExclusions.Item(address: "/films/a.mp4", title: "Welcome")
+        #expect(
+            ItemExclusions.sentence(titled, .stuck) == "'Welcome' \(skipped)it showed neither picture nor sound")
+        #expect(ItemExclusions.sentence(titled, .slow) == "'Welcome' is played later: it arrives too slowly")
+    }
+
     @Test func aSlowItemComesBackAfterAMinuteAndThenLater() {
         var exclusions = exclusions()
         exclusions.exclude(items[1], for: .slow, at: start)

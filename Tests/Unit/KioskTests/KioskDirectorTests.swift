@@ -25,7 +25,7 @@ import Testing
         rig.write("3.mp4")
         #expect(rig.wait { rig.opened.withLock { $0.contains("3.mp4") } })
         rig.remove("2.mp4")
-        #expect(rig.wait { rig.hasSaid("the list has 2 films now") })
+        #expect(rig.wait { rig.hasSaid("the list now has 2 films") })
         rig.opened.withLock { $0 = [] }
         #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "1.mp4" } } >= 4 })
         // Items opened before the change may be among the first.
@@ -93,7 +93,7 @@ import Testing
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
         #expect(rig.wait { (try? String(contentsOfFile: rig.folder + "/screen", encoding: .utf8)) == "off\n" })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
-        #expect(rig.wait { rig.hasSaid("the command of hooks.screen_on failed: no such thing") })
+        #expect(rig.wait { rig.hasSaid("the command hooks.screen_on failed: no such thing") })
         #expect(!rig.hasSaid("secret"))
         _ = rig.end()
     }
@@ -262,7 +262,7 @@ import Testing
         let answer = Lock<(Bool, String?)?>(nil)
         rig.mailbox.post(
             .fleet(FleetCommand(id: "1", action: action), { done, words in answer.withLock { $0 = (done, words) } }))
-        #expect(rig.wait { answer.withLock { $0?.0 == false && $0?.1 == "nothing is shown at this hour" } })
+        #expect(rig.wait { answer.withLock { $0?.0 == false && $0?.1 == "nothing is scheduled at this time" } })
         #expect(rig.opened.withLock { $0.count { $0 == "long1.mp4" } } == 1)
         #expect(rig.player.state.current?.address.hasSuffix("long1.mp4") == true)
         _ = rig.end()
@@ -347,7 +347,7 @@ import Testing
         let rig = KioskRig(films: ["long.mp4"])
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
-        rig.director.end(.needsRestart("there is no window any more"))
+        rig.director.end(.needsRestart("the window was lost"))
         _ = rig.join()
         #expect(!isSuspect(rig.folder + "/films/long.mp4", rig))
     }
@@ -409,7 +409,7 @@ import Testing
         #expect(rig.opened.withLock { $0.first } == "long.mp4")
         #expect(rig.player.state.position >= MediaTime(value: 30, timescale: 1))
         _ = rig.end()
-        #expect(rig.hasSaid("it goes on where it was"))
+        #expect(rig.hasSaid("it resumes at its last position"))
         #expect(rig.director.kept.starts == 5)
     }
 
@@ -500,7 +500,7 @@ import Testing
         places.writePending()
         let all = told.withLock { $0 }
         #expect(all.count == 2)
-        #expect(all.first.flatMap { $0 }?.hasPrefix("where the kiosk is cannot be kept: ") == true)
+        #expect(all.first.flatMap { $0 }?.hasPrefix("the kiosk's position cannot be stored: ") == true)
         #expect(all.last.flatMap { $0 } == nil)
         #expect(places.read().kept.starts == 3)
     }
@@ -538,15 +538,17 @@ import Testing
         let id = OutputID(number)
         rig.mailbox.post(.output(id, isLost: true))
         #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen", "office"] })
+        #expect(rig.wait { rig.health.withLock { $0.degradations == ["kitchen does not play"] && $0.fault == nil } })
         rig.mailbox.post(.output(id, isLost: false))
         #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
+        #expect(rig.wait { rig.health.withLock { $0.degradations.isEmpty && $0.fault == nil } })
         _ = rig.end()
     }
 
     @Test func aSpeakerThatIsNotThereIsLookedForAndThisComputerPlaysMeanwhile() {
         let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.programme.speakers = ["toy:kitchen"] }
         rig.start()
-        #expect(rig.wait { rig.hasSaid("no toy is in 'kitchen'; it is looked for until it is there") })
+        #expect(rig.wait { rig.hasSaid("no toy is in 'kitchen'; searching until it is available") })
         #expect(rig.wait { rig.hasSaid("the sound goes to card instead") })
         rig.toys.appear("kitchen")
         #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen"] })

@@ -30,7 +30,7 @@ import Testing
         var steps: [Step]
     }
 
-    private static let waiting = "until the next start, these keys are as they were: "
+    private static let waiting = "these keys take effect at the next start: "
 
     /// Returns the steps of a key that takes effect at the next start; the last step restores its value at the start.
     private static func waits(
@@ -75,12 +75,12 @@ import Testing
         "playlist": Case(steps: [
             Step({ $0.programme.playlist = [$1 + "/other"] }) { $0.hasSaid("there is no file") && $0.hasSaid("other") },
             Step({ $0.programme.playlist = [$1 + "/third"] }) { $0.hasSaid("third") },
-            Step({ $0.programme.playlist = [$1 + "/films"] }) { $0.hasSaid("the list has one film now") },
+            Step({ $0.programme.playlist = [$1 + "/films"] }) { $0.hasSaid("the list now has one film") },
         ]),
         "order": Case(
             films: ["long1.mp4", "long2.mp4"],
             steps: [KioskConfiguration.Order.shuffled, .listed].map { order in
-                Step({ fresh, _ in fresh.programme.order = order }) { $0.hasSaid("the list has 2 films now") }
+                Step({ fresh, _ in fresh.programme.order = order }) { $0.hasSaid("the list now has 2 films") }
             }),
         "speakers": Case(steps: [
             Step({ fresh, _ in fresh.programme.speakers = ["kitchen"] }) { $0.hasSaid("the sound goes to kitchen") },
@@ -101,12 +101,12 @@ import Testing
         },
         "parts": Case(steps: [
             Step({ fresh, _ in fresh.parts = [part("evening", fresh)] }) {
-                $0.hasSaid("now the part 'evening' of the day")
+                $0.hasSaid("part of the day: 'evening'")
             },
             Step({ fresh, _ in fresh.parts = [part("night", fresh)] }) {
-                $0.hasSaid("now the part 'night' of the day")
+                $0.hasSaid("part of the day: 'night'")
             },
-            Step({ fresh, _ in fresh.parts = [] }) { $0.hasSaid("no part of the day any more") },
+            Step({ fresh, _ in fresh.parts = [] }) { $0.hasSaid("no part of the day applies") },
         ]),
         "loops": Case(
             films: ["1.mp4"], steps: [Step({ fresh, _ in fresh.loops = false }) { $0.director.result == .done }]),
@@ -196,7 +196,7 @@ import Testing
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.said.withLock { $0 = [] }
         rig.mailbox.post(.request(.reload))
-        #expect(rig.wait { rig.hasSaid("the configuration was read again") })
+        #expect(rig.wait { rig.hasSaid("the configuration was reloaded") })
     }
 
     @Test func everyKeyIsInTheTable() {
@@ -256,7 +256,7 @@ import Testing
         fresh.programme.speakers = ["kitchen"]
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
-        #expect(rig.wait { rig.hasSaid("until the next start, these keys are as they were: speakers") })
+        #expect(rig.wait { rig.hasSaid("these keys take effect at the next start: speakers") })
         _ = rig.end()
     }
 

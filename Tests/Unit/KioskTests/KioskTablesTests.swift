@@ -67,20 +67,20 @@ import Testing
                 prefix = "$SYS"
                 password_file = "p"
                 """) == [
-                    "line 3: chrony: an address of this computer is wanted, or chronyd's socket, as \"127.0.0.1\"",
-                    "line 4: chrony_port: a port from 1 to 65535 is wanted; chrony's is 323",
+                    "line 3: chrony: expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"",
+                    "line 4: chrony_port: expected a port from 1 to 65535; chrony's is 323",
                     "line 5: there is no key 'folow'; did you mean follow?",
                     "line 7: broker: a broker is written \"mqtt://10.0.0.2\", \"mqtt://10.0.0.2:1884\" or \"mqtts://…\"",
-                    "line 8: name: a name of at most 64 bytes is wanted, without / # + and not \"all\"",
-                    "line 9: prefix: the beginning of topics is wanted, as \"talkie\" or \"house/talkie\"",
+                    "line 8: name: expected a name of at most 64 bytes, without / # + and not \"all\"",
+                    "line 9: prefix: expected a topic prefix, such as \"talkie\" or \"house/talkie\"",
                     "line 10: password_file: a password needs a user; write user = \"…\"",
                 ])
         #expect(
             mistakes("[fleet]") == [
-                "line 2: a fleet needs its broker, as broker = \"mqtt://10.0.0.2\"",
-                "line 2: a kiosk of a fleet needs a name, as name = \"hall\"",
+                "line 2: a fleet needs a broker, such as broker = \"mqtt://10.0.0.2\"",
+                "line 2: a kiosk of a fleet needs a name, such as name = \"hall\"",
             ])
-        #expect(mistakes("wall = true") == ["line 2: wall: write a table, as [wall]"])
+        #expect(mistakes("wall = true") == ["line 2: wall: expected a table, [wall]"])
         #expect(
             mistakes("[fleet]\nbroker = \"mqtt://me:secret@host\"\nname = \"a\"") == [
                 "line 3: broker: no password in an address; write user and password_file"

@@ -106,21 +106,21 @@ func fullHealth() -> KioskHealth {
             (200, "ok off on purpose: quiet hours\n", "off", { $0.shown = .off("quiet hours") }),
             (503, "nothing to show: no films\n", "nothing", { $0.shown = .nothing("no films") }),
             (
-                503, "no display: there is no visible window since 4 s\n", "playing",
+                503, "no display: no visible window for 4 s\n", "playing",
                 {
-                    $0.fault = "no display: there is no visible window since 4 s"
+                    $0.fault = "no display: no visible window for 4 s"
                 }
             ),
             (
-                503, "the film does not arrive since 15 s\n", "waiting",
+                503, "no data of the film arrives for 15 s\n", "waiting",
                 {
-                    ($0.shown, $0.fault) = (.waiting("the network: 'a.mp4'"), "the film does not arrive since 15 s")
+                    ($0.shown, $0.fault) = (.waiting("the network: 'a.mp4'"), "no data of the film arrives for 15 s")
                 }
             ),
             (
-                503, "no display: there is no visible window since 4 s\n", "paused",
+                503, "no display: no visible window for 4 s\n", "paused",
                 {
-                    ($0.shown, $0.fault) = (.paused, "no display: there is no visible window since 4 s")
+                    ($0.shown, $0.fault) = (.paused, "no display: no visible window for 4 s")
                 }
             ),
             (
@@ -152,7 +152,7 @@ func fullHealth() -> KioskHealth {
     @Test func aSessionThatStandsStillIsNotHealthyHoweverWellItWas() {
         let later = HostInstant(nanoseconds: 1_000_000_000).advanced(by: .seconds(12))
         #expect(
-            MetricsText.healthz(fullHealth(), at: later) == (503, "the kiosk has not said how it is for 12 s\n"))
+            MetricsText.healthz(fullHealth(), at: later) == (503, "the kiosk has not reported its health for 12 s\n"))
         #expect(MetricsText.metrics(fullHealth(), at: later).contains("talkie_healthy 0\n"))
     }
 }

@@ -27,9 +27,9 @@ import Testing
             presence.note(
                 shown: number, lastShown: nil, isVisible: number < 2, isHeard: number < 5, at: second(number))
         }
-        #expect(presence.fault(at: second(8)) == "no display: there is no visible window since 6 s")
+        #expect(presence.fault(at: second(8)) == "no display: no visible window for 6 s")
         presence.note(shown: 9, lastShown: second(9), isVisible: true, isHeard: false, at: second(9))
-        #expect(presence.fault(at: second(9)) == "no sound: no output is connected since 4 s")
+        #expect(presence.fault(at: second(9)) == "no sound: no output connected for 4 s")
         presence.note(shown: 10, lastShown: second(10), isVisible: true, isHeard: true, at: second(10))
         #expect(presence.fault(at: second(10)) == nil)
         for number in 11...20 {

@@ -45,7 +45,7 @@ import Testing
         journal.close()
         let entries = book.entries.withLock { $0 }
         #expect(entries.count == 258)
-        #expect(entries.last?.first == "MESSAGE=44 sentences were left out; the journal was behind.")
+        #expect(entries.last?.first == "MESSAGE=44 messages were dropped because the journal was too slow.")
     }
 
     @Test func standardErrorIsTheJournalWhereDeviceAndInodeAgree() throws {

@@ -92,7 +92,7 @@ final class WallRig: Sendable {
         let later = rig.clock.now.advanced(by: .seconds(16))
         #expect(mapping.source(at: mapping.target(at: later)) - later < .nanoseconds(3))
         #expect(rig.wall.shown.standing == .synchronised)
-        #expect(rig.told.withLock { $0 } == ["The wall's time is chrony's, by 10.0.0.1."])
+        #expect(rig.told.withLock { $0 } == ["The wall uses chrony's time from 10.0.0.1."])
     }
 
     @Test func aStepByChronyMovesNothing() throws {
@@ -113,7 +113,7 @@ final class WallRig: Sendable {
         #expect(abs(try #require(rig.error).inSeconds) < 1e-6, "the line goes on")
         #expect(
             rig.told.withLock { $0.last }
-                == "The clock of this computer was set 2.000 s later; the wall goes on by its own until it is confirmed."
+                == "The clock of this computer was set 2.000 s later; the wall keeps its previous time until the new time is confirmed."
         )
         rig.machine.withLock {
             $0.unnoticed = .zero
@@ -142,13 +142,13 @@ final class WallRig: Sendable {
         }
         rig.run(for: .seconds(34))
         #expect(abs(try #require(rig.error).inSeconds - 0.3) < 1e-6)
-        #expect(rig.told.withLock { $0.last } == "The wall's time is 0.300 s later from here on.")
+        #expect(rig.told.withLock { $0.last } == "The wall's time is 0.300 s later from now on.")
     }
 
     @Test func whenChronyFallsSilentTheLineGoesOnByItsRate() throws {
         let rig = WallRig(WallRig.Machine(skew: 40e-6, offset: .seconds(-3)))
         rig.run(for: .seconds(120))
-        rig.machine.withLock { $0.answer = .absent("chronyc does not answer; see that chronyd runs") }
+        rig.machine.withLock { $0.answer = .absent("chronyc does not respond; check that chronyd runs") }
         rig.run(for: .seconds(600))
         #expect(rig.wall.shown.standing == .remembered)
         #expect(abs(try #require(rig.error).inSeconds) < 1e-3)
@@ -157,9 +157,9 @@ final class WallRig: Sendable {
         #expect(rig.wall.shown.standing == .synchronised)
         #expect(
             rig.told.withLock { $0 } == [
-                "The wall's time is chrony's, by 10.0.0.1.",
-                "Chronyc does not answer; see that chronyd runs. The wall's time goes on as it was.",
-                "The wall's time is chrony's, by 10.0.0.1.",
+                "The wall uses chrony's time from 10.0.0.1.",
+                "Chronyc does not respond; check that chronyd runs. The wall continues with its last known time.",
+                "The wall uses chrony's time from 10.0.0.1.",
             ])
     }
 
@@ -170,7 +170,7 @@ final class WallRig: Sendable {
         #expect(rig.error == .zero)
         #expect(
             rig.told.withLock { $0 } == [
-                "Chronyc is not installed; install chrony. The wall keeps the time of this computer as it is."
+                "Chronyc is not installed; install chrony. The wall uses this computer's time."
             ])
     }
 
@@ -182,7 +182,7 @@ final class WallRig: Sendable {
         #expect(rig.wall.shown.standing == .system)
         #expect(
             rig.told.withLock { $0 } == [
-                "Chrony has found no reference. The wall keeps the time of this computer as it is."
+                "Chrony has found no reference. The wall uses this computer's time."
             ])
     }
 }

@@ -126,7 +126,7 @@ private final class WallScreen {
         screen.run(for: .seconds(10))
         #expect(screen.jumps == 2)
         #expect(abs(try #require(screen.error)) < 1e-4)
-        #expect(screen.told.withLock { $0 } == ["The film is 300.0 ms behind of the wall; it jumps."])
+        #expect(screen.told.withLock { $0 } == ["The film is 300.0 ms behind the wall; seeking."])
         #expect(screen.follower.status.jumps == 1)
     }
 

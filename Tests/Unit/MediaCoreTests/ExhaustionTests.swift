@@ -15,7 +15,7 @@ import Testing
     @Test func aThreadThatCannotBeHadNamesItsLimit() {
         let error = ExhaustionError.thread(EAGAIN)
         #expect(error.code == .threads)
-        #expect(error.message.contains("no further thread (limit of processes: ulimit -u"))
+        #expect(error.message.contains("more threads (limit of processes: ulimit -u"))
         #expect(!ExhaustionError.thread(EPERM).message.contains("ulimit -u"), "another cause is told as what it is")
     }
 

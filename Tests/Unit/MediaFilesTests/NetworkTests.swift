@@ -400,7 +400,7 @@ import Testing
         opened.withLock { $0 = film }
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         #expect(try SeenPictures.decode(reader).pictures.count > 140)
-        #expect(told.withLock { $0 } == ["the connection to 127.0.0.1 broke off; it is being tried again"])
+        #expect(told.withLock { $0 } == ["the connection to 127.0.0.1 was lost; reconnecting"])
         #expect(lost.withLock { $0 } == "127.0.0.1" && film.lostServer == nil)
     }
 

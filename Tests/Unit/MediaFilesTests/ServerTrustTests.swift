@@ -72,7 +72,7 @@ import Testing
         } catch { return error }
     }
 
-    private func expectRefused(_ url: String, _ trust: ServerTrust, _ words: String = "does not prove who it is") {
+    private func expectRefused(_ url: String, _ trust: ServerTrust, _ words: String = "has no trusted certificate") {
         let error = refusal(url, trust)
         #expect(error?.code == .untrusted, "\(error?.message ?? "played")")
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "played")")
@@ -94,7 +94,7 @@ import Testing
 
     @Test func aServerWithAnothersNameOrAnOldCertificateIsRefused() throws {
         let other = try House { try $0.sign("other", for: "DNS:example.org") }
-        expectRefused(other.front.url(other.film), other.trust, "another one than the address names")
+        expectRefused(other.front.url(other.film), other.trust, "a certificate for another server name")
         let old = try House { try $0.sign("old", days: -1) }
         expectRefused(old.front.url(old.film), old.trust)
     }
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func aProtocolThatAsksForNoProofIsRefused() {
-        expectRefused("rtsps://127.0.0.1:1/live", .system, "cannot be made to prove")
+        expectRefused("rtsps://127.0.0.1:1/live", .system, "cannot be authenticated")
         #expect(refusal("rtsps://127.0.0.1:1/live", .everybody)?.code != .untrusted)
     }
 

@@ -139,7 +139,7 @@ struct ReadSubtitles {
             picture + ["-i", lines] + codecs + ["-map", "0", "-map", "1", "-map", "2", "-c:s", "ass"] + attached)
         let film = try MediaFile.open(clip)
         #expect(film.summary.tracks.first { $0.kind == .subtitle }?.subtitleFormat?.fonts.count == 200)
-        #expect(film.warnings.count == 1 && film.warnings[0].hasPrefix("3 of the film's fonts were left out"))
+        #expect(film.warnings.count == 1 && film.warnings[0].hasPrefix("3 of the film's fonts were skipped"))
     }
 
     /// Timestamps restart in the middle; subtitles stay synchronized with audio and video.

@@ -82,7 +82,7 @@ import Testing
         do {
             let first = try open(on: "127.0.0.73")
             let error = #expect(throws: PTPError.self) { try open(on: "127.0.0.73") }
-            #expect(error?.code == .portsBusy && error?.message.contains("in use already") == true)
+            #expect(error?.code == .portsBusy && error?.message.contains("already in use") == true)
             let other = try open(on: "127.0.0.74")
             withExtendedLifetime((first, other)) {}
         }
@@ -114,7 +114,7 @@ import Testing
         #expect(objections[1].contains("ListenDatagram=0.0.0.0:32371"))
         #expect(objections[2].contains("on UDP port 32375; PTP needs 32371 and 32372"))
         #expect(objections[3].contains("descriptor 9999 is not a UDP socket of IPv4"))
-        #expect(objections[4] == "UDP port 32371 on 127.0.0.78 came without 32372; PTP needs both")
+        #expect(objections[4] == "UDP port 32371 on 127.0.0.78 was passed without 32372; PTP needs both")
         // The rejected sockets are closed: this process can bind the port.
         _ = try open(on: "127.0.0.78")
     }

@@ -7,7 +7,7 @@ import Text
 @Suite struct PanelTests {
     private func panel(_ count: Int, current: Int = 0) -> ScreenPanel {
         ScreenPanel(
-            title: "Where the sound goes",
+            title: "Sound output",
             rows: (0..<count).map { ScreenPanel.Row("Speaker \($0)", mark: .ticked, level: 0.5) }, current: current,
             hint: "keys")
     }
@@ -62,7 +62,7 @@ import Text
     ])
     func theHintIsNotCutAtAnySize(width: Int, height: Int) throws {
         var panel = panel(3)
-        panel.hint = "↑↓ choose   Enter play here   Space add or leave out   ← → volume   Esc close"
+        panel.hint = "↑↓ choose   Enter play here   Space add or remove   ← → volume   Esc close"
         let area = PixelSize(width: width, height: height)
         let layout = try #require(layOut(panel, in: area))
         #expect(layout.hint.joined(separator: "   ").split(separator: " ") == panel.hint.split(separator: " "))
@@ -164,7 +164,7 @@ import Text
     @Test func whatFollowsALongNameIsNeverWrittenOverNumberOrName() throws {
         var panel = panel(2)
         panel.rows[0].text = "The loudspeaker in the living room beside the large window"
-        panel.rows[0].detail = "wants to be paired first; type talkie pair 'Safe' in a terminal"
+        panel.rows[0].detail = "must be paired first; type talkie pair 'Safe' in a terminal"
         panel.rows[1].level = 1.3
         let area = PixelSize(width: 640, height: 360)
         let layout = try #require(layOut(panel, in: area))

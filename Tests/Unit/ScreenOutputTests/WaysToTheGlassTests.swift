@@ -34,7 +34,7 @@ import Testing
                 == "tone mapping by reinhard needs libplacebo; bt.2390 is taken")
         #expect(
             Screen.shortcomings(of: .texture, drawing)
-                == "tone mapping by reinhard and scaling by lanczos need libplacebo; bt.2390 and bilinear are taken")
+                == "tone mapping by reinhard and scaling by lanczos need libplacebo; bt.2390 and bilinear are used")
         (drawing.toneMapping, drawing.scaler) = (.clip, .nearest)
         #expect(Screen.shortcomings(of: .texture, drawing) == nil)
     }

@@ -124,7 +124,7 @@ import Testing
         timeless.presentationTime = nil
         let pictures = layer.sampleBufferReceiver()
         guard case .refused(let other) = pictures.enqueueImmediately(timeless) else {
-            Issue.record("a picture without a time cannot be shown")
+            Issue.record("a video frame without a presentation time cannot be shown")
             return
         }
         #expect(other.code == .missingTime)

@@ -99,7 +99,7 @@ import Testing
             feeder.settle()
         }
         #expect(said.withLock { $0.count } == 3)
-        #expect(said.withLock { $0.allSatisfy { $0.contains("stay on this computer") } })
+        #expect(said.withLock { $0.allSatisfy { $0.contains("are played on this computer only") } })
         #expect(renderer.routeName == "recording")
     }
 

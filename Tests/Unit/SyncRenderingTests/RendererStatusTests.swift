@@ -152,7 +152,8 @@ import Testing
         }
         let said = String(decoding: result.standardErrorContent, as: UTF8.self)
         #expect(
-            said.split(separator: "\n").filter { $0.hasPrefix("AudioRenderer: it has no output") }.count == 1, "\(said)"
+            said.split(separator: "\n").filter { $0.hasPrefix("AudioRenderer: there is no output") }.count == 1,
+            "\(said)"
         )
     }
 

@@ -351,7 +351,7 @@ import Testing
     @Test func soundIsRefusedInASentence() {
         let rig = Rig()
         rig.renderer.enqueue(NumberedPicture.buffer(1, every: rig.frame))
-        #expect("\(rig.renderer.error.map { "\($0)" } ?? "")".contains("takes subtitles"))
+        #expect("\(rig.renderer.error.map { "\($0)" } ?? "")".contains("accepts subtitles"))
         rig.renderer.flush()
         #expect(rig.renderer.error == nil)
     }
@@ -365,7 +365,7 @@ import Testing
             rig.run(for: .milliseconds(50))
             if let trouble = rig.renderer.takeTrouble() { told.append(trouble) }
         }
-        #expect(told == ["the subtitles are too many at once; some are left out"])
+        #expect(told == ["there are too many subtitles at once; some are not shown"])
     }
 
     /// For the thread sanitizer: the thread draws while others enqueue, query, hide and flush.

@@ -141,7 +141,7 @@ import Testing
         #expect(try refusal("film.mp4", "--warp-speed").contains("--warp-speed"))
         #expect(try refusal("--fs").contains("Missing"))
         #expect(try refusal("film.mp4", "--start").contains("--start"))
-        #expect(try refusal("film.mp4", "--no-video", "--no-audio").contains("nothing is left"))
+        #expect(try refusal("film.mp4", "--no-video", "--no-audio").contains("nothing to play"))
         #expect(try refusal("film.mp4", "--no-video", "--fs").contains("--fs"))
         #expect(try refusal("film.mp4", "--no-audio", "--speaker", "local").contains("--speaker"))
         #expect(try refusal("film.mp4", "--start", "20", "--end", "20").contains("--end"))
@@ -254,8 +254,8 @@ import Testing
             "a", "--timeline-max-size=10MiB", "--timeline-max-age", "1:00:00", "--timeline-keep=3"
         ).timelineRotation
         #expect(rotation == TimelineRotation(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 3))
-        #expect(try refusal("a", "--timeline-max-size=10MB").contains("a size is written 10MiB"))
-        #expect(try refusal("a", "--timeline-max-age=50%").contains("an age is written"))
+        #expect(try refusal("a", "--timeline-max-size=10MB").contains("a size must have the form 10MiB"))
+        #expect(try refusal("a", "--timeline-max-age=50%").contains("an age must have the form"))
         #expect(try refusal("a", "--timeline-keep=-1").contains("0 to 99 older files can be kept"))
     }
 

@@ -68,7 +68,7 @@ import Testing
         #expect(try arguments("film.mkv", "--profile=party,night").options.volume == 20)
         #expect(
             try arguments("film.mkv", "--profile=circle").notes == [
-                "talkie.conf line 10: the profile 'circle' takes itself in"
+                "talkie.conf line 10: the profile 'circle' includes itself"
             ])
         #expect(throws: ValidationError.self) { try arguments("film.mkv", "--profile=day") }
         let refused = CommandLineRunner.outcome(
@@ -86,11 +86,11 @@ import Testing
         let arguments = try arguments("film.mkv")
         #expect(arguments.options.isMuted && arguments.keys.actions(for: "w") == [.quit])
         #expect(arguments.notes.count == 8, "\(arguments.notes)")
-        #expect(arguments.notes[0] == "input.conf line 1: there is no command 'fly' in Talkie")
+        #expect(arguments.notes[0] == "input.conf line 1: unknown command 'fly'")
         #expect(arguments.notes[1].hasPrefix("talkie.conf line 1: ") && arguments.notes[1].contains("from 0 to"))
         #expect(arguments.notes[2].hasPrefix("talkie.conf line 2: ") && arguments.notes[2].contains("--gpu-api"))
         #expect(arguments.notes[3].hasPrefix("talkie.conf line 4: ") && arguments.notes[3].contains("--speed"))
-        #expect(arguments.notes[4] == "talkie.conf line 5: --help counts on the command line only")
+        #expect(arguments.notes[4] == "talkie.conf line 5: --help is supported on the command line only")
         #expect(arguments.notes[6] == "talkie.conf line 7: there is no profile 'none' in talkie.conf, only 'later'")
         #expect(arguments.notes[7].hasPrefix("talkie.conf line 9: "))
     }
@@ -101,7 +101,7 @@ import Testing
         #expect(arguments.isFullScreen && arguments.options.playsVideo && arguments.options.volume == 10)
         #expect(arguments.options.end == nil)
         #expect(
-            arguments.notes.count == 2 && arguments.notes[0].hasPrefix("talkie.conf line 1: --no-video is set aside"))
+            arguments.notes.count == 2 && arguments.notes[0].hasPrefix("talkie.conf line 1: --no-video is ignored"))
     }
 
     @Test func theFilesAreReadWhereItIsSaidOrNotAtAll() throws {
@@ -117,7 +117,7 @@ import Testing
     @Test func aPasswordThatOthersMayReadIsTold() throws {
         write("timeline=ftp://me:secret@host/x", mode: 0o644)
         let notes = try arguments("film.mkv").notes
-        #expect(notes.count == 1 && notes[0].contains("line 1 holds a password") && notes[0].contains("chmod 600"))
+        #expect(notes.count == 1 && notes[0].contains("line 1 contains a password") && notes[0].contains("chmod 600"))
         #expect(!notes[0].contains("secret"))
         write("timeline=ftp://me:secret@host/x", mode: 0o600)
         #expect(try arguments("film.mkv").notes.isEmpty)
@@ -127,6 +127,6 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder + "/talkie.conf", withIntermediateDirectories: false)
         let arguments = try arguments("film.mkv", "--volume=3")
         #expect(arguments.options.volume == 3)
-        #expect(arguments.notes.count == 1 && arguments.notes[0].contains("is left out"), "\(arguments.notes)")
+        #expect(arguments.notes.count == 1 && arguments.notes[0].contains("is ignored"), "\(arguments.notes)")
     }
 }

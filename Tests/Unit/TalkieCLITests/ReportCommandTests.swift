@@ -18,10 +18,10 @@ import Testing
     @Test func whatIsNoTimelineSaysHowToRecordOne() throws {
         #expect(
             try complaint(["t": "{}\n"], "t")
-                == "talkie: 't' holds no timeline; record one with talkie play FILM --timeline FILE.\n")
+                == "talkie: 't' is not a timeline; record one with talkie play FILM --timeline FILE.\n")
         #expect(
             try complaint(["t": "{}\n", "r": "{}\n"], "t", "--speaker-record", "r")
-                == "talkie: 'r' tells of nothing heard; record it with talkie speaker --record FILE; check its name.\n")
+                == "talkie: 'r' contains no audio; record it with talkie speaker --record FILE; check its name.\n")
     }
 
     @Test func aTimelineOfANewerTalkieIsToldAsThat() throws {

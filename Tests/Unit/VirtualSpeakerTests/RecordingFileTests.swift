@@ -65,7 +65,7 @@ import Testing
         defer { close(reader) }
         let journal = try RecordJournal(path: path)
         for _ in 0..<5000 { journal.write(.paused, at: .now) }
-        #expect(journal.takeFailure()?.contains("lacks lines") == true)
+        #expect(journal.takeFailure()?.contains("lines are missing") == true)
     }
 
     @Test func aFloodOfBadPacketsAndConnectionsIsReportedWithinLimits() {
@@ -81,7 +81,7 @@ import Testing
             summaries += answer.summaries
         }
         #expect(admitted == 6 * 2 * EventRateLimit.maxEvents)
-        #expect(summaries.count == 10 && summaries[0] == "4960 more reports of bad packets within 10 s were left out")
+        #expect(summaries.count == 10 && summaries[0] == "4960 more reports of bad packets within 10 s were omitted")
         #expect(limit.admit(.paused, at: start.advanced(by: .seconds(59))).isAdmitted)
         #expect(limit.takeSummaries(at: start.advanced(by: .seconds(59)), isLast: true).count == 2)
         #expect(limit.takeSummaries(at: start.advanced(by: .seconds(80))).isEmpty)
@@ -98,16 +98,16 @@ import Testing
             summaries += answer.summaries
         }
         #expect(admitted == 2 * EventRateLimit.maxRequests)
-        #expect(summaries == ["9800 more reports of requests within 10 s were left out"])
+        #expect(summaries == ["9800 more reports of requests within 10 s were omitted"])
     }
 
     @Test func aFloodLeavesFewEntriesInTheRecord() {
         let record = SpeakerRecord()
-        for _ in 0..<1000 { record.note(.damaged(reason: "a realtime packet fails its check")) }
+        for _ in 0..<1000 { record.note(.damaged(reason: "a realtime packet failed authentication")) }
         record.note(.paused)
         record.close()
         #expect(record.events.count == EventRateLimit.maxEvents + 2)
-        #expect(record.events.last == .damaged(reason: "960 more reports of bad packets within 10 s were left out"))
+        #expect(record.events.last == .damaged(reason: "960 more reports of bad packets within 10 s were omitted"))
     }
 
     @Test func aFullDiskUnderARecordIsToldOnce() throws {

@@ -74,7 +74,7 @@ struct SoundServerView: Sendable, Equatable {
         guard let index = places.first, let sink = sinks.first(where: { $0.index == index }) else { return nil }
         guard places.count == 1 else { return .unknown("this program plays on several sinks at once") }
         guard !sink.passesOn else {
-            return .unknown("'\(sink.title)' hands the sound on and does not say to which sink")
+            return .unknown("'\(sink.title)' forwards the sound without stating the sink")
         }
         return .known(sink.sink(at: host))
     }

@@ -2,6 +2,8 @@ import Foundation
 import TalkieTestKit
 import Testing
 
+@testable import ProgramTestSupport
+
 /// Films in which a colour and a tone identify each second.
 ///
 /// Frames are 320x180 with a white block in the upper left quarter of each side. Made by ffmpeg (`TestClips`), copied

@@ -5,6 +5,7 @@ import Sockets
 import Testing
 import VirtualSpeaker
 
+@testable import ProgramTestSupport
 @testable import RouteTestSupport
 
 /// The program with a private X server and sink, and what its screen showed and its sink played.

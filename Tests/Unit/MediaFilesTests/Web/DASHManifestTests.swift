@@ -79,7 +79,7 @@ import Testing
         #expect(refusal(set, "type=\"dynamic\"")?.message.contains("live") == true)
         #expect(refusal(set, period: "<Period></Period><Period>")?.code == .unsupported)
         #expect(
-            refusal(set.replacing("<BaseURL>", with: "<ContentProtection/><BaseURL>"))?.message.contains("enciphered")
+            refusal(set.replacing("<BaseURL>", with: "<ContentProtection/><BaseURL>"))?.message.contains("encrypted")
                 == true)
         #expect(refusal("")?.code == .notMedia)
         #expect(refusal(set, "><!DOCTYPE x [<!ENTITY a \"b\">]")?.code == .notMedia)

@@ -1,0 +1,74 @@
+internal import CFFmpeg
+internal import Glibc
+internal import MediaCore
+
+/// Seeking in an HLS film: the playlists are reopened, trimmed to the target segment.
+extension DemuxContext {
+    /// Reopens the playlists at the segment of a film time; nil: at the first segment. Blocks.
+    ///
+    /// - Parameter start: The film time at which the stream used for seeking begins.
+    /// - Throws: Same as opening. After a failure nothing can be read until another seek succeeds.
+    func openPlaylists(
+        from moment: MediaTime?, streamStart start: MediaTime = .zero, within patience: Duration
+    ) throws(MediaError) {
+        guard let gate else { throw ReadingErrors.reading(cff_error_invalid_data, address, waiting) }
+        if !film.isKnown { film.note(streams) }
+        let wanted = Set(
+            streams.filter { $0.pointee.discard != AVDISCARD_ALL }.map { film.number(of: $0.pointee.index) })
+        let isAnew = context != nil
+        close()
+        film.reopen()
+        gate.begin(at: moment.map { max(.zero, $0 - start) })
+        isAtFirstPiece = moment == nil
+        let alone = film.playlist.flatMap { gate.playlists.address(of: $0) }
+        policy.pointee.is_led_to = alone == nil ? 0 : 1
+        defer {
+            gate.begin(at: nil)
+            finishOpening()
+        }
+        try begin(alone ?? address.url, "hls", within: patience)
+        guard film.match(streams, isAlone: alone != nil) else {
+            close()
+            throw MediaError(
+                .readFailed, "\"\(address.text)\" no longer has the same tracks; it changed while it was being read")
+        }
+        if isAnew { keepOnly { wanted.contains($0) } }
+        if let moment {
+            let cut = gate.cuts.first
+            isAtFirstPiece = cut?.start == .zero
+            follower?.opened(
+                from: (cut?.start ?? .zero) + start, at: moment, isBehindBreak: cut?.isBehindBreak ?? false)
+        }
+    }
+}
+
+/// Interstitials and own playlist of an HLS film.
+extension DemuxContext {
+    /// Returns the interstitials in the playlist of a track; none for live playlists.
+    func interstitials(of track: Track?) -> [Interstitial] {
+        guard let track, let gate, formatName.hasPrefix("hls"), duration != nil else { return [] }
+        let stream = streams.first { film.number(of: $0.pointee.index) == Int32(clamping: track.id) }
+        let place = (stream?.pointee.id).flatMap(gate.playlists.address) ?? address.url
+        guard let known = gate.playlists.known(at: place) else { return [] }
+        return InterstitialReading.interstitials(of: known.playlist, at: known.location)
+    }
+
+    /// Reads the playlist at the film's own URL again: libavformat read it before its format was known.
+    func noteOwnPlaylist() {
+        guard let gate, formatName.hasPrefix("hls"), duration != nil, gate.playlists.isEmpty else { return }
+        _ = gate.playlists.note(ownPlaylist(), at: address.url, from: address.url)
+    }
+
+    private func ownPlaylist() -> [UInt8] {
+        guard let input = context?.pointee.pb, avio_seek(input, 0, SEEK_SET) == 0 else { return [] }
+        if address.kind == .network { waiting.allow(options.readTimeout) }
+        defer { waiting.allow(nil) }
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+        while bytes.count < cff_longest_playlist {
+            let got = avio_read(input, &piece, Int32(piece.count))
+            guard got > 0 else { break }
+            bytes += piece.prefix(Int(got))
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,138 @@
+package import MediaCore
+
+/// Reads the interstitials of a playlist (RFC 8216bis, D.2), in film time.
+enum InterstitialReading {
+    private static let kind = "com.apple.hls.interstitial"
+
+    /// Returns the interstitials in order of film time; those before and after the film count as 0.
+    ///
+    /// - Parameter location: The base of relative URLs. Only `http` and `https` URLs are accepted.
+    static func interstitials(of playlist: MediaPlaylist, at location: String) -> [Interstitial] {
+        var (order, all) = ([String](), [String: [String: String]]())
+        for line in playlist.dateRanges {
+            let tag = AttributeList(line)
+            guard let id = tag["ID"], id.utf8.count <= 256 else { continue }
+            if all[id] == nil {
+                guard order.count < Interstitial.most * 4 else { continue }
+                order.append(id)
+            }
+            // Later tags with the same ID add attributes (RFC 8216, 4.3.2.7).
+            all[id, default: [:]].merge(tag.values) { first, _ in first }
+        }
+        let made = order.compactMap { id in
+            all[id].flatMap { interstitial(id, $0, of: playlist, WebAddress(location)) }
+        }
+        func moment(_ one: Interstitial) -> MediaTime { if case .at(let time) = one.place { time } else { .zero } }
+        return Array(
+            made.enumerated().sorted { (moment($0.1), $0.0) < (moment($1.1), $1.0) }.map(\.element).prefix(
+                Interstitial.most))
+    }
+
+    private static func interstitial(
+        _ id: String, _ values: [String: String], of playlist: MediaPlaylist, _ base: WebAddress?
+    ) -> Interstitial? {
+        guard values["CLASS"] == kind else { return nil }
+        let one = values["X-ASSET-URI"].flatMap { address($0, base) }
+        let list = values["X-ASSET-LIST"].flatMap { address($0, base) }
+        guard let assets = one.map(Interstitial.Assets.one) ?? list.map(Interstitial.Assets.list) else { return nil }
+        let cues = words(values["CUE"])
+        let place: Interstitial.Place
+        if cues.contains("PRE") {
+            place = .before
+        } else if cues.contains("POST") {
+            place = .after
+        } else {
+            guard let date = values["START-DATE"].flatMap(CalendarDate.seconds), let moment = playlist.moment(of: date),
+                moment >= .zero
+            else { return nil }
+            place = .at(moment)
+        }
+        var made = Interstitial(id: id, place: place, assets: assets)
+        made.isOnce = cues.contains("ONCE")
+        made.resumeOffset = length(values["X-RESUME-OFFSET"])
+        if let limit = length(values["X-PLAYOUT-LIMIT"]) { made.limit = min(limit, Interstitial.longest) }
+        let restrictions = words(values["X-RESTRICT"])
+        (made.forbidsSkipping, made.forbidsJumping) = (restrictions.contains("SKIP"), restrictions.contains("JUMP"))
+        return made
+    }
+
+    private static func words(_ text: String?) -> [Substring] { (text ?? "").prefix(64).split(separator: ",") }
+
+    /// Returns a duration; nil if it is invalid or longer than a day.
+    private static func length(_ text: String?) -> MediaTime? {
+        guard let text, let seconds = DecimalNumber.parse(String(text.prefix(32))), (0...86_400).contains(seconds)
+        else { return nil }
+        return MediaTime(boundedSeconds: seconds)
+    }
+
+    private static func address(_ text: String, _ base: WebAddress?) -> String? {
+        guard let base else { return WebAddress(text)?.text }
+        guard let address = base.resolving(text), address.isSecure || !base.isSecure else { return nil }
+        return address.text
+    }
+}
+
+/// The assets of an interstitial: the response to its `X-ASSET-LIST` URL (RFC 8216bis, D.2).
+package enum AssetList {
+    static let mostBytes = 256 << 10
+    private static let patience = Duration.seconds(5)
+
+    /// Requests a list and returns the URLs of its assets; blocks. Secrets are sent only to the film's server.
+    ///
+    /// - Throws: `cannotOpen` if the request fails, `notMedia` if the response is not a list.
+    package static func read(
+        _ address: String, of film: String, options: ReadOptions, cancellation: Cancellation
+    ) throws(MediaError) -> [String] {
+        let options = self.options(options, for: address, of: film)
+        let name = "\"\(PrintableText.withoutCredentials(address))\""
+        guard let place = WebAddress(address) else {
+            throw MediaError(.notMedia, "\(name) is not an address of a web server")
+        }
+        let waiting = BlockingGuard([cancellation])
+        waiting.allow(patience)
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
+        let asker = WebAsker(address, options)
+        // A refused certificate fails this list only, not the next input that this thread opens.
+        var certificates = TLSWatch()
+        defer { _ = certificates.refusal() }
+        do throws(WebFailure) {
+            let input = try WebInput(place, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
+                try NetworkConnection(address, asker.trust, waiting)
+            }
+            while bytes.count <= mostBytes {
+                let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
+                if got <= 0 { break }
+                bytes += piece.prefix(Int(got))
+            }
+        } catch {
+            throw MediaError(.cannotOpen, "the list of interstitials \(name) cannot be loaded")
+        }
+        guard bytes.count <= mostBytes, let assets = assets(in: bytes, at: place) else {
+            throw MediaError(.notMedia, "\(name) is not a list of interstitials")
+        }
+        return assets
+    }
+
+    /// Returns the URLs in a list; nil if it is malformed.
+    static func assets(in bytes: [UInt8], at place: WebAddress) -> [String]? {
+        bytes.withUnsafeBytes { raw in
+            guard let root = FlatObject(raw, most: 64),
+                let all = root.objects("ASSETS", most: Interstitial.mostAssets)
+            else { return nil }
+            return all.compactMap { asset in
+                guard let text = asset.text("URI"), let address = place.resolving(text),
+                    address.isSecure || !place.isSecure
+                else { return nil }
+                return address.text
+            }
+        }
+    }
+
+    /// Returns the options for an interstitial's server: secrets are removed unless it is the film's server.
+    package static func options(_ options: ReadOptions, for address: String, of film: String) -> ReadOptions {
+        var own = options
+        let isHome = WebAddress(address).flatMap { place in WebAddress(film)?.isHome(of: place) } ?? false
+        if !isHome { own.headerFields = options.headerFields.filter { !$0.isSecret } }
+        return own
+    }
+}

@@ -1,0 +1,168 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Creates the entries of opened media and owns the selection of their main audio track. Confined to the player's
+/// thread.
+final class EntryFactory {
+    /// The options in use; the audio track and its languages change.
+    private var options: PlayerOptions
+    private let tracks: PlaybackTracks
+    private let list: SharedPlaybackList
+    private let status: PlayerStatus
+
+    init(_ context: PlayerContext, _ tracks: PlaybackTracks) {
+        (self.tracks, list, status, options) = (tracks, context.list, context.status, context.options)
+    }
+
+    /// Returns an entry for opened media according to the player's options; nil if it has no playable track.
+    func entry(for turn: PlaybackList.Turn, _ media: PrefetchedMedia) -> PlaybackList.Entry? {
+        let summary = media.film.summary
+        let picture = pictureTrack(of: summary)
+        if turn.aside == nil, turn.itemPass == 0 { reportMissingTracks(in: summary) }
+        let sound = tracks.renderer == nil ? nil : audioTrack(of: media.film)
+        let isWhole = turn.aside == nil && turn.from == nil
+        guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, !isWhole || startBeyondEnd(of: summary) == nil
+        else { return nil }
+        reserve([picture, sound], of: media)
+        var entry = PlaybackList.Entry(
+            serial: list.update { $0.newSerial() }, turn: turn, media: media, audioTrack: sound, videoTrack: picture,
+            start: turn.aside == nil ? options.start?.moment(in: summary.duration) ?? .zero : .zero,
+            end: turn.aside == nil ? options.end?.moment(in: summary.duration) : list.list.room(for: turn))
+        if let place = turn.from { entry.begin(from: place, until: turn.until) }
+        if summary.sharesReader, sound != nil, let picture, !picture.isCoverArt {
+            // Shared readers cannot read ahead: the entry ends with its audio unless the input states the end of the
+            // video.
+            entry.pictureEnd = picture.duration.map { .at((picture.start ?? .zero) + $0) } ?? .none
+        }
+        return entry
+    }
+
+    private func pictureTrack(of summary: MediaSummary) -> Track? {
+        guard options.playsVideo else { return nil }
+        let picture = summary.track(.video, number: options.videoTrack)
+        guard picture == nil, options.showsCoverArt, options.videoTrack == nil else { return picture }
+        let covers = summary.tracks.filter { $0.kind == .video && $0.isCoverArt }
+        return covers.first { $0.isExternal == options.prefersExternalCovers } ?? covers.first
+    }
+
+    /// Creates the sources of media whose tracks share a reader.
+    private func reserve(_ main: [Track?], of media: PrefetchedMedia) {
+        let (summary, sound) = (media.film.summary, main.last ?? nil)
+        // ignored: a failure is reported when the track is opened.
+        try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: sound))
+        for track in Set(tracks.added.all.map { $0.choice.track(in: summary) }) where track != sound {
+            // ignored: opening the track fails again when it is required, and is reported then.
+            try? media.reserve([track])
+        }
+    }
+
+    /// Reports video and subtitle tracks selected by number that the media does not have.
+    private func reportMissingTracks(in summary: MediaSummary) {
+        let hasPicture = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
+        guard options.playsVideo, hasPicture else { return }
+        if let number = options.videoTrack, summary.track(.video, number: number) == nil {
+            status.message("This film has no picture track \(number); it plays without a picture.")
+        }
+        for choice in [options.subtitles, options.secondarySubtitles] {
+            guard case .number(let number) = choice, summary.subtitleTrack(number: number) == nil else { continue }
+            status.message("This film has no subtitles \(number); it plays without them.")
+        }
+    }
+
+    /// Returns the reason why opened media has no playable track.
+    func nothingToPlay(in film: any MediaSource, title: String) -> TalkieError {
+        if let exhaustion = tracks.exhaustion {
+            return TalkieError(exhaustion.playbackCode, "“\(title)” cannot be played: \(exhaustion.message)")
+        }
+        if let (start, length) = startBeyondEnd(of: film.summary) {
+            let (place, end) = (start.clock, length.clock)
+            return TalkieError(
+                .cannotOpen,
+                "“\(title)” ends at \(end), before the requested start at \(place); choose an earlier start.")
+        }
+        let what =
+            film.summary.tracks.isEmpty ? "contains neither picture nor sound" : "contains nothing that may be played"
+        return TalkieError(.cannotOpen, "“\(title)” \(what); check the file and the options.")
+    }
+
+    /// Returns the requested start and the duration if the start is beyond the end; nil otherwise.
+    private func startBeyondEnd(of summary: MediaSummary) -> (start: MediaTime, length: MediaTime)? {
+        guard let length = summary.duration, let start = options.start?.moment(in: length), start >= length,
+            length > .zero
+        else { return nil }
+        return (start, length)
+    }
+
+    // MARK: Audio track
+
+    /// Returns the audio track selected by the options; reports a missing one.
+    private func audioTrack(of film: any MediaSource) -> Track? {
+        if let number = options.audioTrack {
+            if let track = film.summary.track(.audio, number: number) { return track }
+            status.message("This film has no sound track \(number); the first suitable one plays instead.")
+        }
+        return film.summary.track(.audio, languages: options.audioLanguages)
+    }
+
+    /// Selects the next audio track of the current entry; returns false if there is no other.
+    func cycleAudioTrack() -> Bool {
+        guard let current = list.current, let track = current.audioTrack else { return false }
+        let all = current.film.summary.tracks.filter { $0.kind == .audio }
+        guard all.count > 1, let index = all.firstIndex(of: track) else {
+            status.message("This film has one sound track.")
+            return false
+        }
+        select(all[(index + 1) % all.count], of: current)
+        return true
+    }
+
+    /// Selects an audio track of the current entry; returns false if nothing has changed.
+    ///
+    /// - Parameter number: 1 for the first.
+    func selectAudioTrack(_ number: Int) -> Bool {
+        guard let current = list.current, let track = current.audioTrack, track.number != number else { return false }
+        guard let wanted = current.film.summary.track(.audio, number: number) else {
+            status.message("This film has no sound track \(number).")
+            return false
+        }
+        select(wanted, of: current)
+        return true
+    }
+
+    private func select(_ next: Track, of current: PlaybackList.Entry) {
+        let count = current.film.summary.tracks.count { $0.kind == .audio }
+        prefer(next, of: current.film.summary)
+        for entry in list.list.entries where entry.audioTrack != nil {
+            let track = entry.film === current.film ? next : audioTrack(of: entry.film)
+            list.update { list in list.change(entry.serial) { $0.audioTrack = track } }
+        }
+        status.change { $0.audioTrack = next }
+        status.message("Sound track " + next.description(among: count))
+    }
+
+    /// Makes following items prefer the track's language if it identifies the track, otherwise its number.
+    private func prefer(_ track: Track, of film: MediaSummary) {
+        if let language = track.language, film.track(.audio, languages: [language]) == track {
+            options.audioTrack = nil
+            options.audioLanguages.removeAll { LanguageCode($0) == LanguageCode(language) }
+            options.audioLanguages.insert(language, at: 0)
+        } else {
+            options.audioTrack = track.number
+        }
+    }
+}
+
+extension MediaError {
+    /// The corresponding code for the caller of the player.
+    var playbackCode: TalkieError.Code {
+        switch code {
+        case .notPermitted: .notPermitted
+        // The media itself is not at fault.
+        case .exhausted: .failed
+        default: .cannotOpen
+        }
+    }
+
+    /// The corresponding error for the caller of the player.
+    var playbackError: TalkieError { TalkieError(playbackCode, message) }
+}

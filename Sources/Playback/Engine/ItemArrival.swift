@@ -1,0 +1,68 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Starts the awaited item once it is open, and owns where it starts. Confined to the player's thread.
+final class ItemArrival {
+    /// The media time at which the awaited item starts; nil: its start.
+    private var position: MediaTime?
+    /// When that position is to be presented; nil: as soon as possible.
+    private var instant: HostInstant?
+    private let context: PlayerContext
+    private let list: SharedPlaybackList
+    private let tracks: PlaybackTracks
+    private let factory: EntryFactory
+    private let preparation: ItemPreparation
+    private let announcer: EntryAnnouncer
+
+    init(
+        _ context: PlayerContext, _ tracks: PlaybackTracks, _ factory: EntryFactory, _ preparation: ItemPreparation,
+        _ announcer: EntryAnnouncer
+    ) {
+        (self.context, list, self.tracks, self.factory) = (context, context.list, tracks, factory)
+        (self.preparation, self.announcer) = (preparation, announcer)
+    }
+
+    /// Awaits an item, without media on the timeline.
+    ///
+    /// - Parameters:
+    ///   - position: The media time of the start; nil: the default start.
+    ///   - instant: When the position is to be presented; nil: as soon as possible.
+    func await(_ turn: PlaybackList.Turn, at position: MediaTime?, perceivedAt instant: HostInstant?) {
+        list.restart { $0.await(turn) }
+        (self.position, self.instant) = (position, instant)
+        context.status.describe(turn.item, of: list.list.items)
+        context.status.change { $0.failure = nil }
+        context.status.enterAgain(.opening)
+        preparation.openAwaited(turn)
+    }
+
+    /// Returns the start of the awaited item once it is open and has its entry and pipelines; nil until then.
+    func proceed() -> PlaybackAction? {
+        guard let turn = list.list.awaited, let outcome = preparation.takeAwaited(turn) else { return nil }
+        let media: PrefetchedMedia
+        switch outcome {
+        case .success(let opened): media = opened
+        case .failure(let error): return .skip(turn, error.playbackError)
+        }
+        tracks.forgetFailures()
+        preparation.noteInterstitials(of: media, turn)
+        let summary = media.film.summary
+        let place = position.flatMap { place in summary.duration.map { place < $0 } ?? true ? place : nil }
+        let first = list.list.entering(turn, at: place ?? context.options.start?.moment(in: summary.duration))
+        if first.aside != nil, turn.aside == nil { return .open(first) }
+        if turn.aside != nil, summary.isLive { return .skip(turn, .endless) }
+        guard let entry = factory.entry(for: turn, media) else {
+            return .skip(turn, factory.nothingToPlay(in: media.film, title: turn.item.name))
+        }
+        list.restart { $0.begin(with: entry) }
+        tracks.addPipelines(for: entry, behind: nil)
+        guard list.current?.audioTrack != nil || list.current?.videoTrack != nil else {
+            return .skip(turn, factory.nothingToPlay(in: media.film, title: turn.item.name))
+        }
+        announcer.describe()
+        let target = turn.aside == nil ? place : nil
+        // An appointment is void if the requested position does not exist.
+        return .seek(
+            to: target ?? entry.start, perceivedAt: target == nil && position != nil ? nil : instant)
+    }
+}

@@ -1,0 +1,357 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Opens the item that plays next, and schedules, opens and decodes the ones that follow it in advance. Owns the state
+/// of that work. Confined to the player's thread.
+final class ItemPreparation {
+    /// How long before its start an item's first frame is decoded, which requires the memory of a decoder.
+    private static let picturesLead: Duration = .seconds(6)
+    /// The time from scheduling to delivery.
+    private static let handingOver: Duration = .milliseconds(20)
+
+    /// The item that is being opened, or is open and not yet scheduled.
+    private var item: PrefetchedItem?
+    /// An item that cannot follow gaplessly; it is started separately.
+    private var unfit: QueueItem?
+    private var isFindingEnd = false
+    /// Media whose video end is unknown until its last frame is decoded.
+    private var endless: (any MediaSource)?
+    /// The entry whose first frame is being or was prepared.
+    private var pictures: Int?
+    /// When to retry the opening of a looping item.
+    private var loopAgain: Retry?
+    /// The entry that was dropped last: entries scheduled before it do not prove that the file is readable.
+    private var lastLost = 0
+    /// The entry whose audio was delivered beyond its end and cannot be flushed: nothing follows it gaplessly.
+    private var closed: Int?
+    /// When to retry the awaited item.
+    private var nextAttempt: HostInstant?
+
+    private let list: SharedPlaybackList
+    private let tracks: PlaybackTracks
+    private let seeks: SeekController
+    private let factory: EntryFactory
+    private let recovery: MediaRecovery
+    private let prefetcher: Prefetcher
+    private let context: PlayerContext
+
+    init(
+        _ context: PlayerContext, _ tracks: PlaybackTracks, _ seeks: SeekController, _ factory: EntryFactory,
+        _ recovery: MediaRecovery, _ prefetcher: Prefetcher
+    ) {
+        (self.context, list, self.tracks, self.seeks) = (context, context.list, tracks, seeks)
+        (self.factory, self.recovery, self.prefetcher) = (factory, recovery, prefetcher)
+    }
+
+    private var status: PlayerStatus { context.status }
+    private var mailbox: PlayerMailbox { context.mailbox }
+    private var now: HostInstant { context.clock.now }
+
+    // MARK: Next item
+
+    /// Returns the item with an address if it was opened in advance.
+    func openedItem(_ address: String) -> QueueItem? { item?.item.address == address ? item?.item : nil }
+
+    /// Opens the awaited item unless it was opened in advance.
+    func openAwaited(_ turn: PlaybackList.Turn) {
+        if item?.item != turn.opened { open(turn) }
+        mailbox.opening.withLock { $0 = item?.cancellation }
+    }
+
+    /// Returns the result of opening the awaited item; nil while it is being opened. Retries a failed item when that is
+    /// due.
+    func takeAwaited(_ turn: PlaybackList.Turn) -> Result<PrefetchedMedia, MediaError>? {
+        if nextAttempt != nil {
+            open(turn)
+            mailbox.opening.withLock { $0 = item?.cancellation }
+        }
+        guard let item, item.item == turn.opened, let outcome = item.outcome else { return nil }
+        self.item = nil
+        return outcome
+    }
+
+    /// When an awaited item is to be opened again; nil if it is not.
+    var nextOpening: HostInstant? { list.list.awaited == nil ? nil : nextAttempt }
+
+    /// Opens an item, cancelling another one that is being opened.
+    ///
+    /// An item that has failed since an item last began is opened after a pause only, in a later iteration. A looping
+    /// list of unreadable items must not spin before its owner can change it.
+    private func open(_ turn: PlaybackList.Turn) {
+        let wanted = turn.opened
+        cancelOpening()
+        nextAttempt = recovery.openingTime(of: wanted.address)
+        guard nextAttempt == nil else { return }
+        let fresh = PrefetchedItem(
+            wanted, of: turn.aside == nil ? nil : turn.item.address,
+            looksForBreaks: turn.aside == nil && list.list.programmes[wanted.id] == nil)
+        item = fresh
+        prefetcher.open(fresh) { [mailbox] in mailbox.signal.raise() }
+    }
+
+    /// Cancels the opening of an item for later.
+    func cancelOpening() {
+        if case .success? = item?.outcome {} else { item?.cancellation.cancel() }
+        (item, nextAttempt) = (nil, nil)
+    }
+
+    /// Cancels the opening of an item that was removed from the list.
+    func cancelOpeningOfRemoved() {
+        let list = list.list
+        guard let item, list.awaited?.opened != item.item, !list.contains(item.item.id) else { return }
+        cancelOpening()
+    }
+
+    /// Discards the preparation of the scheduled entries.
+    func abandon() {
+        isFindingEnd = false
+        pictures = nil
+    }
+
+    /// Discards the prepared first frame, because its entry is removed.
+    func discardFirstFrame() { pictures = nil }
+
+    /// Lets nothing follow an entry gaplessly.
+    func close(behind serial: Int) { closed = serial }
+
+    // MARK: Failures
+
+    /// Schedules failed loops without a pause again.
+    func forgetFailedLoops() { loopAgain = nil }
+
+    /// Same if an entry that was scheduled after the failure has begun.
+    func noteLoop(_ entry: PlaybackList.Entry) { if entry.serial > lastLost { loopAgain = nil } }
+
+    /// Reports a scheduled entry that became unreadable.
+    func fail(_ entry: PlaybackList.Entry, _ error: MediaError) {
+        if entry.turn.aside != nil {
+            skipInterstitial(entry.turn, error.playbackError)
+        } else if !entry.isLoop {
+            refuse(entry.item, error.playbackError)
+        } else {
+            if loopAgain == nil {
+                status.message("“\(entry.title)” cannot be reopened; it loops from the open file.")
+            }
+            loopAgain = .later(loopAgain, from: now)
+            lastLost = entry.serial
+        }
+    }
+
+    /// Skips an entry without decodable media, or waits for its return if it has played before.
+    func giveUp(_ entry: PlaybackList.Entry) -> PlaybackAction {
+        if recovery.hasBegun, list.list.mayComeBack, entry.turn.aside == nil { return .waitForReturn }
+        return skip(entry.turn, LossReporter.reasonForNothing(in: entry))
+    }
+
+    /// Skips an item that cannot be played. Without a successor the list ends; a player of this item only fails.
+    func skip(_ turn: PlaybackList.Turn, _ failure: TalkieError) -> PlaybackAction {
+        if turn.aside != nil {
+            skipInterstitial(turn, failure)
+            return .openOrFinish(list.list.turn(behind: turn, lasting: .zero))
+        }
+        list.update { $0.noteBarren(turn.item.id) }
+        let list = list.list
+        let next = list.successor(of: turn, leavesLoop: true)
+        if next == nil, list.mayComeBack { return .waitForReturn }
+        if next == nil, list.items.count == 1 { return .fail(failure) }
+        refuse(turn.item, failure)
+        return .openOrFinish(next)
+    }
+
+    /// Skips a part of an interstitial that cannot be played.
+    private func skipInterstitial(_ turn: PlaybackList.Turn, _ error: TalkieError) {
+        list.update { $0.noteLost(turn) }
+        status.message(
+            Sentences.joined("An interstitial of “\(turn.item.title ?? turn.item.name)” is skipped.", error.message))
+    }
+
+    /// Marks an item as unplayable and reports it.
+    private func refuse(_ item: QueueItem, _ failure: TalkieError) {
+        list.update { $0.noteBarren(item.id) }
+        recovery.pauseOpening(of: item.address)
+        // Repeated failures of lost media are not reported.
+        if !recovery.isActive { status.report(.failed(item, failure)) }
+    }
+
+    // MARK: Schedule
+
+    /// Schedules the items that follow, as far ahead as required, and prepares them.
+    func layOut() {
+        let list = list.list
+        guard let last = list.entries.last else { return }
+        if last.isEmpty { self.list.update { $0.noteBarren(last.item.id) } }
+        let next = list.successor(of: last)
+        let isOpen = next.map { canJoin($0, last, in: list) } ?? false
+        self.list.setOpen(isOpen)
+        tracks.wakeWaiting()
+        findEnd()
+        if isOpen, let next, isNear(last) {
+            if Self.isMore(next, of: last), last.media.hasOwnReaders {
+                append(last.again(serial: self.list.update { $0.newSerial() }, turn: next), behind: last)
+            } else {
+                prefetch(next, behind: last)
+            }
+        }
+        preparePictures()
+        if status.state.phase == .playing, seeks.pending == nil { tracks.drainTails() }
+    }
+
+    private func canJoin(_ next: PlaybackList.Turn, _ last: PlaybackList.Entry, in list: PlaybackList) -> Bool {
+        if last.film.summary.isLive || last.serial == closed || !isInTime(behind: last) { return false }
+        if last.isEmpty, next.item == last.item, next.aside == nil { return false }
+        if Self.isMore(next, of: last) {
+            if let again = loopAgain, now < again.notBefore { return false }
+            // Media with one reader is opened again (HLS); a section would be opened too often.
+            return last.media.hasOwnReaders || (last.film.summary.isSeekable && list.section == nil)
+        }
+        return next.opened != unfit
+    }
+
+    /// Returns true if the position repeats the last item or continues with another part of it.
+    private static func isMore(_ next: PlaybackList.Turn, of last: PlaybackList.Entry) -> Bool {
+        guard next.aside == nil, last.turn.aside == nil else { return false }
+        return next.from != nil || (next.item == last.item && next.itemPass > 0)
+    }
+
+    /// Returns true if audio delivered now still plays from its beginning: the boundary is further ahead than the leads of a
+    /// start and of a partial flush. A later item is started separately, so that nothing of it is lost.
+    private func isInTime(behind last: PlaybackList.Entry) -> Bool {
+        guard status.state.phase == .playing, seeks.pending == nil, let joint = last.joint else { return true }
+        let flushLead = tracks.renderer?.partialFlushLead ?? .zero
+        let lead = max(context.synchronizer.startLead, flushLead) + Self.handingOver
+        return (joint - context.playhead).duration > lead * status.state.speed
+    }
+
+    /// Returns true if the playhead, or the audio read ahead of it, is near the end of the schedule.
+    private func isNear(_ entry: PlaybackList.Entry) -> Bool {
+        guard entry.offset != nil else { return false }
+        // Without a duration, the end of the audio is the first one known.
+        guard let end = entry.likelyJoint else { return entry.soundEnd.time != nil || entry.filmEnd != nil }
+        var reach = context.playhead
+        if let until = tracks.renderer?.progress.enqueuedUntil { reach = max(reach, until) }
+        return (end - reach).duration < context.options.readAhead
+    }
+
+    private func append(_ entry: PlaybackList.Entry, behind before: PlaybackList.Entry) {
+        tracks.addPipelines(for: entry, behind: before)
+        list.update { $0.append(entry) }
+        tracks.wakeWaiting()
+        tracks.continueAfterEnd()
+    }
+
+    private func prefetch(_ next: PlaybackList.Turn, behind last: PlaybackList.Entry) {
+        guard let opening = item, opening.item == next.opened else { return open(next) }
+        switch opening.outcome {
+        case nil: break
+        case .failure(let error):
+            item = nil
+            giveUp(next, error.playbackError)
+        case .success(let media): schedule(media, next, behind: last)
+        }
+    }
+
+    /// Handles an item that was to follow gaplessly and cannot be opened.
+    private func giveUp(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
+        if turn.aside != nil { return skipInterstitial(turn, failure) }
+        guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn.item, failure) }
+        // The item has played before: it repeats with a seek, or is started separately.
+        recovery.pauseOpening(of: turn.item.address)
+    }
+
+    private func schedule(_ media: PrefetchedMedia, _ turn: PlaybackList.Turn, behind last: PlaybackList.Entry) {
+        noteInterstitials(of: media, turn)
+        // An interstitial comes first: the item is opened again after it.
+        if turn.aside == nil, list.list.entering(turn).aside != nil { return item = nil }
+        if turn.aside != nil, !media.canFollow {
+            item = nil
+            return skipInterstitial(turn, .endless)
+        }
+        guard media.canFollow else {
+            // The item is opened when its turn comes; an input that cannot be opened twice is retained.
+            unfit = turn.item
+            if turn.item.address.contains("://") { item = nil }
+            return
+        }
+        item = nil
+        guard var entry = factory.entry(for: turn, media) else {
+            return giveUp(turn, factory.nothingToPlay(in: media.film, title: turn.opened.name))
+        }
+        if let sound = entry.audioTrack, !context.parts.canDecode(sound) {
+            status.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without sound.")
+            (entry.audioTrack, entry.soundEnd) = (nil, .none)
+        }
+        append(entry, behind: last)
+    }
+
+    /// Stores the interstitials of opened media.
+    func noteInterstitials(of media: PrefetchedMedia, _ turn: PlaybackList.Turn) {
+        guard turn.aside == nil, let found = media.found else { return }
+        for sentence in found.troubles { status.message(sentence) }
+        list.update { $0.note(found.programme, of: turn.item.id) }
+    }
+
+    // MARK: Ends and first frames
+
+    /// Determines the end of the video of the first entry that has a successor.
+    private func findEnd() {
+        let list = list.list
+        guard !isFindingEnd,
+            let entry = list.entries.first(where: {
+                $0.pictureEnd == .unknown && $0.sectionEnd == nil && $0.offset != nil
+            }),
+            let track = entry.videoTrack, isNear(entry), entry.media.hasOwnReaders, endless !== entry.film,
+            list.successor(of: entry) != nil
+        else { return }
+        isFindingEnd = true
+        let film = entry.film
+        prefetcher.findVideoEnd(of: film, track, near: entry.soundEnd.time) { [mailbox] end in
+            mailbox.post { $0.preparation.note(videoEnd: end, of: film) }
+        }
+    }
+
+    /// Records the end of the video of media; nil: it is known when the last frame is decoded.
+    func note(videoEnd: MediaTime?, of film: any MediaSource) {
+        isFindingEnd = false
+        guard let videoEnd else { return endless = film }
+        for entry in list.list.entries where entry.film === film && entry.videoTrack?.isCoverArt == false {
+            list.note(.at(videoEnd), .picture, of: entry.serial)
+        }
+    }
+
+    /// Prepares the first video frame of the next entry.
+    private func preparePictures() {
+        let entries = list.list.entries
+        guard tracks.video != nil, let place = list.place(of: .picture),
+            let index = entries.firstIndex(where: { $0.serial == place }), index + 1 < entries.count
+        else { return }
+        let next = entries[index + 1]
+        guard let track = next.videoTrack, pictures != next.serial, let begin = next.begin,
+            (begin - context.playhead).duration < Self.picturesLead
+        else { return }
+        pictures = next.serial
+        prefetcher.makePictures(of: next.media, track, from: next.start) { [mailbox] result in
+            mailbox.post { $0.preparation.note(result, of: next.serial) }
+        }
+    }
+
+    /// Records the result of preparing the first video frame of an entry.
+    func note(_ result: Result<PictureTrack, MediaError>, of serial: Int) {
+        switch result {
+        case .success(let pictures): list.give(pictures, to: serial)
+        case .failure(let error)
+        where error.code != .unsupported && error.code != .limitExceeded && error.code != .cancelled:
+            // The source is unreadable: its audio is not played without video either.
+            list.lose(serial, error)
+        case .failure(let error):
+            list.give(nil, to: serial)
+            guard error.code != .cancelled else { break }
+            status.message(Sentences.joined(error.message, "The sound plays without a picture."))
+        }
+        tracks.wakeWaiting()
+    }
+}
+
+extension TalkieError {
+    /// The failure of an interstitial that never ends.
+    static var endless: TalkieError { TalkieError(.cannotOpen, "It has no known end.") }
+}

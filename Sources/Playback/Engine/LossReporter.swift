@@ -1,0 +1,67 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Reports what could not be read or decoded of an entry, once, when playback has reached it. Confined to the player's
+/// thread.
+final class LossReporter {
+    /// The last reported failure of an incomplete item.
+    private var reported: (item: QueueItem.ID, failure: MediaFailure)?
+    private let renderer: AudioRenderer?
+    private let list: SharedPlaybackList
+    private let status: PlayerStatus
+
+    init(_ context: PlayerContext, _ renderer: AudioRenderer?) {
+        (self.renderer, list, status) = (renderer, context.list, context.status)
+    }
+
+    /// Reports the errors of the current entry up to a time of the timeline.
+    ///
+    /// - Parameter moment: Nil while no position is perceived.
+    func reportCurrent(until moment: MediaTime?) {
+        recordUndecodableSound()
+        guard let moment, let entry = list.current else { return }
+        report(entry.failure(at: moment - (entry.offset ?? .zero)), of: entry)
+    }
+
+    /// Reports the errors of an entry that has ended.
+    func reportRest(of entry: PlaybackList.Entry) {
+        recordUndecodableSound()
+        report((list.entry(entry.serial) ?? entry).failure(at: nil), of: entry)
+    }
+
+    func report(_ failure: MediaFailure?, of entry: PlaybackList.Entry) {
+        guard let failure else { return }
+        list.update { list in list.change(entry.serial) { $0.losses.isReported = true } }
+        if entry.item.id == status.state.current?.id { status.change { $0.mediaFailure = failure } }
+        // A loop encounters the same error in each pass.
+        guard reported?.item != entry.item.id || reported?.failure != failure else { return }
+        reported = (entry.item.id, failure)
+        status.report(.incomplete(entry.item, failure))
+    }
+
+    private func recordUndecodableSound() {
+        guard let lost = renderer?.takeUndecodableSound() else { return }
+        list.update { list in
+            let entry = list.entries.last { $0.begin.map { $0 <= lost.start } ?? false } ?? list.entries.first
+            guard let entry else { return }
+            var own = UndecodableSound(start: lost.start - (entry.offset ?? .zero), duration: lost.duration)
+            own.end = lost.end - (entry.offset ?? .zero)
+            list.change(entry.serial) { $0.losses.note(undecodable: own) }
+        }
+    }
+
+    /// Returns the reason why neither audio nor video of an entry was decoded.
+    static func reasonForNothing(in entry: PlaybackList.Entry) -> TalkieError {
+        let losses = entry.losses
+        guard
+            let failure = (losses.failures + [losses.lostSegment].compactMap { $0 }).first(where: {
+                $0.kind != .subtitle
+            })
+        else {
+            return TalkieError(
+                .cannotOpen, "“\(entry.title)” cannot be decoded; it is damaged, or it needs a newer FFmpeg")
+        }
+        return TalkieError(
+            failure.error.playbackCode, "“\(entry.title)” cannot be played: \(failure.error.message)")
+    }
+}

@@ -1,0 +1,200 @@
+package import MediaCore
+internal import SyncRendering
+
+/// Commands of the user and of the renderers.
+extension PlaybackEngine {
+    // MARK: List
+
+    /// Replaces the list by one item and plays it.
+    func open(_ address: String, at position: MediaTime? = nil) {
+        let item = preparation.openedItem(address) ?? QueueItem(address)
+        shared.update { list in
+            _ = list.apply(.removeAll)
+            _ = list.apply(.append([item]))
+        }
+        recovery.restart()
+        preparation.forgetFailedLoops()
+        begin(with: PlaybackList.Turn(item: item), at: position)
+    }
+
+    /// Applies an edit.
+    ///
+    /// - Parameter done: Called once, when the schedule and the audio agree with the list.
+    func apply(_ edit: QueueEdit, done: (@Sendable (QueueEditOutcome) -> Void)? = nil) {
+        guard shared.update({ $0.apply(edit) }) else {
+            done?(.unchanged)
+            return
+        }
+        if let done { edits.add(done) }
+        listHasChanged()
+    }
+
+    /// Replaces the items after the current one.
+    func setNext(_ items: [QueueItem]) {
+        shared.update { $0.setFollowing(items) }
+        listHasChanged()
+    }
+
+    /// Sets the repetitions of this item and the following ones.
+    func setLoop(_ loop: PlayerOptions.Loop) { apply(.loop(item: loop, list: list.loopList)) }
+
+    private func listHasChanged() {
+        let list = list
+        status.change { $0.items = list.items }
+        preparation.cancelOpeningOfRemoved()
+        sound.choosePassThrough(for: list)
+        if recovery.isWaiting, !list.mayComeBack {
+            recovery.cancel()
+            return status.enter(.ended)
+        }
+        guard state.phase == .ended, seeks.wantsPlay else { return reconcile() }
+        // Items were added after the end had been reached.
+        let next = list.entries.first.map { list.successor(of: $0) } ?? list.firstTurn()
+        if let next { begin(with: next) }
+        reconcile()
+    }
+
+    /// Seeks to a position of an item in the list.
+    ///
+    /// - Parameter instant: When the position is to be presented; nil: as soon as possible.
+    func jump(to id: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant? = nil) {
+        guard let turn = list.firstTurn(id) else { return }
+        if let entry = current, entry.item.id == id, !entry.isCut, entry.film.summary.isSeekable {
+            return instant == nil
+                ? seek(to: position, exact: true) : begin(at: max(entry.start, position), perceivedAt: instant)
+        }
+        // An explicitly requested item is not delayed after failures.
+        recovery.forgetFailures()
+        begin(with: turn, at: max(.zero, position), perceivedAt: instant)
+    }
+
+    /// Skips to the next item, also if the current one is to be repeated.
+    func skip() {
+        if let actions = seekPlan.skipInterstitial() { return perform(actions) }
+        guard let turn = current.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
+        if let next = list.successor(of: turn, leavesLoop: true) { return begin(with: next) }
+        shared.update { _ = $0.apply(.remove(turn.item.id)) }
+        finish()
+        status.change { $0.items = list.items }
+    }
+
+    // MARK: Transport
+
+    /// Starts, resumes or repeats playback.
+    package func play() {
+        seeks.requestPlay()
+        switch state.phase {
+        case .paused: seeks.resume()
+        case .ended where current != nil: seek(to: resolvedStart, exact: true)
+        case .idle, .ended, .failed: if let first = list.firstTurn() { begin(with: first) }
+        case .opening, .buffering, .playing: break
+        }
+    }
+
+    /// Pauses after the output's stop lead, so that delivered audio ends together with the video.
+    package func pause() { seeks.pause() }
+
+    func togglePause() { seeks.wantsPlay ? pause() : play() }
+
+    /// Sets the speed in media seconds per second, clamped to `PlayerOptions.speedRange`.
+    func setSpeed(_ speed: Double) {
+        guard sound.setSpeed(speed, isFixed: seekPlan.forbidsSkipping), current != nil else { return }
+        if state.phase == .playing {
+            // Playback continues at the old speed until the renderer has audio at the new one.
+            synchronizer.setRate(Float(state.speed))
+            return
+        }
+        sound.applySpeed()
+        if state.phase == .buffering, !seeks.adaptHoldToSpeed() { beginSound() }
+    }
+
+    // MARK: Seeks
+
+    /// The consequences of seek commands at the current position.
+    var seekPlan: SeekPlan { SeekPlan(in: list, state, at: seeks.moment, wantsPlay: seeks.wantsPlay) }
+
+    /// Seeks to a media time; exactly, or to the sync frame before it.
+    package func seek(to time: MediaTime, exact: Bool) { perform(seekPlan.seek(to: time, exact: exact)) }
+
+    /// Seeks by a distance from the current position, or from the target of a seek in progress.
+    func seek(by distance: MediaTime, exact: Bool) { perform(seekPlan.seek(by: distance, exact: exact)) }
+
+    /// Seeks by chapters from the current position, or from the target of a seek in progress.
+    func seek(byChapters count: Int) { perform(seekPlan.seek(byChapters: count)) }
+
+    /// Sets the repeated section; nil: none.
+    func setRepeatedSection(_ wanted: MediaTimeRange?) {
+        section.set(wanted, at: seekPlan.meantMoment)
+        let joining = section.seamless(in: current)
+        let isNew = list.section != joining
+        shared.update { $0.section = joining }
+        guard status.isUnderWay, let entry = current else { return }
+        sound.choosePassThrough(for: list)
+        // A seek in progress or a pending edit continues with the new section.
+        if seeks.pending != nil || truncation.isActive {
+            return isNew ? perform(truncation.restartHere()) : ()
+        }
+        if let joining, seeks.moment < joining.end, entry.sectionEnd.map({ joining.end < $0 }) ?? true {
+            // If it is too late, the section repeats with a seek.
+            perform(truncation.endCurrent(withSectionAt: joining.end))
+        }
+        reconcile()
+    }
+
+    func stepForward() { step(by: 1) }
+    func stepBackward() { step(by: -1) }
+
+    private func step(by count: Int) {
+        pause()
+        guard current?.videoTrack != nil else { return }
+        steps.add(count)
+        proceedWithSteps()
+    }
+
+    func proceedWithSteps() {
+        guard steps.isActive, seeks.pending == nil else { return }
+        guard state.phase == .paused else { return steps.cancel() }
+        let layer = tracks.layer
+        let frames = FrameSteps.Frames(
+            shown: layer.shownTime, next: layer.nextTime, awaitsFirst: layer.awaitsFirst, isDrained: layer.isDrained)
+        switch steps.next(frames, playhead: synchronizer.currentTime()) {
+        case nil: break
+        case .forward(let time): synchronizer.setRate(0, time: time)
+        case .backward(let shown):
+            // Any time within the preceding frame.
+            let target = max(.zero, shown - state.lineOffset - SeekPlan.instant)
+            current?.turn.aside == nil ? seek(to: target, exact: true) : begin(at: target)
+        }
+    }
+
+    // MARK: Tracks and outputs
+
+    func cycleAudioTrack() { if factory.cycleAudioTrack() { beginSound() } }
+    func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { beginSound() } }
+    func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }
+    func selectSubtitles(_ number: Int?) { tracks.subtitles.select(number, at: seeks.trackTarget) }
+    func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
+    func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
+
+    func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
+        guard renderer != nil else { return status.message("This player was created without sound.") }
+        let added = tracks.added.add(choice, to: output, number: number)
+        sound.join(added)
+        sound.choosePassThrough(for: list)
+        guard let entry = current, status.isUnderWay else { return }
+        tracks.added.addPipeline(to: added, behind: entry)
+        added.seek(to: seeks.trackTarget)
+    }
+
+    /// Continues the removal of entries after the renderer has answered.
+    func audioWasFlushed(_ result: PartialFlushResult, forCut number: Int) {
+        perform(truncation.proceed(with: result, forCut: number))
+    }
+
+    /// Restarts audio that had been lost, after a change of outputs.
+    func outputsHaveChanged() {
+        guard let renderer, tracks.audio != nil, tracks.isSoundLost || renderer.progress.hasFailed else { return }
+        tracks.retrySound()
+        if status.isUnderWay { beginSound() }
+    }
+}

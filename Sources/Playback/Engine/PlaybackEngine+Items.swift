@@ -1,0 +1,202 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Starts, boundaries and ends of items: what the engine executes for its parts.
+extension PlaybackEngine {
+    func perform(_ actions: [PlaybackAction]) { for action in actions { perform(action) } }
+
+    func perform(_ action: PlaybackAction?) {
+        switch action {
+        case nil: break
+        case .report(let event): status.report(event)
+        case .seek(let moment, let aim, let instant): begin(at: moment, aim: aim, perceivedAt: instant)
+        case .open(let turn, let position): begin(with: turn, at: position)
+        case .advance(let entry):
+            advance(to: entry)
+            begin(at: entry.start)
+        case .startAgain(let turn):
+            if let entry = current { shared.update { list in list.change(entry.serial) { $0.turn = turn } } }
+            begin(at: resolvedStart)
+        case .skip(let turn, let failure): perform(preparation.skip(turn, failure))
+        case .endEntry:
+            seeks.cancel()
+            reachEnd()
+        case .reconcile: reconcile()
+        case .waitForReturn: waitForReturn()
+        case .stop: synchronizer.setRate(0, atHostTime: parts.clock.now)
+        case .end: status.enter(.ended)
+        case .finish: finish()
+        case .fail(let failure): fail(failure)
+        }
+    }
+
+    // MARK: Starts
+
+    /// The start position; zero if it depends on an unknown duration.
+    var resolvedStart: MediaTime { options.start?.moment(in: state.duration) ?? .zero }
+
+    /// Opens an item and starts it.
+    ///
+    /// - Parameters:
+    ///   - position: The media time of the start; nil: the default start.
+    ///   - instant: When the position is to be presented; nil: as soon as possible.
+    func begin(
+        with turn: PlaybackList.Turn, at position: MediaTime? = nil, perceivedAt instant: HostInstant? = nil
+    ) {
+        closeMedia()
+        recovery.cancel()
+        arrival.await(turn, at: position, perceivedAt: instant)
+        perform(arrival.proceed())
+    }
+
+    /// Seeks to a media time of the current item.
+    ///
+    /// - Parameters:
+    ///   - movesPicture: Whether the video seeks as well. Media time then becomes the timeline, and the following entries
+    ///     are scheduled again. Otherwise the timeline is preserved.
+    ///   - instant: When the media time is to be presented; nil: as soon as possible.
+    func begin(
+        at moment: MediaTime, aim: SeekAim = .exact, movesPicture: Bool = true, perceivedAt instant: HostInstant? = nil
+    ) {
+        if movesPicture {
+            truncation.abandon()
+            preparation.abandon()
+            let joining = section.seamless(in: current)
+            shared.restart { list in
+                list.section = joining
+                list.rebase(at: moment)
+            }
+            status.change { $0.lineOffset = .zero }
+        }
+        sound.choosePassThrough(for: list)
+        seeks.seek(to: moment, aim: aim, movesPicture: movesPicture, perceivedAt: instant)
+    }
+
+    /// Reads the audio of the current position again; the video only if it is seeking.
+    func beginSound() { begin(at: seeks.moment, movesPicture: seeks.pending?.movesPicture ?? false) }
+
+    // MARK: Boundaries
+
+    /// Makes the next entry current once the playhead has reached it.
+    func passJoints() {
+        guard seeks.pending == nil, state.phase == .playing || state.phase == .paused else { return }
+        while true {
+            let entries = list.entries
+            guard entries.count > 1, let begin = entries[1].begin, synchronizer.currentTime() >= begin else { return }
+            let next = entries[1]
+            // Only if the leading track has entered the entry.
+            guard shared.hasEntered(next.serial, tracks.leading) else { return }
+            advance(to: next)
+            noteItemPlays()
+            announcer.announce(isJoined: true)
+            // Another item is an occasion to retry lost audio.
+            guard tracks.isSoundLost, !next.isLoop else { continue }
+            tracks.retrySound()
+            return self.begin(at: next.start)
+        }
+    }
+
+    /// Replaces the current entry by the next one.
+    private func advance(to next: PlaybackList.Entry) {
+        if let entry = current { losses.reportRest(of: entry) }
+        shared.update { $0.advance() }
+        announcer.describe()
+    }
+
+    /// Opens failed items without a pause again, because an item plays.
+    func noteItemPlays() {
+        recovery.notePlays()
+        if let entry = current { shared.update { $0.noteGiven(entry.item.id) } }
+    }
+
+    /// Ends the current entry if nothing follows gaplessly; the successor starts as soon as possible.
+    func reachEnd() {
+        if let entry = current { losses.reportRest(of: entry) }
+        perform(list.actionsAtEnd)
+    }
+
+    /// Seeks to the section's start if its end was passed.
+    func repeatSection() {
+        guard let entry = current, entry.turn.aside == nil else { return }
+        let canPass = seeks.pending == nil && state.phase == .playing && entry.sectionEnd == nil
+        guard let passed = section.passed(at: seeks.moment, canPass: canPass, isAtEnd: hasReachedEnd) else { return }
+        if let refusal = seekPlan.refusal {
+            perform(refusal)
+            return section.set(nil, at: .zero)
+        }
+        // The section is beyond the end of the item.
+        guard state.duration.map({ passed.start < $0 }) ?? true else { return }
+        begin(at: passed.start)
+        section.restart()
+    }
+
+    // MARK: Ends
+
+    /// Stops all tracks and clears the timeline.
+    func closeMedia() {
+        synchronizer.setRate(0, time: .zero)
+        seeks.cancel()
+        tracks.stop()
+        truncation.abandon()
+        preparation.abandon()
+        shared.restart { $0.await(nil) }
+        tracks.flush()
+        status.clearMedia()
+    }
+
+    /// Ends playback before the end of the list was reached.
+    func finish() {
+        closeMedia()
+        status.enter(.ended)
+    }
+
+    /// Ends playback with a failure.
+    private func fail(_ failure: TalkieError) {
+        closeMedia()
+        status.change { $0.failure = failure }
+        status.enter(.failed)
+    }
+
+    /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
+    /// playback. Otherwise the video continues without audio.
+    func soundFailed(_ failure: TalkieError) {
+        guard tracks.loseSound() else { return }
+        let isWanted = (options.audioDevice != nil || options.isOutputNamed) && failure.code != .failed
+        if current?.videoTrack == nil || (isWanted && !recovery.hasBegun) {
+            fail(failure)
+        } else {
+            status.message(PrintableText.sentence(failure.message) + " The picture continues without sound.")
+        }
+    }
+
+    /// Starts waiting for lost media of a list that repeats forever.
+    private func waitForReturn() {
+        recovery.wait(for: current?.turn ?? list.awaited, title: current?.title ?? state.title)
+        closeMedia()
+        status.enter(.opening)
+    }
+
+    /// Reopens lost media when the retry is due.
+    func retryLostMedia() {
+        guard recovery.takeDue() else { return }
+        shared.update { $0.forgive() }
+        guard let next = recovery.position(in: list) else { return status.enter(.ended) }
+        begin(with: next)
+    }
+
+    // MARK: Schedule
+
+    /// Adapts the schedule to the list.
+    func reconcile() {
+        guard !truncation.isActive else { return }
+        let list = list
+        if let awaited = list.awaited, !list.contains(awaited.item.id) {
+            // The awaited item was removed.
+            perform(.openOrFinish(list.successor(of: awaited)))
+        }
+        guard status.isUnderWay, !list.entries.isEmpty else { return edits.settle() }
+        if let index = list.firstMismatch { return perform(truncation.remove(from: index)) }
+        preparation.layOut()
+        edits.settle()
+    }
+}

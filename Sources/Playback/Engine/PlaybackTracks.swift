@@ -1,0 +1,322 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Owns the renderers and the pipelines that read the entries of the list: video, main and additional audio, subtitles.
+/// Confined to the player's thread.
+final class PlaybackTracks {
+    /// How long after its time a frame is dropped if no screen takes it; an application may take frames itself.
+    private static let unseenDelay = MediaTime(value: 1, timescale: 4)
+    /// Without a successor, buffered audio is drained from the converters this long before it plays.
+    private static let tailLead: Duration = .milliseconds(500)
+    /// Without a successor, the decoder is drained when the layer has this number of frames left.
+    private static let tailPictures = 2
+    /// How long buffered media in decoders is awaited before they are drained.
+    private static let tailPatience: Duration = .seconds(2)
+
+    /// The renderer of the main audio track; nil if no audio is played.
+    let renderer: AudioRenderer?
+    let layer: DisplayLayer
+    let added: AddedSounds
+    let subtitles: SubtitleTracks
+    private(set) var audio: TrackPipeline?
+    private(set) var video: TrackPipeline?
+    /// Whether the main audio is lost for this item; video continues.
+    private(set) var isSoundLost = false
+    /// The error of a track of the last opened item for which no thread was available.
+    private(set) var exhaustion: MediaError?
+    private let context: PlayerContext
+
+    /// Creates the tracks without pipelines, and adds the layer to the synchronizer.
+    init(_ context: PlayerContext, _ layer: DisplayLayer) {
+        (self.context, self.layer) = (context, layer)
+        let hasSound = context.options.playsAudio && context.parts.audioOutput != nil
+        renderer = hasSound ? AudioRenderer(codecs: context.parts.codecs, events: context.events) : nil
+        added = AddedSounds(context)
+        subtitles = SubtitleTracks(context, over: layer)
+        renderer?.onNews(context.handler { $0.soundFailed($1) })
+        renderer?.onAutomaticFlush { [mailbox = context.mailbox] _ in mailbox.post { $0.tracks.soundHasRecovered() } }
+        context.synchronizer.addRenderer(layer)
+    }
+
+    // MARK: State
+
+    private var list: SharedPlaybackList { context.list }
+
+    /// Whether the current entry has playable audio.
+    var expectsSound: Bool { renderer != nil && audio != nil && !isSoundLost && list.current?.audioTrack != nil }
+    /// The track that determines which entry plays.
+    var leading: SharedPlaybackList.Walker { audio != nil && !isSoundLost ? .sound : .picture }
+    /// Whether the main audio was read to its end or waits for the next entry.
+    var isSoundRead: Bool { audio?.status.hasEnded ?? true || list.isWaiting(.sound) }
+    /// Whether the video was read to its end or waits for the next entry.
+    var arePicturesRead: Bool { video?.status.hasEnded ?? true || list.isWaiting(.picture) }
+    /// Whether the main audio or the video waits for the next entry.
+    var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
+
+    /// Marks the main audio as lost; returns false if it already was.
+    func loseSound() -> Bool {
+        defer { isSoundLost = true }
+        return !isSoundLost
+    }
+
+    /// Retries lost audio.
+    func retrySound() { isSoundLost = false }
+
+    /// Forgets the failures of the preceding item.
+    func forgetFailures() { (isSoundLost, exhaustion) = (false, nil) }
+
+    /// Resets the loss of audio after a lost output has recovered with its retained audio.
+    func soundHasRecovered() { if renderer?.progress.hasFailed == false { isSoundLost = false } }
+
+    /// The end of the current entry on the timeline, as currently known. It is the start of the next entry, the later
+    /// end of both tracks, or the requested end.
+    var entryEnd: MediaTime? {
+        let (entries, status) = (list.list.entries, context.status)
+        if entries.count > 1, let begin = entries[1].begin { return begin }
+        var end = entries.first.flatMap { ownEnd(of: $0, speed: status.state.speed) }
+        if entries.first?.turn.aside == nil, let asked = context.options.end?.moment(in: status.state.duration) {
+            let asked = asked + status.state.lineOffset
+            end = min(end ?? asked, asked)
+        }
+        if let entry = entries.first, entry.setEnd != nil, let joint = entry.joint { end = min(end ?? joint, joint) }
+        return end
+    }
+
+    /// The position at which both tracks of an entry have ended, including a delay of the audio; nil while one of them
+    /// has not.
+    private func ownEnd(of entry: PlaybackList.Entry, speed: Double) -> MediaTime? {
+        var end: MediaTime?
+        if let renderer, audio != nil, entry.audioTrack != nil, !isSoundLost {
+            guard renderer.progress.isDrained else { return nil }
+            let delay = max(0, Double(renderer.delay.wholeNanoseconds) * speed)
+            end = renderer.progress.acceptedUntil.map { $0 + MediaTime(nanoseconds: Int64(delay)) }
+        }
+        if video != nil, entry.videoTrack != nil {
+            guard layer.isDrained else { return nil }
+            if let shown = layer.shownEnd { end = max(end ?? shown, shown) }
+        }
+        return end ?? context.playhead
+    }
+
+    /// Whether no screen takes the frames during playback.
+    var isUnseen: Bool { video != nil && context.status.state.phase == .playing && !layer.hasPresenter }
+
+    /// Drops frames that no screen takes, so that playback continues and ends.
+    func dropUnseenFrames() {
+        guard isUnseen else { return }
+        let time = context.playhead - Self.unseenDelay
+        if let next = layer.nextTime, next <= time { _ = layer.take(upTo: time) }
+    }
+
+    // MARK: Reading
+
+    /// Returns true if the current entry was read to its end from its start and neither audio nor video was decoded.
+    func hasFoundNothing(since seek: PendingSeek) -> Bool {
+        let entries = list.list.entries
+        guard let entry = entries.first, entries.count < 2 || entries[1].isLoop, seek.movesPicture,
+            seek.target == entry.begin
+        else { return false }
+        var tracks = 0
+        if let audio, let renderer, entry.audioTrack != nil {
+            // The read state is queried first: media read meanwhile counts.
+            guard hasRead(audio, .sound, since: seek) else { return false }
+            let progress = renderer.progress
+            guard !isSoundLost, !progress.hasFailed, progress.acceptedUntil == nil else { return false }
+            if progress.enqueuedUntil != nil, !progress.isDrained {
+                if list.isWaiting(.sound), context.clock.now - seek.began > Self.tailPatience {
+                    list.end(.sound)
+                    audio.wake()
+                }
+                return false
+            }
+            tracks += 1
+        }
+        if let video, entry.videoTrack != nil {
+            guard hasRead(video, .picture, since: seek), layer.count == 0, layer.shownTime == nil else { return false }
+            tracks += 1
+        }
+        return tracks > 0
+    }
+
+    /// Returns true if the main audio was read to the end of the current entry since a seek.
+    func hasReadSound(since seek: PendingSeek) -> Bool { audio.map { hasRead($0, .sound, since: seek) } ?? false }
+
+    private func hasRead(
+        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker, since seek: PendingSeek
+    ) -> Bool {
+        let status = pipeline.status
+        guard status.seekSerial == seek.serial, let entry = list.current else { return false }
+        return status.hasEnded || list.isWaiting(walker) || list.hasEntered(entry.serial + 1, walker)
+    }
+
+    // MARK: Pipelines
+
+    /// Creates the missing pipelines for an entry.
+    ///
+    /// - Parameter before: The entry with whose successor they start; nil: they start with a seek.
+    func addPipelines(for entry: PlaybackList.Entry, behind before: PlaybackList.Entry?) {
+        if let track = entry.videoTrack, video == nil { addPicture(of: entry, track, behind: before) }
+        if let track = entry.audioTrack, audio == nil, let renderer {
+            addSound(of: entry, track, behind: before, to: renderer)
+        }
+        added.addPipelines(behind: before ?? entry)
+        subtitles.addPipelines(behind: before ?? entry, of: [entry])
+    }
+
+    private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
+        let setting = VideoStage.Setting(
+            list: list, layer: layer, timebase: context.synchronizer.timebase, events: context.events,
+            progress: context.progress, intake: TrackIntake(clock: context.clock),
+            open: { [parts = context.parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) },
+            tell: { [mailbox = context.mailbox] sentence in mailbox.post { $0.status.message(sentence) } })
+        let pipeline: TrackPipeline
+        if let before {
+            pipeline = context.pipeline(VideoStage(setting, behind: before))
+        } else {
+            do throws(MediaError) {
+                pipeline = context.pipeline(
+                    VideoStage(setting, pictures: try context.parts.pictures(of: entry.media, track)))
+            } catch {
+                return giveUpPicture(of: entry, error)
+            }
+        }
+        video = pipeline
+        context.start(pipeline, "video")
+        if let error = pipeline.refusal {
+            (video, exhaustion) = (nil, error)
+            return giveUpPicture(of: entry, error)
+        }
+        if before != nil { pipeline.goOn() }
+    }
+
+    private func giveUpPicture(of entry: PlaybackList.Entry, _ error: MediaError) {
+        list.update { list in list.change(entry.serial) { ($0.videoTrack, $0.pictureEnd) = (nil, .none) } }
+        context.status.message(Sentences.joined(error.message, "The sound plays without a picture."))
+    }
+
+    private func addSound(
+        of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?, to renderer: AudioRenderer
+    ) {
+        let intake = TrackIntake(clock: context.clock)
+        let pipeline: TrackPipeline
+        if let before {
+            pipeline = context.pipeline(
+                AudioStage(
+                    list: list, renderer: renderer, replayGain: context.options.replayGain, behind: before,
+                    intake: intake))
+        } else {
+            do throws(MediaError) {
+                let source = try entry.media.source(for: track)
+                pipeline = context.pipeline(
+                    AudioStage(
+                        list: list, renderer: renderer, replayGain: context.options.replayGain, entry: entry,
+                        source: source, intake: intake))
+            } catch {
+                return giveUpSound(of: entry, error)
+            }
+        }
+        audio = pipeline
+        // Starts wait for this renderer from now on. Adding it twice has no effect.
+        if let refusal = context.synchronizer.addRenderer(renderer), refusal.code == .exhausted {
+            (audio, exhaustion) = (nil, MediaError(.exhausted, refusal.message))
+            return giveUpSound(of: entry, MediaError(.exhausted, refusal.message))
+        }
+        context.start(pipeline, "audio reader")
+        if let error = pipeline.refusal {
+            (audio, exhaustion) = (nil, error)
+            return giveUpSound(of: entry, error)
+        }
+        if before != nil { pipeline.goOn() }
+    }
+
+    private func giveUpSound(of entry: PlaybackList.Entry, _ error: MediaError) {
+        list.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }
+        context.status.message(Sentences.joined(error.message, "The picture plays without sound."))
+    }
+
+    /// Wakes the tracks that wait for the next entry.
+    func wakeWaiting() {
+        if list.isWaiting(.sound) { audio?.wake() }
+        if list.isWaiting(.picture) { video?.wake() }
+        added.wakeWaiting()
+        subtitles.wakeWaiting()
+    }
+
+    /// Continues tracks that had ended, with a further entry.
+    func continueAfterEnd() {
+        audio?.goOn()
+        video?.goOn()
+        added.continueAfterEnd()
+        subtitles.continueAfterEnd()
+    }
+
+    /// Sends all tracks except the video to a position.
+    func seekSound(to target: TrackTarget) {
+        audio?.seek(to: target.time, aim: .exact, serial: target.serial)
+        added.seek(to: target)
+    }
+
+    /// Sends additional tracks that have read an obsolete entry to the current position.
+    ///
+    /// - Parameter time: A sound that has enqueued beyond this time has read it as well.
+    func reread(from target: TrackTarget, thatEntered serial: Int, handedBeyond time: MediaTime? = nil) {
+        added.reread(from: target, thatEntered: serial, handedBeyond: time)
+        subtitles.reread(from: target, thatEntered: serial)
+    }
+
+    /// Drains the tracks whose successor is not ready in time during playback.
+    func drainTails() {
+        added.drainTails(isStarting: false)
+        if list.isWaiting(.sound), let renderer, !renderer.progress.isDrained,
+            let until = renderer.progress.enqueuedUntil, (until - context.playhead).duration < Self.tailLead
+        {
+            list.end(.sound)
+            audio?.wake()
+        }
+        if list.isWaiting(.picture), layer.count <= Self.tailPictures, !layer.isDrained {
+            list.end(.picture)
+            video?.wake()
+        }
+    }
+
+    /// Requests every track to read ahead up to a position; nil: only as the renderers require.
+    func setReserve(until position: MediaTime?) {
+        forEachPipeline { pipeline in
+            pipeline.intake?.setReserve(until: position)
+            pipeline.wake()
+        }
+    }
+
+    /// Calls a function with the pipelines that playback waits for.
+    func forEachPipeline(_ body: (TrackPipeline) -> Void) {
+        if let audio { body(audio) }
+        if let video { body(video) }
+        for sound in added.all { if let pipeline = sound.pipeline { body(pipeline) } }
+    }
+
+    /// Stops the pipelines; blocks until their threads have ended.
+    func stop() {
+        audio?.stop()
+        video?.stop()
+        added.close()
+        subtitles.close()
+        (audio, video) = (nil, nil)
+    }
+
+    /// Removes all media from the main renderers.
+    func flush() {
+        renderer?.flush()
+        layer.flush()
+        // Until a pipeline requests media again, no start waits for the renderers.
+        renderer?.stopRequestingMediaData()
+        layer.stopRequestingMediaData()
+    }
+
+    /// Removes the renderers from the synchronizer and ends their threads.
+    func shutDown() {
+        context.synchronizer.removeRenderer(layer, completion: nil)
+        renderer?.invalidate()
+        for sound in added.all { sound.renderer.invalidate() }
+        subtitles.shutDown()
+    }
+}

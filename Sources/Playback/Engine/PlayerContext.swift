@@ -1,0 +1,50 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// What the parts of an engine have in common. Confined to the player's thread.
+struct PlayerContext {
+    let parts: Player.Parts
+    /// The options at the start; what the user changes later is owned by the part that applies it.
+    let options: PlayerOptions
+    let list: SharedPlaybackList
+    let synchronizer: RenderSynchronizer
+    let events: EventLog
+    let mailbox: PlayerMailbox
+    let progress: ProgressGate
+    let status: PlayerStatus
+    /// Starts the thread of a pipeline; tests drive it instead.
+    let start: (TrackPipeline, String) -> Void
+
+    var clock: any HostClock { parts.clock }
+    /// The playhead on the timeline.
+    var playhead: MediaTime { synchronizer.currentTime() }
+
+    /// Returns a pipeline without a thread that wakes the player after each command and at its end.
+    func pipeline(_ stage: sending any TrackStage) -> TrackPipeline {
+        TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
+    }
+
+    /// Returns a function that handles events of a renderer on its feeder thread.
+    ///
+    /// - Parameter fail: Called on the player's thread with a failure.
+    func handler(
+        fail: @escaping @Sendable (PlaybackEngine, TalkieError) -> Void
+    ) -> @Sendable (AudioRenderer.News) -> Void {
+        { [mailbox, progress] news in
+            switch news {
+            case .progress: progress.report()
+            case .readyForMoreMediaData: break
+            case .cannotDecode(let error): mailbox.post { fail($0, TalkieError(.failed, error.message)) }
+            case .outputFailed(let error):
+                let code: TalkieError.Code = error.code == .notPermitted ? .notPermitted : .unavailable
+                mailbox.post { fail($0, TalkieError(code, error.message)) }
+            }
+        }
+    }
+}
+
+/// A position on the timeline to which single tracks are sent, with the number of the seek that led to it.
+struct TrackTarget {
+    let time: MediaTime
+    let serial: Int
+}

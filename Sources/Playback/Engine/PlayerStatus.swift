@@ -1,0 +1,133 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Owns the published state of the player and reports its events. Confined to the player's thread.
+final class PlayerStatus {
+    private(set) var state = PlayerState() { didSet { board.post(state) } }
+    private let board: PlayerBoard
+    private let news: @Sendable (PlayerNews) -> Void
+
+    init(board: PlayerBoard, options: PlayerOptions, news: @escaping @Sendable (PlayerNews) -> Void) {
+        (self.board, self.news) = (board, news)
+        (state.speed, state.volume) = (options.speed, options.volume ?? 100)
+        (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
+        (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)
+    }
+
+    /// Whether the timeline has media.
+    var isUnderWay: Bool { [.playing, .paused, .buffering].contains(state.phase) }
+
+    // MARK: Events
+
+    /// Reports an event.
+    func report(_ event: PlayerNews) { news(event) }
+
+    /// Reports a message for the user.
+    func message(_ text: String) { news(.message(text)) }
+
+    /// Changes the phase and reports it.
+    func enter(_ phase: PlayerState.Phase) {
+        guard state.phase != phase else { return }
+        enterAgain(phase)
+    }
+
+    /// Reports a phase even if it is unchanged.
+    func enterAgain(_ phase: PlayerState.Phase) {
+        change { state in
+            state.phase = phase
+            if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
+        }
+        news(.phase(phase))
+    }
+
+    /// Publishes the silent outputs and those that reject the volume, and reports the difference.
+    func setOutputProblems(_ problems: [OutputProblem]) {
+        let before = state.outputProblems
+        guard problems != before else { return }
+        state.outputProblems = problems
+        for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
+            news(.outputRecovered(problem))
+        }
+        for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
+            news(.outputProblem(problem))
+        }
+    }
+
+    // MARK: State
+
+    /// Publishes several changes at once.
+    func change(_ body: (inout PlayerState) -> Void) {
+        var state = state
+        body(&state)
+        self.state = state
+    }
+
+    /// Publishes the reason of a wait and the progress of a hold, if they have changed.
+    func setWait(reason: String?, progress: Double? = nil) {
+        guard state.reason != reason || state.bufferingProgress != progress else { return }
+        change { ($0.reason, $0.bufferingProgress) = (reason, progress) }
+    }
+
+    /// Describes an item that is not open yet.
+    func describe(_ item: QueueItem, of items: [QueueItem]) {
+        change { state in
+            state.mediaFailure = nil
+            state.title = item.title ?? item.name
+            (state.artist, state.album) = (nil, nil)
+            (state.current, state.items) = (item, items)
+        }
+    }
+
+    /// Describes an entry of a list.
+    ///
+    /// - Parameters:
+    ///   - subtitleTrack: The selected subtitles of the entry.
+    ///   - route: The name of the audio output.
+    func describe(
+        _ entry: PlaybackList.Entry, of list: PlaybackList, subtitleTrack: Track?, route: @autoclosure () -> String?
+    ) {
+        let summary = entry.film.summary
+        change { state in
+            if state.current?.id != entry.item.id { state.mediaFailure = nil }
+            state.title = entry.title
+            (state.artist, state.album) = (summary.artist, summary.album)
+            (state.current, state.items) = (entry.item, list.items)
+            (state.duration, state.chapters) = (summary.duration, summary.chapters)
+            state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
+            state.isStill = entry.videoTrack?.isPicture ?? false
+            state.pictureFormat = entry.videoTrack?.videoFormat
+            state.hasAudio = entry.audioTrack != nil
+            state.audioTrack = entry.audioTrack
+            state.audioTracks = summary.tracks.filter { $0.kind == .audio }
+            state.subtitleTrack = subtitleTrack
+            state.subtitleTracks = summary.tracks.filter { $0.kind == .subtitle }
+            state.audioRoute = state.hasAudio ? route() : nil
+            state.lineOffset = entry.offset ?? .zero
+            state.heldPosition = nil
+            guard let aside = entry.turn.aside else { return }
+            // During an interstitial, position and duration are those of its item.
+            let programme = list.programmes[entry.item.id]
+            let film = entry.item.title ?? programme?.title ?? entry.item.name
+            state.title = "\(entry.title) – \(film)"
+            (state.duration, state.chapters) = (programme?.duration, programme?.chapters ?? [])
+            state.heldPosition = aside.place
+        }
+    }
+
+    /// Removes the description of the media, because it is closed.
+    func clearMedia() {
+        change { state in
+            state.lineOffset = .zero
+            (state.hasVideo, state.isStill, state.pictureFormat) = (false, false, nil)
+            state.hasAudio = false
+            (state.audioTrack, state.audioTracks) = (nil, [])
+            (state.subtitleTrack, state.subtitleTracks) = (nil, [])
+            (state.duration, state.heldPosition, state.chapters) = (nil, nil, [])
+        }
+    }
+}
+
+extension OutputProblem {
+    /// Returns true if it is the same problem, regardless of its message.
+    fileprivate func isSame(as other: OutputProblem) -> Bool { output == other.output && kind == other.kind }
+}

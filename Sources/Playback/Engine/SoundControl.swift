@@ -1,0 +1,169 @@
+internal import MediaCore
+internal import Profiles
+internal import SyncRendering
+
+/// Owns the volume, processing and delay of all audio tracks, and what may pass to speakers unchanged. Confined to the
+/// player's thread.
+final class SoundControl {
+    private let renderer: AudioRenderer?
+    private let output: (any AudioOutput)?
+    private let added: AddedSounds
+    private let context: PlayerContext
+    /// The options in use; night mode and dialogue gain change.
+    private var options: PlayerOptions
+    private var isVolumeChosen: Bool
+
+    /// Applies the options to the main audio track and connects its output.
+    init(_ context: PlayerContext, _ tracks: PlaybackTracks) {
+        (self.context, options, output) = (context, context.options, context.parts.audioOutput)
+        (renderer, added) = (tracks.renderer, tracks.added)
+        isVolumeChosen = options.volume != nil
+        renderer?.delay = options.audioDelay + options.calibration
+        renderer?.setSpeed(options.speed)
+        if let output { renderer?.setOutput(output) }
+        if isVolumeChosen || options.isMuted { applyGain() }
+        applyTreatment()
+    }
+
+    private var status: PlayerStatus { context.status }
+    private var renderers: [AudioRenderer] { [renderer].compactMap { $0 } + added.all.map(\.renderer) }
+
+    /// Applies the settings to a sound that was added.
+    func join(_ sound: AddedSound) {
+        sound.renderer.delay = status.state.audioDelay + options.calibration
+        sound.renderer.setSpeed(status.state.speed)
+        sound.renderer.treatment = options.treatment
+        if isVolumeChosen { (sound.output as? OutputGroup)?.setVolume(status.state.volume) }
+        applyGain()
+    }
+
+    // MARK: Volume
+
+    /// Stores the master volume, which a group of outputs already has. Sets it on an output without a group, and on
+    /// additional tracks without their own volume.
+    func setVolume(_ volume: Double) {
+        let volume = min(VolumeCurve.most, max(0, volume))
+        status.change { $0.volume = volume }
+        isVolumeChosen = true
+        for sound in added.all where sound.volume == nil { (sound.output as? OutputGroup)?.setVolume(volume) }
+        applyGain()
+    }
+
+    /// Notes that the group of outputs is at its owners' levels again, as are added sounds without a volume of their own.
+    func restoreVolume(_ volume: Double) {
+        status.change { $0.volume = volume }
+        isVolumeChosen = false
+        for sound in added.all where sound.volume == nil { (sound.output as? OutputGroup)?.restoreVolumes() }
+        applyGain()
+    }
+
+    func setVolume(_ volume: Double, ofSound number: Int) {
+        guard let sound = added.all.first(where: { $0.number == number }) else { return }
+        let volume = min(VolumeCurve.most, max(0, volume))
+        sound.volume = volume
+        (sound.output as? OutputGroup)?.setVolume(volume)
+        applyGain()
+    }
+
+    func setMuted(_ muted: Bool) {
+        status.change { $0.isMuted = muted }
+        applyGain()
+    }
+
+    /// Applies the volumes. Until one is set, every output keeps its owner's.
+    private func applyGain() {
+        let volume = isVolumeChosen ? status.state.volume : nil
+        if let renderer { apply(volume, to: renderer, output) }
+        for sound in added.all { apply(sound.volume ?? volume, to: sound.renderer, sound.output) }
+    }
+
+    private func apply(_ volume: Double?, to renderer: AudioRenderer, _ output: (any AudioOutput)?) {
+        // A group stores the volume of each output.
+        let volume = output is OutputGroup ? nil : volume
+        renderer.setGain(status.state.isMuted ? 0 : volume.map { VolumeCurve.gain(volume: $0) })
+    }
+
+    // MARK: Processing, speed and delay
+
+    func setNightMode(_ isOn: Bool) {
+        options.isNight = isOn
+        applyTreatment()
+    }
+
+    func setDialogueLift(_ decibels: Double) {
+        options.dialogueLift = PlayerOptions.held(dialogueLift: decibels)
+        applyTreatment()
+    }
+
+    private func applyTreatment() { for renderer in renderers { renderer.treatment = options.treatment } }
+
+    /// Sets the speed in the state, clamped to `PlayerOptions.speedRange`; returns false if it is unchanged.
+    ///
+    /// - Parameter isFixed: Whether faster playback is refused with a message.
+    func setSpeed(_ speed: Double, isFixed: Bool) -> Bool {
+        let range = PlayerOptions.speedRange
+        let held = min(range.upperBound, max(range.lowerBound, speed))
+        guard held != status.state.speed else { return false }
+        guard held <= 1 || !isFixed else {
+            status.message("This interstitial plays at its own speed.")
+            return false
+        }
+        status.change { $0.speed = held }
+        return true
+    }
+
+    /// Lets the converters produce audio at the speed in the state.
+    func applySpeed() { for renderer in renderers { renderer.setSpeed(status.state.speed) } }
+
+    /// Sets the delay of audio, clamped to ±`PlayerOptions.longestAudioDelay`.
+    func setDelay(_ delay: Duration) {
+        let limit = PlayerOptions.longestAudioDelay
+        let delay = min(limit, max(.zero - limit, delay))
+        status.change { $0.audioDelay = delay }
+        for renderer in renderers { renderer.delay = delay + options.calibration }
+    }
+
+    func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
+        let mode = LatencyProfile.Key.mode(refresh: refreshRate, isFullScreen: isFullScreen)
+        let calibration = context.parts.calibration
+        if calibration?.setScreen(name, mode: mode) == true { calibration?.apply() }
+    }
+
+    // MARK: Outputs
+
+    /// Reports outputs that are silent or reject the volume, and those that have recovered.
+    func reportProblems() {
+        guard let renderer, renderer.progress.enqueuedUntil != nil || !status.state.outputProblems.isEmpty else {
+            return
+        }
+        status.setOutputProblems((output as? OutputGroup)?.problems ?? Self.problem(of: output))
+    }
+
+    private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {
+        output.flatMap { OutputProblem($0, OutputID(0), loss: $0.loss) }.map { [$0] } ?? []
+    }
+
+    /// Selects whether packets may pass to speakers unchanged. Packets cannot be cut: up to one is lost at a boundary,
+    /// which is inaudible where the video changes as well. Consecutive songs and looping items must be seamless and are
+    /// therefore decoded.
+    func choosePassThrough(for list: PlaybackList) {
+        let mayPass = !options.replayGain.isActive && !Self.joinsExactly(list, expectsMore: options.expectsMore)
+        renderer?.allowsPassThrough = mayPass
+        output?.allowPassThrough(mayPass)
+        for sound in added.all {
+            sound.renderer.allowsPassThrough = mayPass
+            sound.output.allowPassThrough(mayPass)
+        }
+    }
+
+    /// Returns true if audio follows the current entry of a list without a gap.
+    static func joinsExactly(_ list: PlaybackList, expectsMore: Bool) -> Bool {
+        let entry = list.entries.first
+        let next = entry.flatMap { list.successor(of: $0) }
+        // A list that repeats and currently has one item will not be a loop of that item.
+        let isOnlyItself = expectsMore && next?.itemPass == 0 && next?.item == entry?.item
+        let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
+        let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
+        return isLoop || list.section != nil || (!hasPictures && (expectsMore || next != nil))
+    }
+}

@@ -1,0 +1,113 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Measures how far the tracks have been read. Confined to the player's thread.
+struct TrackSupply {
+    /// A source that delivers nothing for this long, while other tracks have their reserve, may have ended. Containers
+    /// other than MP4 do not state the end of a track.
+    private static let maxSilence = Duration.seconds(30)
+    /// The margin beyond an output's lead for late threads.
+    private static let soundMargin = Duration.milliseconds(40)
+    private static let minSoundLead = Duration.milliseconds(60)
+    private static let maxSoundLead = Duration.milliseconds(500)
+    /// About half a frame.
+    private static let pictureMargin = Duration.milliseconds(20)
+
+    private let context: PlayerContext
+    private let tracks: PlaybackTracks
+
+    init(_ context: PlayerContext, _ tracks: PlaybackTracks) { (self.context, self.tracks) = (context, tracks) }
+
+    /// Returns the reserves of the tracks from a position on the timeline on.
+    ///
+    /// - Parameter reserve: The host time that each track's media must last when playback continues.
+    func reserves(at moment: MediaTime, speed: Double, reserve: Duration) -> BufferedSupply {
+        let now = context.clock.now
+        var supply = BufferedSupply(at: moment, speed: speed, reserve: reserve, end: statedEnd)
+        if let audio = tracks.audio, let renderer = tracks.renderer, !tracks.isSoundLost {
+            add(audio, .sound, renderer, to: &supply, now)
+        }
+        for sound in tracks.added.all where !sound.isLost {
+            if let pipeline = sound.pipeline { add(pipeline, sound.walker, sound.renderer, to: &supply, now) }
+        }
+        if let video = tracks.video, let report = report(of: video, .picture) {
+            supply.add(
+                BufferedSupply.Track(
+                    handedUntil: report.handedUntil, readUntil: report.readUntil,
+                    isWaitingForSource: report.isWaitingForSource(at: now), isSated: report.isSated,
+                    isSilent: report.isSilent(for: Self.maxSilence, at: now), margin: Self.pictureMargin))
+        }
+        return supply
+    }
+
+    private func add(
+        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker, _ renderer: AudioRenderer,
+        to supply: inout BufferedSupply, _ now: HostInstant
+    ) {
+        guard let report = report(of: pipeline, walker) else { return }
+        let progress = renderer.progress
+        guard !progress.hasFailed else { return }
+        let isWaiting = report.isWaitingForSource(at: now)
+        var (handed, margin) = (progress.enqueuedUntil, Self.maxSoundLead / 2)
+        if isWaiting {
+            // Audio in converters plays only when more follows.
+            handed = progress.acceptedUntil
+            margin = min(max(renderer.startLead, Self.minSoundLead), Self.maxSoundLead) + Self.soundMargin
+        }
+        supply.add(
+            BufferedSupply.Track(
+                handedUntil: handed, readUntil: report.readUntil, isWaitingForSource: isWaiting,
+                isSilent: report.isSilent(for: Self.maxSilence, at: now), margin: margin),
+            delay: renderer.delay)
+    }
+
+    /// Position on the timeline up to which every track has been read of which more is due, or, where none is, the end of
+    /// the last one; nil while one of them has nothing.
+    var readUntil: MediaTime? {
+        var (least, last) = (MediaTime?.none, MediaTime?.none)
+        var isKnown = true
+        func add(_ pipeline: TrackPipeline?, _ walker: SharedPlaybackList.Walker, _ position: MediaTime?) {
+            guard let pipeline else { return }
+            if let position { last = max(last ?? position, position) }
+            guard report(of: pipeline, walker) != nil else { return }
+            if let position { least = min(least ?? position, position) } else { isKnown = false }
+        }
+        if !tracks.isSoundLost { add(tracks.audio, .sound, tracks.renderer?.progress.enqueuedUntil) }
+        for sound in tracks.added.all where !sound.isLost {
+            add(sound.pipeline, sound.walker, sound.renderer.progress.enqueuedUntil)
+        }
+        add(tracks.video, .picture, tracks.video?.intake?.report.readUntil)
+        return isKnown ? least ?? last : nil
+    }
+
+    /// Whether audio is missing because its source has not delivered it.
+    var isSoundAwaited: Bool {
+        guard let audio = tracks.audio, let report = report(of: audio, .sound) else { return false }
+        return report.isWaitingForSource(at: context.clock.now)
+    }
+
+    /// Excludes silent tracks from holds until their sources deliver again.
+    func excuseSilentTracks() {
+        let now = context.clock.now
+        tracks.forEachPipeline { pipeline in
+            if pipeline.intake?.report.isSilent(for: Self.maxSilence, at: now) == true { pipeline.intake?.excuse() }
+        }
+    }
+
+    /// Returns the reading state of a track; nil if no more of it is due.
+    private func report(of pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker) -> TrackIntake.Report? {
+        guard let report = pipeline.intake?.report, !report.isExcused, !pipeline.status.hasEnded,
+            !context.list.isWaiting(walker)
+        else { return nil }
+        return report
+    }
+
+    /// The position on the timeline at which the last item is known to end.
+    private var statedEnd: MediaTime? {
+        let entries = context.list.list.entries
+        guard entries.count == 1, let entry = entries.first,
+            let end = entry.sectionEnd ?? entry.limit ?? entry.film.summary.duration
+        else { return nil }
+        return end + (entry.offset ?? .zero)
+    }
+}

@@ -1,0 +1,106 @@
+internal import CSDL
+internal import MediaCore
+internal import SyncRendering
+
+/// The choice of the presenter.
+extension Screen {
+    /// Returns the presentations to try, in order.
+    ///
+    /// - Parameters:
+    ///   - hasProcessor: Whether a graphics processor is likely.
+    ///   - hasMemory: Whether windows have memory to draw into. SDL 2 has none on Wayland.
+    static func ways(
+        _ wish: ScreenOptions.Presentation, hasProcessor: Bool, hasMemory: Bool = true
+    ) -> [ScreenOptions.Presentation] {
+        let plain: ScreenOptions.Presentation = hasMemory ? .surface : .texture
+        let all: [ScreenOptions.Presentation] = hasMemory ? [.placebo, .texture, .surface] : [.placebo, .texture]
+        return switch wish {
+        case .automatic: hasProcessor ? all : [plain]
+        case .placebo: hasProcessor ? all : [.placebo, plain]
+        case .texture: [.texture]
+        case .surface: [plain]
+        }
+    }
+
+    /// Returns whether the first presentation to try would tone-map.
+    static func expectsToMapTones(_ options: ScreenOptions) -> Bool {
+        ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely).first == .placebo
+    }
+
+    /// Whether HDR frames are tone-mapped by the presenter, or by the one expected before the window opens.
+    var mapsTones: Bool {
+        if let presenter { return presenter.mapsTones }
+        return Self.expectsToMapTones(options)
+    }
+
+    var hasWindowMemory: Bool { driver != "wayland" }
+
+    /// Creates a window and its presenter.
+    func make(
+        _ way: ScreenOptions.Presentation, _ size: PixelSize, _ position: Int32, _ flags: UInt32
+    ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter) {
+        let further = way == .surface ? 0 : SDL_WINDOW_OPENGL.rawValue
+        guard
+            let window = SDL_CreateWindow(
+                options.title, position, position, Int32(size.width), Int32(size.height), flags | further)
+        else { throw OutputError(.failed, "the window cannot be opened: \(sdlError())") }
+        do throws(OutputError) {
+            return (window, try makePresenter(way, for: window))
+        } catch {
+            SDL_DestroyWindow(window)
+            throw error
+        }
+    }
+
+    private func makePresenter(
+        _ way: ScreenOptions.Presentation, for window: OpaquePointer
+    ) throws(OutputError) -> any PicturePresenter {
+        // Window memory is cheaper than a software renderer of OpenGL.
+        let takesSoftware = way == options.presentation || !hasWindowMemory
+        switch way {
+        case .placebo:
+            return try PlaceboPresenter(
+                window: window, converter: converter, drawing: options.drawing, takesSoftware: takesSoftware)
+        case .texture:
+            let presenter = try TexturePresenter(
+                window: window, converter: converter, scaler: options.drawing.scaler)
+            guard takesSoftware || !presenter.isSoftware else {
+                throw OutputError(.unavailable, "there is no graphics processor, only \(presenter.description)")
+            }
+            return presenter
+        case .surface, .automatic:
+            return try SurfacePresenter(window: window, converter: converter)
+        }
+    }
+
+    /// Returns which requested features a presentation lacks, and what it uses instead; nil if it supports all.
+    static func shortcomings(of way: ScreenOptions.Presentation, _ drawing: PictureDrawing) -> String? {
+        guard way != .placebo else { return nil }
+        let scalers: [PictureDrawing.Scaler] =
+            way == .texture ? [.nearest, .bilinear] : [.nearest, .bilinear, .bicubic, .lanczos]
+        var (wanted, taken): ([String], [String]) = ([], [])
+        if ![.auto, .clip, .bt2390].contains(drawing.toneMapping) {
+            wanted.append("tone mapping by \(drawing.toneMapping.rawValue)")
+            taken.append("bt.2390")
+        }
+        if let scaler = drawing.scaler, !scalers.contains(scaler) {
+            wanted.append("scaling by \(scaler.rawValue)")
+            taken.append("bilinear")
+        }
+        guard !wanted.isEmpty else { return nil }
+        let (need, are) = wanted.count > 1 ? ("need", "are") : ("needs", "is")
+        return "\(wanted.joined(separator: " and ")) \(need) libplacebo; "
+            + "\(taken.joined(separator: " and ")) \(are) used"
+    }
+
+    /// Reports once that the requested presenter was replaced. A missing graphics processor is reported only if it was
+    /// requested.
+    func tellFallback(
+        from wish: ScreenOptions.Presentation, because refusal: OutputError?, to presenter: any PicturePresenter
+    ) {
+        guard let refusal, wish == .placebo || refusal.code != .unavailable else { return }
+        onNews?(
+            .notice(
+                "libplacebo is not used because \(refusal.message); \(presenter.description) is used instead"))
+    }
+}

@@ -1,0 +1,366 @@
+internal import CSDL
+internal import Glibc
+public import MediaCore
+public import SyncRendering
+
+/// A window on a display of this computer, through SDL2.
+///
+/// Belongs to the thread that created it, which must be the process's main thread; calls on other threads trap. The
+/// window opens with the first frame or by `open`; without video there is none.
+///
+/// Later errors of the window are never thrown: `failure` has the reason, frames are discarded, and playback continues.
+public final class Screen: VideoOutput {
+    private(set) var options: ScreenOptions
+    let converter: any PictureConverter
+    private let owner = pthread_self()
+    private(set) var window: OpaquePointer?
+    private(set) var presenter: (any PicturePresenter)?
+    private var costs = RunningMedian(window: 31)
+    private var isPrepared = false
+
+    /// The reason why there is no window, or no longer one; nil while there is none to report.
+    public internal(set) var failure: OutputError?
+    /// False while the window is hidden or minimised; frames are discarded without cost then.
+    public internal(set) var isVisible = true
+    /// The messages and bars over the video. Effective with the next `prepare`.
+    var messages: Overlay? {
+        didSet {
+            guard messages !== oldValue else { return }
+            needsPaint = true
+            stack()
+        }
+    }
+    /// The top of the bar, in canvas pixels; subtitles are kept above it. Set before the `messages` that change with
+    /// it.
+    var barTop: Int? { didSet { if barTop != oldValue { stack() } } }
+    /// The subtitles of the last prepared frame.
+    private var words: Overlay? { didSet { if words !== oldValue { stack() } } }
+    /// Subtitles and messages, from bottom to top, in glass coordinates.
+    private var overlays: [OverlayImage] = []
+    /// The scaling of frames into the window. Effective with the next `prepare`.
+    var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
+    /// The user's view settings. Effective with the next `prepare`.
+    var view = PictureView() { didSet { if view != oldValue { needsPaint = true } } }
+    /// The rotation and overscan compensation of the screen. Effective with the next `prepare`.
+    var arrangement: ScreenArrangement {
+        didSet {
+            guard arrangement != oldValue else { return }
+            geometryChanged()
+        }
+    }
+    private var turning = OverlayTurning()
+    /// Whether the window shows outdated content; any drawing resets it.
+    var needsPaint = false
+    /// The connection to the window system; nil without a window.
+    private(set) var connection: DisplayConnection?
+    /// Called on the owner thread with notices for the user, once for each.
+    var onNews: ((ScreenInput) -> Void)?
+    private var noted = NotedPicture()
+    /// Whether the user or an option has chosen the window size.
+    var isSizeChosen = false
+    /// Whether the window was fitted into its display including its frame.
+    var isFrameFitted = false
+    var mode: DisplayMode
+    /// The frame rate of the video in Hz; nil without video.
+    var filmRate: Double?
+    /// Whether the display is in a mode set for this window.
+    var hasOwnMode = false
+    /// The reported reason why the display is not in the requested mode; nil if it is.
+    var modeTrouble: String?
+    /// Whether the screen is switched off by `setPower`.
+    var isDark = false
+    var power = DisplayPower()
+    /// Whether the failure of switching off was reported.
+    var isPowerTold = false
+    /// The video size for which the window was opened, in square pixels.
+    var openedFor: PixelSize?
+    private var isReached = false
+    /// The window's bounds before it covered the display without a window manager; nil otherwise.
+    var windowBefore: SDL_Rect?
+
+    /// Connects to the window system.
+    ///
+    /// - Throws: `.unavailable` without a display, or without the requested one; nothing is held then. With
+    ///   `followsDisplays` the error is stored in `failure` instead.
+    public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
+        self.options = options
+        arrangement = options.arrangement
+        mode = options.mode
+        self.converter = converter
+        // The program handles SIGINT and SIGTERM itself, after releasing its speakers.
+        sdlHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1")
+        sdlHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1")
+        // Otherwise SDL provides window memory through OpenGL, which is rendered in software without a GPU.
+        sdlHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
+        // A window that requested a display mode stays visible when it loses the focus.
+        sdlHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0")
+        do throws(OutputError) {
+            try reach()
+        } catch {
+            guard options.followsDisplays else { throw error }
+            failure = error
+        }
+    }
+
+    /// Initializes SDL's video subsystem and checks the requested display.
+    ///
+    /// - Throws: `.unavailable`; the subsystem is released then.
+    func reach() throws(OutputError) {
+        let reachable = WindowSystem.reachable
+        let found = reachable != "" && WindowSystem.start(reachable)
+        guard found else {
+            let refusal = DisplayRefusal.explain(reachable, isDark: sdlError() == "No available displays")
+            throw OutputError(
+                .unavailable,
+                "no display can be reached (\(refusal.reason)); \(refusal.remedy)")
+        }
+        isReached = true
+        do throws(OutputError) {
+            _ = try ConnectedDisplay.chosen(
+                by: options.display, among: ConnectedDisplay.all)
+        } catch {
+            leave()
+            throw error
+        }
+    }
+
+    deinit {
+        if connection?.isLost == true, driver == "x11" { return }
+        closeWindow()
+        if canBeRemade { leave() }
+    }
+
+    /// Releases SDL's video subsystem.
+    func leave() {
+        if isReached { SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO)) }
+        isReached = false
+    }
+
+    /// Destroys the window and restores the display's mode. If the X server exits meanwhile, the window is not touched.
+    func closeWindow() {
+        guard let window else { return }
+        // For the next window.
+        options.isFullScreen = isFullScreen
+        power.switchOn(window)
+        if connection?.takeDown(window) == false, driver == "x11" { return _ = isConnectionLost() }
+        presenter = nil
+        SDL_DestroyWindow(window)
+        (self.window, connection, windowBefore, hasOwnMode) = (nil, nil, nil, false)
+    }
+
+    /// SDL's name of the window system.
+    var driver: String { SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "no window system" }
+
+    /// The displays of this computer.
+    public var displays: [ConnectedDisplay] { ConnectedDisplay.all }
+
+    /// A user-facing description of the presenter and window system.
+    public var presentation: String {
+        return "\(presenter?.description ?? "no window") on \(driver)"
+    }
+
+    // MARK: Window
+
+    /// Opens the window for video of this size in square pixels (`PicturePlacement.displaySize`). Does nothing if it is
+    /// open.
+    ///
+    /// - Throws: `OutputError` if no window can be created; `failure` has the same error.
+    public func open(for pictureSize: PixelSize) throws(OutputError) {
+        checkThread()
+        guard window == nil else { return }
+        openedFor = pictureSize
+        do {
+            try openWindow(for: pictureSize)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
+        let display = try ConnectedDisplay.chosen(
+            by: options.display, among: ConnectedDisplay.all)
+        let size = Self.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
+        let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
+        // Shown by `adopt`, once it is known whether there is a window manager.
+        let flags =
+            SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue
+        var refusal: OutputError?
+        for way in Self.ways(
+            options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasWindowMemory)
+        {
+            do throws(OutputError) {
+                let made = try make(way, size, position, flags)
+                adopt(made.window, made.presenter)
+                tellFallback(from: options.presentation, because: refusal, to: made.presenter)
+                if let words = Self.shortcomings(of: way, options.drawing) { onNews?(.notice(words)) }
+                return
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
+        throw refusal ?? OutputError(.failed, "the window cannot be opened")
+    }
+
+    private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
+        (self.window, self.presenter) = (window, presenter)
+        connection = DisplayConnection(window: window, followsDisplays: options.followsDisplays)
+        isSizeChosen = options.size != nil
+        WindowIcon.set(on: window)
+        if options.isFullScreen { setFullScreen(true) }
+        WindowSystem.show(window)
+        if options.hidesCursor { SDL_ShowCursor(SDL_DISABLE) }
+        if connection?.changeEvent != nil {
+            SDL_EventState(UInt32(SDL_SYSWMEVENT.rawValue), SDL_ENABLE)
+        }
+        applyMode()
+        if mode != .current, windowBefore != nil, !hasOwnMode { fillDisplay(window) }
+        if isDark { darken() }
+        needsPaint = true
+    }
+
+    /// Returns the requested size, or that of the video scaled down to fit `room`. Both sides are 1…16384.
+    static func initialSize(of picture: PixelSize, wish: PixelSize?, within room: PixelSize) -> PixelSize {
+        let size = wish ?? picture
+        let fits = size.width <= room.width && size.height <= room.height
+        let chosen = fits || wish != nil ? size : PicturePlacement.fitted(size, into: room)
+        return PixelSize(width: min(16384, max(1, chosen.width)), height: min(16384, max(1, chosen.height)))
+    }
+
+    func setInitialFullScreen(_ wanted: Bool) { options.isFullScreen = wanted }
+    func setInitialTitle(_ title: String) { options.title = title }
+
+    // MARK: VideoOutput
+
+    /// The refresh timing: fixed if flips were observed, otherwise unpaced.
+    public var refresh: RefreshMode {
+        if case .observed(let period, let phase) = presenter?.refresh { return .fixed(period: period, phase: phase) }
+        return .unpaced
+    }
+
+    /// The delay of the panel, plus half a refresh if flips exist at unknown times.
+    public var latency: OutputLatency {
+        var shares: [LatencyShare] = []
+        if options.panelDelay != .zero {
+            shares.append(LatencyShare(name: "panel", duration: options.panelDelay, source: .configured))
+        }
+        if case .someTime(let period) = presenter?.refresh {
+            // Submitted at any time, visible at the next flip: half a refresh later on average.
+            shares.append(
+                LatencyShare(name: "next flip", duration: period / 2, uncertainty: period / 2, source: .assumed))
+        }
+        return OutputLatency(startLead: .milliseconds(20), shares: shares)
+    }
+
+    /// The duration of `present`, subtracted from the target of each frame.
+    public var presentCost: Duration {
+        // A quarter of a refresh: drawing is done before, only the swap is left. A measurement would feed back, because
+        // an earlier call waits longer.
+        if case .fixed(let period, _) = refresh { return period / 4 }
+        return .nanoseconds(costs.median ?? 1_000_000)
+    }
+
+    /// Draws a frame and its subtitles without presenting them; opens the window if there is none. Discards the frame
+    /// while hidden or dark.
+    public func prepare(_ picture: any Picture, under words: Overlay?) {
+        checkThread()
+        self.words = words
+        if window == nil, failure == nil {
+            // ignored: `open` stores the failure and reports it.
+            try? open(
+                for: PicturePlacement.displaySize(
+                    of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))
+        }
+        let isMapped = presenter?.mapsTones == true || converter.mapsTones(of: picture)
+        for news in noted.news(of: picture, isMapped: isMapped) { onNews?(news) }
+        isPrepared = false
+        guard isVisible, !isDark, let presenter else { return }
+        presenter.gravity = gravity
+        presenter.view = view
+        presenter.arrangement = arrangement
+        isPrepared = presenter.prepare(picture, overlays: overlays)
+        if !isPrepared, let news = noted.cannotDraw(picture) { onNews?(news) }
+        needsPaint = false
+    }
+
+    /// Returns the area for subtitles over a frame; nil while hidden or dark, and without a window.
+    public func canvas(for picture: any Picture) -> SubtitleCanvas? {
+        guard isVisible, !isDark, let presenter else { return nil }
+        let geometry = ScreenGeometry(arrangement, on: presenter.area)
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas)
+        let isTurned = placement.rotation % 180 != 0
+        let storage = isTurned ? PixelSize(width: picture.size.height, height: picture.size.width) : picture.size
+        return SubtitleCanvas(
+            area: placement.area, picture: placement.rect, storage: storage, words: geometry.words)
+    }
+
+    /// Returns the displayed video with subtitles, upright and without messages, independent of the presenter; nil
+    /// while hidden.
+    func snapshot(of picture: any Picture) -> ScreenSnapshot? {
+        guard let canvas = area, isVisible else { return nil }
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
+        return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
+    }
+
+    /// Returns the displayed window content with messages and bars, upright; black without video; nil while hidden.
+    func snapshot(withMessagesOver picture: (any Picture)?) -> ScreenSnapshot? {
+        guard let canvas = area, isVisible else { return nil }
+        guard !isDark else { return ScreenSnapshot(black: canvas) }
+        let images = images(on: geometry)
+        guard let picture else { return ScreenSnapshot(black: canvas)?.under(images) }
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
+        return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(images)
+    }
+
+    /// Rebuilds `overlays` from subtitles and messages.
+    func stack() {
+        let geometry = geometry
+        overlays = turning.onGlass(images(on: geometry), geometry)
+    }
+
+    /// Returns subtitles and messages on the canvas, from bottom to top.
+    private func images(on geometry: ScreenGeometry?) -> [OverlayImage] {
+        (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
+    }
+
+    /// Presents the prepared frame. Returns the estimated instant of visibility.
+    public func present() -> HostInstant {
+        checkThread()
+        guard isVisible, isPrepared, let presenter else { return .now }
+        let before = HostInstant.now
+        let shown = presenter.present()
+        if isConnectionLost() { return shown }
+        costs.add((shown - before).wholeNanoseconds)
+        return shown
+    }
+
+    /// Removes the video from the screen at the next repaint.
+    public func removeImage() { needsPaint = true }
+
+    /// Paints black, with the messages unless the screen is dark. Used while there is no frame to draw.
+    func paintNothing() {
+        needsPaint = false
+        let images = isDark ? [] : turning.onGlass(messages?.images ?? [], geometry)
+        guard isVisible, let presenter, presenter.prepare(nil, overlays: images) else { return }
+        _ = presenter.present()
+    }
+
+    /// Returns true if the window system is gone; the window is abandoned then without touching it.
+    @discardableResult
+    func isConnectionLost() -> Bool {
+        guard let connection, connection.isLost else { return false }
+        guard failure == nil else { return true }
+        // Leaked deliberately: releasing the presenter would use the lost connection.
+        if let presenter { _ = Unmanaged.passRetained(presenter as AnyObject) }
+        (presenter, window) = (nil, nil)
+        let error = OutputError(.lost, "the display was disconnected; the film continues without video")
+        failure = error
+        if !options.followsDisplays || !canBeRemade { onNews?(.lost(error)) }
+        return true
+    }
+
+    /// Traps if called on another thread than the owner.
+    func checkThread() {
+        precondition(pthread_equal(owner, pthread_self()) != 0, "a Screen belongs to the thread that made it")
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import TalkieTestKit
+import Testing
+
+@testable import MediaCore
+@testable import Playback
+
+@Suite struct PlaylistLoaderTests {
+    let folder = TemporaryFolder()
+
+    private func addresses(_ words: String...) throws -> [String] { try PlaylistLoader(words).items.map(\.address) }
+
+    private func refusal(_ words: String...) -> String {
+        let failure = #expect(throws: TalkieError.self) { try PlaylistLoader(words) }
+        #expect(failure?.code == .cannotOpen)
+        return failure?.message ?? ""
+    }
+
+    @Test func filmsArePlayedAsTheyAreNamed() throws {
+        let film = folder.write("not empty", to: "a.mp4")
+        #expect(try addresses(film, "https://example.org/x.m3u8", "-") == [film, "https://example.org/x.m3u8", "-"])
+        #expect(try addresses("file://" + film) == [film])
+    }
+
+    @Test func pathsInAPlaylistStartWhereItLies() throws {
+        folder.write("x", to: "a film.mp4")
+        let list = folder.write(
+            "#EXTM3U\na film.mp4\n/abs/b.mp4\nfile:///c%20d.mp4\nhttp://example.org/e.mp4\n-\n", to: "l.m3u")
+        #expect(
+            try addresses(list) == [
+                folder.path("a film.mp4"), "/abs/b.mp4", "/c d.mp4", "http://example.org/e.mp4", folder.path("-"),
+            ])
+    }
+
+    @Test func aCueSheetOfOneFileIsThatRecordingAndOneOfSeveralIsAList() throws {
+        folder.write("x", to: "a.flac")
+        folder.write("x", to: "b.wav")
+        let tracks = "TRACK 01 AUDIO\nTITLE \"One\"\nINDEX 01 00:00:00\n"
+        let one = folder.write("FILE \"a.wav\" WAVE\n" + tracks, to: "one.cue")
+        #expect(try addresses(one) == [one], "its chapters are read with it")
+        let several = folder.write(
+            "FILE \"a.wav\" WAVE\n" + tracks + "FILE b.wav WAVE\nFILE c.wav WAVE\n", to: "several.cue")
+        let loader = try PlaylistLoader([several])
+        #expect(loader.items.map(\.address) == [folder.path("a.flac"), folder.path("b.wav")])
+        #expect(loader.items.map(\.title) == ["One", nil])
+        #expect(loader.warnings.count == 1 && loader.warnings[0].contains("\"c.wav\""))
+    }
+
+    @Test func aPlaylistInAPlaylistIsOpened() throws {
+        folder.write("x.mp4\n", to: "inner.m3u")
+        let outer = folder.write("a.mp4\ninner.m3u\nmissing.pls\nb.mp4\n", to: "outer.m3u")
+        #expect(
+            try addresses(outer)
+                == ["a.mp4", "x.mp4", "missing.pls", "b.mp4"].map(folder.path))
+    }
+
+    @Test func aPlaylistThatContainsItselfIsRefused() throws {
+        let list = folder.write("film.mp4\nself.m3u\n", to: "self.m3u")
+        #expect(refusal(list).contains("contains itself"))
+        // Indirectly and under another name.
+        folder.write("link.m3u\n", to: "b.m3u")
+        let first = folder.write("b.m3u\n", to: "a.m3u")
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link.m3u"), withDestinationPath: first)
+        #expect(refusal(first).contains("contains itself"))
+    }
+
+    @Test func theSamePlaylistTwiceIsNoCircle() throws {
+        folder.write("x.mp4\n", to: "inner.m3u")
+        let outer = folder.write("inner.m3u\ninner.m3u\n", to: "outer.m3u")
+        #expect(try addresses(outer) == [folder.path("x.mp4"), folder.path("x.mp4")])
+    }
+
+    @Test func depthAndNumberAreBounded() throws {
+        for level in 0..<20 { folder.write("\(level + 1).m3u\n", to: "\(level).m3u") }
+        #expect(refusal(folder.path("0.m3u")).contains("deep"))
+        // Nested playlists without items: 100^4 openings without a limit.
+        folder.write("#\n", to: "leaf.m3u")
+        folder.write(String(repeating: "leaf.m3u\n", count: 100), to: "l1.m3u")
+        folder.write(String(repeating: "l1.m3u\n", count: 100), to: "l2.m3u")
+        folder.write(String(repeating: "l2.m3u\n", count: 100), to: "l3.m3u")
+        #expect(refusal(folder.path("l3.m3u")).contains("playlists"))
+        let long = folder.write(String(repeating: "a.mp4\n", count: 20_000), to: "long.m3u")
+        let loader = try PlaylistLoader([long])
+        #expect(loader.items.count == PlaylistLoader.mostItems)
+        #expect(loader.warnings.count == 1)
+    }
+
+    @Test func oneBadNameAmongSeveralCostsOnlyItself() throws {
+        let film = folder.write("x", to: "a.mp4")
+        let loader = try PlaylistLoader([folder.path("missing"), film])
+        #expect(loader.items.map(\.address) == [film])
+        #expect(loader.failures.map(\.code) == [.cannotOpen])
+        #expect(refusal(folder.path("missing")).contains("there is no file"))
+        #expect(refusal(folder.path("m1"), folder.path("m2")).contains("nothing"))
+        #expect(mkdir(folder.path("none"), 0o700) == 0)
+        #expect(refusal(folder.path("none")).contains("contains no films, recordings or pictures"))
+        #expect(refusal(folder.write("#EXTM3U\n", to: "empty.m3u")).contains("contains no films"))
+    }
+
+    @Test func aPipeIsNotReadToSeeWhetherItIsAPlaylist() throws {
+        #expect(mkfifo(folder.path("pipe.m3u"), 0o600) == 0)
+        #expect(try addresses(folder.path("pipe.m3u")) == [folder.path("pipe.m3u")])
+    }
+
+    @Test(arguments: [
+        "tcp://0.0.0.0:8181?listen=1", "udp://0.0.0.0:5399", "udp://@192.0.2.7:5399", "rtp://127.0.0.1:5004",
+        "rtp://[fe80::1]:5004", "srt://0.0.0.0:9000?mode=listener", "rtmp://0.0.0.0/live?listen=1",
+        "TCP://0.0.0.0:8181?timeout=1&listen", "tls://192.0.2.7:443?verify=0", "/dev/zero", "/dev/../dev/zero",
+    ])
+    func aListOpensNoListenerAndNoDevice(_ entry: String) throws {
+        let film = folder.write("film", to: "film.mkv")
+        let list = folder.write("#EXTM3U\n\(entry)\nfilm.mkv\n", to: "list.m3u")
+        let loader = try PlaylistLoader([list])
+        #expect(loader.items.map(\.address) == [film])
+        #expect(loader.warnings.count == 1 && loader.warnings[0].contains("is skipped"))
+        // On the command line the address is allowed.
+        if entry.contains("://") { #expect(try addresses(entry) == [entry]) }
+    }
+
+    @Test(arguments: [
+        "udp://@239.1.1.1:1234", "rtp://239.1.1.1:5004", "udp://[ff3e::1]:1234", "https://example.org/a.mkv?listen=1",
+        "srt://example.org:9000?mode=caller", "rtsp://camera/stream", "tcp://192.0.2.7:8000",
+    ])
+    func televisionAndServersOfAListArePlayed(_ entry: String) throws {
+        #expect(try addresses(folder.write("#EXTM3U\n\(entry)\n", to: "list.m3u")) == [entry])
+    }
+
+    @Test func whatIsLeftOutOfALongListIsToldInAFewSentences() throws {
+        let lines = (0..<3000).map { "udp://0.0.0.0:\(1024 + $0)" }.joined(separator: "\n")
+        let list = folder.write("#EXTM3U\n\(lines)\nhttp://example.org/film.mkv\n", to: "list.m3u")
+        let loader = try PlaylistLoader([list])
+        #expect(loader.items.count == 1 && loader.warnings.count == 6)
+    }
+}

@@ -1,0 +1,144 @@
+import MediaCore
+import Testing
+
+@testable import Playback
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Additional audio tracks with separate outputs: each room in its language.
+@Suite struct AddedSoundTests {
+    /// German on the first card; Russian, sounds 5 to 7, is selected for the kitchen.
+    private func queue(_ addresses: [String], adding: Bool = true) -> VirtualQueue {
+        let queue = VirtualQueue()
+        if adding { queue.addSound(.language("ru")) }
+        queue.core.apply(.append(addresses.map { QueueItem($0) }))
+        queue.core.play()
+        return queue
+    }
+
+    /// Returns the largest distance of a kitchen's frame from its counterpart on the first card, in milliseconds.
+    private func parting(_ queue: VirtualQueue) throws -> Double {
+        var places: [Int64: HostInstant] = [:]
+        for (sound, frame, at) in queue.heard { places[Int64(sound) << 20 | frame] = at }
+        let apart = queue.heardInKitchen.compactMap { sound, frame, at in
+            places[Int64(sound - 4) << 20 | frame].map { abs((at - $0).inMilliseconds) }
+        }
+        return try #require(apart.max())
+    }
+
+    @Test func eachTrackIsHeardOnItsOutputAndBothStartTogether() throws {
+        let queue = queue(["1+5/40000"])
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
+        #expect(queue.stretchesInKitchen.map(\.description) == ["5:0..<40000"])
+        #expect(try parting(queue) < 0.2)
+    }
+
+    @Test func aTrackJoinsARunningFilmInStepAndLeavesWithoutAGapForTheFirst() throws {
+        let queue = queue(["1+5/80000"], adding: false)
+        queue.run(for: .seconds(3))
+        queue.addSound(.number(2))
+        queue.run(for: .seconds(3))
+        #expect(queue.heardInKitchen.count > 16000)
+        #expect(Set(queue.heardInKitchen.map(\.sound)) == [5])
+        #expect(try parting(queue) < 0.2)
+        queue.core.tracks.added.remove(1)
+        queue.run(for: .milliseconds(500))
+        let count = queue.heardInKitchen.count
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.heardInKitchen.count == count)
+        #expect(queue.stretches.map(\.description) == ["1:0..<80000"])
+        #expect(queue.holes == 0)
+    }
+
+    @Test func bothJumpTogether() throws {
+        let queue = queue(["1+5/80000"])
+        queue.run(for: .seconds(2))
+        queue.core.seek(to: MediaTime(value: 6, timescale: 1), exact: true)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.last?.description == "1:48000..<80000")
+        #expect(queue.stretchesInKitchen.last?.description == "5:48000..<80000")
+        #expect(try parting(queue) < 0.2)
+    }
+
+    @Test func bothFollowTheListAcrossJointsAndAFilmWithoutTheTrackPlaysItsOwn() throws {
+        let queue = queue(["1+5/16000", "2/16000", "3+7/16000"])
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<16000", "2:0..<16000", "3:0..<16000"])
+        #expect(queue.stretchesInKitchen.map(\.description) == ["5:0..<16000", "2:0..<16000", "7:0..<16000"])
+        #expect(queue.holes == 0)
+        #expect(queue.newStarts == 0)
+    }
+
+    /// - Parameter asked: milliseconds after the start; the later, the more of the removed audio was already read.
+    @Test(arguments: [1000, 1500, 1900])
+    func whatIsTakenOffTheListIsNotHeardFromAFurtherSoundEither(asked: Int) throws {
+        let queue = queue(["1+5/16000", "2+6/16000", "3+7/16000"])
+        queue.run(for: .milliseconds(asked))
+        let second = queue.state.items[1]
+        #expect(queue.edit(.remove(second.id)) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<16000", "3:0..<16000"])
+        #expect(Set(queue.heardInKitchen.map(\.sound)) == [5, 7])
+        #expect(try parting(queue) < 0.2)
+    }
+
+    @Test func bothChangeTheirSpeedTogether() throws {
+        let queue = queue(["1+5/80000"])
+        queue.run(for: .seconds(2))
+        queue.core.setSpeed(1.5)
+        queue.run(for: .seconds(2))
+        let (first, second) = (queue.core.renderer, try #require(queue.core.tracks.added.all.first).renderer)
+        #expect(first?.state.withLock { $0.speed } == 1.5)
+        #expect(second.state.withLock { $0.speed } == 1.5)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+    }
+
+    @Test func eachHasItsOwnVolumeAndMuteIsForAll() throws {
+        let queue = queue(["1+5/80000"])
+        queue.core.sound.setVolume(80)
+        let second = try #require(queue.core.tracks.added.all.first).renderer
+        #expect(second.volume == VolumeCurve.gain(volume: 80))
+        queue.core.sound.setVolume(40, ofSound: 1)
+        #expect(second.volume == VolumeCurve.gain(volume: 40))
+        #expect(queue.core.renderer?.volume == VolumeCurve.gain(volume: 80))
+        queue.core.sound.setMuted(true)
+        #expect(second.volume == 0 && queue.core.renderer?.volume == 0)
+    }
+
+    @Test func anOutputThatCannotBeHadIsToldAndTheFilmPlaysWithoutIt() throws {
+        let queue = VirtualQueue()
+        queue.kitchen.refusal = OutputError(.unavailable, "The kitchen is dark.")
+        queue.addSound(.language("rus"))
+        queue.core.apply(.append([QueueItem("1+5/40000")]))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
+        let told = queue.news.withLock { news in
+            news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        }
+        #expect(told == ["The kitchen is dark. The other outputs continue."])
+    }
+
+    @Test func anOutputThatDoesNotGetReadyHoldsAStartForEightSecondsAndNoLonger() throws {
+        let queue = VirtualQueue()
+        queue.kitchen.isAway = true
+        queue.addSound(.language("rus"))
+        queue.core.apply(.append([QueueItem("1+5/40000")]))
+        queue.core.play()
+        queue.run(for: .seconds(7))
+        #expect(queue.core.state.phase == .buffering)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
+    }
+
+    @Test func anOutputThatPlaysTheFirstSoundIsRefused() {
+        let queue = queue(["1+5/40000"], adding: false)
+        queue.core.addSound(.number(2), to: queue.card, number: 1)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.core.tracks.added.all.isEmpty)
+        #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
+    }
+}

@@ -1,0 +1,45 @@
+import MediaCore
+import Profiles
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import Playback
+
+/// Outputs are moved by what was calibrated for them.
+@Suite struct OutputCalibrationTests {
+    private func profile(_ room: String, screen: String, late: Double) -> LatencyProfile {
+        var profile = LatencyProfile(
+            key: LatencyProfile.Key(speaker: "toy-\(room)", screen: screen, mode: "60-Hz window", route: "toy"),
+            speakerName: room)
+        profile.offset = late
+        profile.soundRest = late
+        return profile
+    }
+
+    @Test func anOutputIsHeardAsMuchEarlierAsItWasFoundLateAndTheScreenDecidesWhichFindingHolds() throws {
+        let profiles = [
+            profile("kitchen", screen: "A", late: 40), profile("kitchen", screen: "B", late: 100),
+        ]
+        let house = VirtualHouse(
+            "kitchen", "attic",
+            calibrate: { group in
+                RouteCalibration(
+                    group,
+                    identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
+                    profiles: { profiles })
+            })
+        house.core.sound.setScreen("A", refreshRate: 60, isFullScreen: false)
+        house.run(for: .seconds(4))
+        let before = house.clock.now
+        house.core.sound.setScreen("B", refreshRate: 60, isFullScreen: false)
+        house.run(for: .seconds(4))
+        func late(_ name: String, _ from: HostInstant, _ until: HostInstant) throws -> Double {
+            let heard = house.heard(name).filter { $0.at > from && $0.at < until }
+            return try #require(heard.last).late.inMilliseconds
+        }
+        #expect(abs(try late("kitchen", .init(nanoseconds: 0), before) + 40) < 1)
+        #expect(abs(try late("kitchen", before, house.clock.now) + 100) < 1)
+        #expect(abs(try late("attic", before, house.clock.now)) < 1)
+    }
+}

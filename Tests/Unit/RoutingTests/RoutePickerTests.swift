@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Routing
+
+@Suite struct RoutePickerTests {
+    private func row(
+        _ id: String, ticked: Bool = false, obstacle: String? = nil, volume: Double? = 100
+    ) -> RoutePicker.Row {
+        RoutePicker.Row(id: id, name: id, isTicked: ticked, pending: nil, obstacle: obstacle, volume: volume)
+    }
+
+    private func picker(_ rows: RoutePicker.Row...) -> RoutePicker {
+        var picker = RoutePicker()
+        picker.update(rows)
+        return picker
+    }
+
+    @Test func itBeginsAtWhatPlaysAndEnterPlaysOneAlone() {
+        var picker = picker(row("local"), row("Kitchen", ticked: true), row("Study"))
+        #expect(picker.current == "Kitchen")
+        _ = picker.press("DOWN")
+        #expect(picker.press("ENTER") == .some(.playAndClose("Study")))
+        _ = picker.press("DOWN")
+        #expect(picker.current == "Study", "the list has an end")
+    }
+
+    @Test func spaceAddsAndLeavesOutButNeverTheLast() {
+        var picker = picker(row("local", ticked: true), row("Kitchen"))
+        _ = picker.press("DOWN")
+        #expect(picker.press("SPACE") == .some(.play(["local", "Kitchen"])))
+        picker.update([row("local", ticked: true), row("Kitchen", ticked: true)])
+        #expect(picker.press("SPACE") == .some(.play(["local"])))
+        picker.update([row("local", ticked: true), row("Kitchen")])
+        _ = picker.press("UP")
+        guard case .explain? = picker.press("SPACE") else {
+            Issue.record("the sound went nowhere")
+            return
+        }
+    }
+
+    @Test func whatCannotBeChosenSaysWhy() {
+        var picker = picker(row("local", ticked: true), row("Kitchen", obstacle: "run 'talkie pair Kitchen' once"))
+        _ = picker.press("DOWN")
+        #expect(picker.press("ENTER") == .some(.explain("Kitchen: run 'talkie pair Kitchen' once")))
+    }
+
+    @Test func volumeIsTurnedBesideEachRouteAndStaysInRange() {
+        var picker = picker(row("local", ticked: true, volume: 97))
+        #expect(picker.press("RIGHT") == .some(.setVolume("local", 100)))
+        #expect(picker.press("LEFT") == .some(.setVolume("local", 95)))
+        #expect(picker.point(at: 0, .level(0.52), turned: 0) == .setVolume("local", 50))
+        #expect(picker.point(at: 0, .text, turned: -1) == .setVolume("local", 45))
+        picker.update([row("local", volume: nil)])
+        #expect(picker.line == ">[ ] local<")
+        guard case .explain? = picker.press("RIGHT") else {
+            Issue.record("a volume that is not known was changed")
+            return
+        }
+    }
+
+    @Test func thePointerDoesWhatKeysDo() {
+        var picker = picker(row("local", ticked: true), row("Kitchen"))
+        #expect(picker.point(at: 1, .mark, turned: 0) == .play(["local", "Kitchen"]))
+        #expect(picker.point(at: 1, .text, turned: 0) == .playAndClose("Kitchen"))
+        #expect(picker.point(at: 7, .text, turned: 0) == nil)
+    }
+
+    @Test func keysOfTheFilmAreLeftToTheFilmAndEscCloses() {
+        var picker = picker(row("local", ticked: true))
+        #expect(picker.press("p") == nil)
+        #expect(picker.press("q") == nil)
+        #expect(picker.press("ESC") == .some(.close))
+        #expect(picker.press("s") == .some(.close))
+    }
+
+    @Test func theRowOneIsOnStaysWhenOthersComeAndGo() {
+        var picker = picker(row("local", ticked: true), row("Kitchen"), row("Study"))
+        _ = picker.press("DOWN")
+        picker.update([row("local", ticked: true), row("Attic"), row("Kitchen"), row("Study")])
+        #expect(picker.current == "Kitchen" && picker.index == 2)
+        picker.update([row("local", ticked: true), row("Attic"), row("Study")])
+        #expect(picker.current == "Study")
+        picker.update([])
+        #expect(picker.current == nil)
+        #expect(picker.press("ENTER") == .some(nil))
+    }
+}

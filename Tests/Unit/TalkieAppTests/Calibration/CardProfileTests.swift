@@ -1,0 +1,112 @@
+import Foundation
+import Routing
+internal import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import AirPlay
+@testable import CardOutput
+@testable import Profiles
+@testable import Storage
+@testable import TalkieApp
+
+/// Selection of the profile by the known sink, and the migration of profiles that did not distinguish sinks.
+@Suite struct CardProfileTests {
+    let folder = TemporaryFolder()
+    var store: ProfileStore { ProfileStore(StateFolder(path: folder.path("state"))) }
+
+    private static func sink(_ name: String) -> SoundSink {
+        SoundSink(key: "sink-\(name)", name: name, title: "The \(name)")
+    }
+
+    private func use(_ knowledge: SinkKnowledge, _ profiles: [LatencyProfile]) -> ProfileChoice.Use {
+        let speaker = SoundCardProvider.identity(at: knowledge, device: "default")
+        return ProfileChoice(
+            for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: "TV",
+            mode: "60-Hz full-screen", among: profiles
+        ).uses[0]
+    }
+
+    @Test func aHeadsetsNumberIsNotTheLoudspeakers() {
+        let profiles = [ProfileTests.profile("sink-headset", offset: 200, route: "card")]
+        #expect(use(.known(Self.sink("headset")), profiles).correction == .milliseconds(-200))
+        #expect(use(.known(Self.sink("loudspeakers")), profiles).profile == nil)
+        #expect(use(.known(Self.sink("loudspeakers")), profiles).correction == .zero)
+    }
+
+    @Test func anUnknownSinkHasNoProfile() {
+        let profiles = ["sink-headset", "local-default", "local-pulse"].map {
+            ProfileTests.profile($0, offset: 200, route: "card")
+        }
+        #expect(use(.unknown("the sound server does not answer"), profiles).profile == nil)
+    }
+
+    /// Installs files written by the commit before sinks were distinguished.
+    private func placeOldFiles() throws {
+        let fixtures = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Fixtures/card-profiles")
+        let files = StateFolder(path: folder.path("state"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: fixtures.path) {
+            try files.write("profiles/\(name)", Array(try Data(contentsOf: fixtures.appending(path: name))))
+        }
+    }
+
+    @Test func oldFilesAreReadWholeAndAppliedToNothing() throws {
+        try placeOldFiles()
+        let (profiles, notes) = store.all()
+        #expect(notes.isEmpty)
+        #expect(profiles.map(\.key.speaker) == ["local-plughw_CARD_PCH_DEV_0", "local-default"])
+        let headset = try #require(profiles.last)
+        #expect(headset.offset == 212.375 && headset.soundRest == 231.5 && headset.screenRest == 19.125)
+        #expect(headset.sigma == 0.31 && headset.events == 12 && headset.measuredAt == 1_763_700_000)
+        #expect(headset.key.screen == "DELL U2720Q 27\"" && headset.shares.count == 3)
+        #expect(profiles.allSatisfy { $0.key.isOfUnknownSink })
+        for sink in ["default", "loudspeakers"] { #expect(use(.known(Self.sink(sink)), profiles).profile == nil) }
+        let odd = SoundSink(key: "local-default", name: "x", title: "x")
+        #expect(use(.known(odd), profiles).profile == nil)
+    }
+
+    @Test func oldFilesAreListedCarriedAndForgotten() throws {
+        try placeOldFiles()
+        let desk = ProfileCommands(store: store)
+        #expect(desk.list(json: false).contains("not applied"))
+        #expect(
+            desk.list(json: true).contains("\"applies\": false") || desk.list(json: true).contains("\"applies\":false"))
+        _ = try desk.export(to: folder.path("export.json"))
+        let other = ProfileStore(StateFolder(path: folder.path("other")))
+        _ = try ProfileCommands(store: other).importProfiles(from: folder.path("export.json"))
+        #expect(other.all().profiles == store.all().profiles)
+        _ = try desk.forget("local-default")
+        #expect(store.all().profiles.map(\.key.speaker) == ["local-plughw_CARD_PCH_DEV_0"])
+    }
+
+    @Test func oldFilesAreSpokenOfOnce() throws {
+        #expect(store.noticeOfOldCards(among: store.all().profiles) == nil)
+        try placeOldFiles()
+        let profiles = store.all().profiles
+        #expect(store.noticeOfOldCards(among: profiles)?.contains("'sound card'") == true)
+        #expect(store.noticeOfOldCards(among: profiles) == nil)
+    }
+
+    @Test func whatIsMeasuredAnewIsKeptUnderTheSink() throws {
+        try placeOldFiles()
+        let speaker = SoundCardProvider.identity(at: .known(Self.sink("headset")), device: "default")
+        #expect(speaker.name == "The headset")
+        try store.keep([ProfileTests.profile(speaker.key, offset: 180, route: speaker.route)])
+        #expect(use(.known(Self.sink("headset")), store.all().profiles).profile?.offset == 180)
+        #expect(store.all().profiles.count == 3)
+    }
+
+    @Test func theLedgerSaysThatNobodyKnowsTheSink() {
+        let ledger = LatencyInquiry.ledger(
+            of: SoundCardProvider.identity(at: .unknown("the sound server does not answer"), device: "default"), [])
+        #expect(ledger.text.contains("the sink is unknown"))
+    }
+
+    @Test func theDoctorNamesTheSinkOrSaysWhyNot() {
+        let known = SoundCardCheck.finding(of: .known(Self.sink("headset")))
+        #expect(known.verdict == .good && known.text.contains("The headset"))
+        let unknown = SoundCardCheck.finding(of: .unknown("the sound server does not answer"))
+        #expect(unknown.verdict == .limited && unknown.text.contains("does not answer") && unknown.remedy != nil)
+    }
+}

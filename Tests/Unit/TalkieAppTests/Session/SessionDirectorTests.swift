@@ -1,0 +1,338 @@
+import AirPlay
+import Glibc
+import MediaCore
+import ScreenOutput
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import Playback
+@testable import Routing
+@testable import Storage
+@testable import TalkieApp
+@testable import Telemetry
+
+@Suite struct SessionDirectorTests {
+    private typealias Rig = SessionRig
+
+    @Test(.timeLimit(.minutes(1))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
+        let folder = TemporaryFolder()
+        let rig = Rig("a", "b", "c", timeline: folder.path("record"))
+        #expect(rig.run() == 0)
+        let films = folder.read("record").split(separator: "\n").filter { $0.contains(#""event":"film""#) }
+        let names = films.compactMap { line in ["a", "b", "c"].first { line.contains(#""name":"\#($0)""#) } }
+        #expect(names == ["a", "b", "c"])
+        // An item that joins the one before states its position on the timeline and the origin of the item's time there.
+        let joined = films.filter { $0.contains(#""film":"#) }
+        #expect(joined.allSatisfy { $0.contains(#""origin":"#) })
+        #expect(!films[0].contains(#""film":"#))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theListPlaysToItsEnd() {
+        let rig = Rig("a", "b")
+        #expect(rig.run() == 0)
+        #expect(rig.played == ["a", "b"])
+        #expect(rig.person.output() == "")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whereNoWindowNamesItATerminalDoes() {
+        let rig = Rig("Sonata", "Rondo", showsStatus: true)
+        #expect(rig.run() == 0)
+        let told = rig.person.output()
+        #expect(
+            told.contains("talkie: playing 'Sonata' (1 of 2).") && told.contains("talkie: playing 'Rondo' (2 of 2)."))
+        var quiet = PlayArguments(files: [])
+        quiet.isReallyQuiet = true
+        let silent = Rig("Sonata", arguments: quiet, showsStatus: true)
+        #expect(silent.run() == 0)
+        #expect(silent.person.output() == "")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatCannotBeOpenedIsToldAndLeft() {
+        let rig = Rig("bad", "a")
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["bad", "a"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatWasTriedAheadAndFailedIsToldOnceAndPassedOver() {
+        let rig = Rig("a", "bad", "b")
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["a", "bad", "b"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
+        let last = Rig("a", "bad")
+        #expect(last.run() == 66)
+        #expect(last.played == ["a", "bad"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListOfManyFailuresIsToldInAFewSentences() {
+        let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "b"])
+        #expect(rig.run() == 66)
+        #expect(rig.played.suffix(2) == ["a", "b"])
+        let lines = rig.person.output().split(separator: "\n")
+        #expect(lines.count == 11 && lines.last == "talkie: 30 more cannot be played.")
+        let all = Rig(more: (1...40).map { "bad \($0)" })
+        #expect(all.run() == 66)
+        #expect(all.person.output().split(separator: "\n").count == 10)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListIsRepeatedAsOftenAsItWasAskedForWithFailuresToldEachTime() {
+        var arguments = PlayArguments(files: [])
+        arguments.loopPlaylist = .times(1)
+        let rig = Rig("a", "bad", arguments: arguments)
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["a", "bad", "a", "bad"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\ntalkie: 'bad' is no film.\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
+        var arguments = PlayArguments(files: [])
+        arguments.loopPlaylist = .forever
+        let rig = Rig("bad 1", "bad 2", arguments: arguments)
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["bad 1", "bad 2"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListThatLoopsWaitsForFilmsThatVanishedAndTellsThatOnce() throws {
+        var arguments = PlayArguments(files: [])
+        arguments.loopPlaylist = .forever
+        let rig = Rig("stick 1", "stick 2", arguments: arguments)
+        /// Waits until a number of films were opened.
+        func wait(for count: Int) {
+            while rig.played.count < count { rig.news.wait() }
+        }
+        try! rig.director.start()
+        wait(for: 3)
+        rig.isStickPulled.withLock { $0 = true }
+        // At most seven attempts belong to items laid out before the first pause.
+        let before = rig.played.count + 7
+        let since = HostInstant.now
+        wait(for: before + 8)
+        #expect(HostInstant.now - since >= .milliseconds(1000), "four passes have pauses before them")
+        rig.isStickPulled.withLock { $0 = false }
+        let back = HostInstant.now
+        while rig.player.state.phase != .playing { rig.news.wait() }
+        #expect(HostInstant.now - back < .seconds(5), "0.7 s on a machine that has time")
+        #expect(rig.end(.terminalKey("q")) == 0)
+        let told = rig.person.output().split(separator: "\n")
+        for name in ["stick 1", "stick 2"] {
+            #expect((1...2).contains(told.count { $0.contains("there is no '\(name)'") }), "\(told)")
+        }
+        #expect(told.count { $0.contains("as soon as one is available again") } == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
+        #expect(Rig("long").run(.terminalKey("q")) == 0)
+        #expect(Rig("long").run(.screen(.close)) == 0)
+        #expect(Rig("long").run(.request(.end(status: 130)), .terminalKey("q")) == 130)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keysMoveThroughTheList() {
+        let rig = Rig("long 1", "long 2", "c")
+        #expect(
+            rig.run(.terminalKey(">"), .screen(.key("<", isRepeat: false)), .terminalKey("ENTER"), .terminalKey(">"))
+                == 0)
+        // Films that were skipped before they were open may never have been requested.
+        #expect(rig.played.last == "c")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func quickKeysAddUp() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .terminalKey("9"), .terminalKey("9"), .terminalKey("9"), .terminalKey("m"), .terminalKey("Ctrl++"),
+                .terminalKey("Ctrl++"), .terminalKey("]"), .terminalKey("q")) == 0)
+        let state = rig.player.state
+        #expect(state.volume == 94)
+        #expect(state.isMuted)
+        #expect(state.audioDelay == .milliseconds(200))
+        #expect(abs(state.speed - 1.1) < 1e-9)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() {
+        let untouched = Rig("short")
+        #expect(untouched.run() == 0)
+        #expect(untouched.output.state.withLock { $0.gains }.isEmpty)
+
+        let muted = Rig("long")
+        #expect(muted.run(.terminalKey("m"), .terminalKey("m"), .terminalKey("q")) == 0)
+        let heard = muted.output.state.withLock { $0.gains }
+        // Volume changes before the output is open are not sent to it.
+        #expect((heard.last ?? nil) == nil, "unmuted is as loud as its owner left it")
+        #expect(heard.allSatisfy { ($0 ?? 0) == 0 })
+
+        let turned = Rig("long")
+        turned.output.state.withLock { $0.ownVolume = 40 }
+        #expect(turned.run(.terminalKey("9"), .terminalKey("9"), .terminalKey("q")) == 0)
+        #expect(turned.player.state.volume == 36)
+        #expect(turned.output.state.withLock { $0.gains }.allSatisfy { ($0 ?? 1) < 0.12 }, "38 is -18.6 dB")
+
+        var arguments = PlayArguments(files: [])
+        arguments.options.volume = 100
+        let loud = Rig("short", arguments: arguments)
+        #expect(loud.run() == 0)
+        #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anOutputThatFallsSilentIsToldAndSoIsItsReturn() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
+        let told = rig.person.output()
+        #expect(told.contains("'recording' is silent."))
+        #expect(!told.contains(". ."))
+        #expect(told.contains("'recording' is available again."))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func timesThatAreNotBelievedAreToldOf() {
+        let rig = Rig("long")
+        #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
+        #expect(rig.person.output().contains("PTP times sent in the name of 'recording' do not match its clock"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
+        var arguments = PlayArguments(files: [])
+        arguments.lostRoute = .pause
+        let rig = Rig("long", arguments: arguments)
+        #expect(rig.run(.output(OutputID(0), isLost: true), .terminalKey("q")) == 0)
+        #expect(rig.director.lostOutputs == [OutputID(0)])
+        let waiting = Rig("long")
+        #expect(
+            waiting.run(
+                .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
+        #expect(waiting.director.lostOutputs.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostGoesOnAtThisComputerWhenThatIsWanted() async {
+        for (policy, wanted) in [(LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"])] {
+            var arguments = PlayArguments(files: [])
+            arguments.lostRoute = policy
+            let rig = Rig("long", arguments: arguments)
+            rig.mailbox.post(.output(OutputID(0), isLost: true))
+            try! rig.director.start()
+            if policy == .local {
+                for await _ in rig.player.states where rig.player.audioOutputs.map(\.name) == ["card"] { break }
+            }
+            // Keys are processed after the loss.
+            #expect(rig.end(.terminalKey("q")) == 0)
+            #expect(rig.player.audioOutputs.map(\.name) == wanted)
+            #expect(rig.toys.wanted.withLock { $0 } == (policy == .local ? ["card"] : []))
+            #expect(rig.person.output().contains("'recording' is silent."))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aCardThatGaveWayToAnotherIsToldOnceAndIsNotMissed() {
+        var arguments = PlayArguments(files: [])
+        arguments.lostRoute = .pause
+        let rig = Rig("long", arguments: arguments)
+        #expect(rig.run(.outputMoved(OutputID(0)), .terminalKey("q")) == 0)
+        #expect(rig.person.output() == "talkie: The sound continues on 'recording'.\n")
+        #expect(rig.director.lostOutputs.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
+        let rig = Rig("short")
+        let states = rig.player.states
+        let phases = Task {
+            var phases: [PlayerState.Phase] = []
+            for await state in states where phases.last != state.phase { phases.append(state.phase) }
+            return phases
+        }
+        #expect(rig.run() == 0)
+        let seen = await phases.value
+        #expect(seen.contains(.playing) || seen.contains(.ended), "\(seen)")
+        #expect(rig.player.audioOutputs.map(\.name) == ["recording"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
+        let kept = Rig("long")
+        #expect(kept.run(.terminalKey("q")) == 0)
+        let ended = Rig("short", routes: [ToyProvider([:]).place("card")])
+        #expect(ended.run() == 0)
+        #expect(RouteHistory(StateFolder(path: ended.folder.path)).read().entries.map(\.routes) == [["toy:card"]])
+        var arguments = PlayArguments(files: [])
+        arguments.routeMemory = .never
+        let unkept = Rig("long", arguments: arguments)
+        #expect(unkept.run(.terminalKey("q")) == 0)
+        #expect(RouteHistory(StateFolder(path: unkept.folder.path)).read().entries.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aHistoryThatCannotBeReadIsToldOnceWhetherOrNotItIsAsked() throws {
+        let card = ToyProvider([:]).place("card")
+        for speakers in [[], [SpeakerChoice.named("toy:card")]] {
+            var arguments = PlayArguments(files: [])
+            arguments.speakers = speakers
+            for (bytes, words) in [("?", "route-habits.damaged"), ("talkie route-habits 2\n", "newer Talkie")] {
+                let rig = Rig("short", arguments: arguments, routes: [card])
+                try StateFolder(path: rig.folder.path).write("route-habits", Array(bytes.utf8))
+                #expect(rig.run() == 0)
+                let told = rig.person.output()
+                #expect(told.ranges(of: words).count == 1, "\(told)")
+            }
+        }
+    }
+
+    @Test func whatTurnsOutUnreadableWhileAFilmPlaysIsToldOnce() throws {
+        let rig = Rig("long")
+        defer { rig.player.shutDown() }
+        rig.toys.unread.withLock { $0 = ["told at the start"] }
+        let desk = RouteController(
+            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            routes: [], home: rig.toys.place("card"), post: { _ in })
+        #expect(desk.hear(.offered(OutputOffer())) == nil)
+        rig.toys.unread.withLock { $0 += ["a file", "another file"] }
+        #expect(desk.hear(.offered(OutputOffer())) == "a file\nanother file")
+        #expect(desk.hear(.offered(OutputOffer())) == nil)
+    }
+
+    @Test func aPlaceWhoseVolumeCannotBeSetSaysWhy() throws {
+        let rig = Rig("long")
+        defer { rig.player.shutDown() }
+        let desk = RouteController(
+            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            routes: [], home: rig.toys.place("card"), post: { _ in })
+        defer { desk.close() }
+        _ = desk.hear(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
+        desk.openPicker()
+        let row = try #require(desk.picker?.rows.firstIndex { $0.name == "cellar" })
+        desk.point(at: row, .level(0.5), turned: 0)
+        #expect(desk.picker?.notice == "no toy is there")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .terminalKey("s"), .terminalKey("LEFT"), .terminalKey("m"), .terminalKey("ESC"), .terminalKey("9"),
+                .terminalKey("q")) == 0)
+        #expect(rig.player.state.isMuted, "m means nothing to the list")
+        #expect(rig.player.state.volume == 98)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aKeyHeldDownDoesNotSwitchToAndFro() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .screen(.key("m", isRepeat: false)), .screen(.key("m", isRepeat: true)),
+                .screen(.key("9", isRepeat: false)), .screen(.key("9", isRepeat: true)), .terminalKey("q")) == 0)
+        #expect(rig.player.state.isMuted)
+        #expect(rig.player.state.volume == 96)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func onlyWhatWasAskedForIsTold() {
+        var arguments = PlayArguments(files: [])
+        arguments.isReallyQuiet = true
+        let quiet = Rig("bad", "long", arguments: arguments)
+        #expect(quiet.run(.remark(.warning, "a warning"), .remark(.error, "an error"), .terminalKey("q")) == 0)
+        let told = quiet.person.output()
+        #expect(told.contains("an error.") && !told.contains("a warning"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
+        let gone = OutputError(.unavailable, "there is no screen 7")
+        var arguments = PlayArguments(files: [])
+        arguments.screen = .number(7)
+        #expect(Rig("long", arguments: arguments).run(.screen(.lost(gone))) == 69)
+    }
+}

@@ -1,0 +1,241 @@
+import AirPlayWire
+import MediaCore
+import PTP
+import Sockets
+import SyncRendering
+import TalkieApp
+import TalkieTestKit
+import Testing
+
+@testable import AirPlay
+@testable import Storage
+
+@Suite struct SpeakerSelectionTests {
+    private let folder = TemporaryFolder()
+
+    private func selection(
+        _ network: ScriptedNetwork, ports: RouteConditions.ClockPorts = .available,
+        inquire: @escaping (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker = {
+            (address, _) throws(AirPlayError) in throw AirPlayError(.unreachable, "nobody at \(address).")
+        }
+    ) -> SpeakerSelection {
+        SpeakerSelection(
+            knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)), clock: network.clock,
+            browse: { network }, inquire: inquire, clockPorts: { _ in ports })
+    }
+
+    private func chosen(_ selection: SpeakerSelection, _ names: String...) throws -> [ChosenSpeaker] {
+        try selection.choose(names).flatMap { $0 }
+    }
+
+    private func failure(_ selection: SpeakerSelection, _ name: String) throws -> TalkieError {
+        try #require(throws: TalkieError.self) { try chosen(selection, name) }
+            .saying(RemedyPhrases.commands.inErrors)
+    }
+
+    @Test func aSpeakerThatIsBeingSwitchedOnIsWaitedFor() throws {
+        let network = ScriptedNetwork(
+            (.milliseconds(20), ScriptedNetwork.listing()),
+            (.seconds(7), ScriptedNetwork.listing(.announced("Kitchen"))))
+        var selection = selection(network)
+        var notices: [String] = []
+        selection.notice = { notices.append($0) }
+        let kitchen = try #require(try chosen(selection, "kitchen").first)
+        #expect(network.elapsed == .seconds(7))
+        #expect(notices == ["waiting for 'kitchen'"])
+        #expect(kitchen.address == SpeakerAddress(host: "10.0.0.5", port: 7000))
+        #expect(kitchen.route == .buffered && kitchen.role == .grandmaster)
+    }
+
+    @Test func afterEightSecondsTheSentenceNamesWhatIsThere() throws {
+        let network = ScriptedNetwork(
+            (.zero, ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02"))))
+        let failure = try failure(selection(network), "Bath")
+        #expect(failure.exitStatus == 69)
+        #expect(failure.message.contains("'Bath'") && failure.message.contains("'Kitchen', 'Office'"))
+        #expect(network.elapsed == .seconds(8))
+        let empty = try self.failure(selection(ScriptedNetwork((.zero, ScriptedNetwork.listing()))), "Bath")
+        #expect(empty.exitStatus == 69 && empty.message.contains("no other speaker was found"))
+    }
+
+    @Test func withoutADaemonTheRemedyComesAfterTwoSeconds() throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
+        let failure = try failure(selection(network), "Kitchen")
+        #expect(failure.exitStatus == 69 && failure.message == "start avahi-daemon.")
+        #expect(network.elapsed == .seconds(2))
+        let late = ScriptedNetwork(
+            (.zero, ScriptedNetwork.without("start avahi-daemon.")),
+            (.seconds(1), ScriptedNetwork.listing(.announced("Kitchen"))))
+        #expect(try chosen(selection(late), "Kitchen").count == 1)
+    }
+
+    @Test func anAddressNeedsNoDaemonAndNoName() throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
+        let selection = selection(network) { (address, deadline) throws(AirPlayError) in
+            #expect(deadline - network.clock.now == .seconds(8))
+            return .announced("Den", address: address.host)
+        }
+        let den = try #require(try chosen(selection, "airplay://10.0.0.9").first)
+        #expect(den.name == "Den" && den.address.host == "10.0.0.9")
+        #expect(network.elapsed == .zero)
+        #expect(try failure(self.selection(network), "airplay://10.0.0.9").exitStatus == 69)
+    }
+
+    @Test func oneNameThatTwoHaveIsAnsweredWithTheirIds() throws {
+        let network = ScriptedNetwork(
+            (
+                .zero,
+                ScriptedNetwork.listing(
+                    .announced("Kitchen", id: "02:00:00:00:00:01"), .announced("Kitchen", id: "02:00:00:00:00:02"))
+            ))
+        let failure = try failure(selection(network), "Kitchen")
+        #expect(failure.exitStatus == 2 && failure.message.contains("02:00:00:00:00:02"))
+        #expect(try chosen(selection(network), "02:00:00:00:00:02").count == 1)
+    }
+
+    @Test func severalAreFoundTogetherAndEachOnce() throws {
+        let network = ScriptedNetwork(
+            (.seconds(1), ScriptedNetwork.listing(.announced("Kitchen"))),
+            (.seconds(3), ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02")))
+        )
+        let chosen = try selection(network).choose(["Office", "local", "Kitchen", "020000000001", "local"])
+        #expect(chosen.map { $0.map(\.name) } == [["Office"], [], ["Kitchen"], [], []])
+        #expect(network.elapsed == .seconds(3))
+    }
+
+    @Test func bothHalvesOfAStereoPairPlay() throws {
+        let network = ScriptedNetwork(
+            (
+                .zero,
+                ScriptedNetwork.listing(
+                    .announced("Left", id: "02:00:00:00:00:01", "tsid=T", "gpn=Sofa"),
+                    .announced("Right", id: "02:00:00:00:00:02", "tsid=T", "gpn=Sofa", address: "10.0.0.6"))
+            ))
+        #expect(try chosen(selection(network), "Sofa").map(\.name) == ["Left", "Right"])
+    }
+
+    @Test(arguments: [
+        ("flags=0x204", 77, "talkie pair 'Box'"), ("flags=0x84", 77, "talkie pair 'Box' --password PW"),
+        ("features=0x405C4A00", 69, "this speaker needs AirPlay 1, which is not supported yet"), ("acl=1", 77, "home"),
+        ("features=0x405C4800,0x5A340", 69, "no sound"),
+    ])
+    func whatStandsInTheWayIsSaidWithItsStatus(announced: String, status: Int, words: String) throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box", announced))))
+        let failure = try failure(selection(network), "Box")
+        #expect(failure.exitStatus == Int32(status))
+        #expect(failure.message.contains(words), "\(failure.message)")
+    }
+
+    @Test func aSpeakerThatOnlyKnowsAirPlay1IsNotSupportedYet() throws {
+        let old = DiscoveredSpeaker(
+            id: SpeakerID("020000000001"), name: "Old", traits: SpeakerTraits(), endpoints: [],
+            raopEndpoints: [NetworkEndpoint(NetworkAddress("10.0.0.5")!, port: 5000)])
+        let failure = try failure(selection(ScriptedNetwork((.zero, ScriptedNetwork.listing(old)))), "Old")
+        #expect(failure.exitStatus == 69)
+        #expect(failure.message.contains("this speaker needs AirPlay 1, which is not supported yet"))
+    }
+
+    @Test func portsThatMayNotBeBoundAreAQuestionOfRightsAndBusyOnesAreNot() throws {
+        let speaker = DiscoveredSpeaker.announced("Box", "model=ShairportSync")
+        for (ports, status) in [
+            (RouteConditions.ClockPorts.forbidden("run sysctl."), 77 as Int32), (.unavailable("ptpd has them."), 69),
+        ] {
+            let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(speaker)))
+            let failure = try failure(selection(network, ports: ports), "Box")
+            #expect(failure.exitStatus == status)
+            #expect(failure.message.contains(ports.objection ?? "?"))
+        }
+    }
+
+    @Test func keysAndPasswordsThatAreKeptAreUsed() throws {
+        let knowledge = SpeakerKnowledge(folder: StateFolder(path: folder.path))
+        let accessory = PairedAccessory(identifier: [1, 2], publicKey: [UInt8](repeating: 7, count: 32))
+        try knowledge.pairings.keep(
+            SpeakerCredentials(accessory: accessory, password: "sesame"), for: SpeakerID("020000000001")!, name: "Box")
+        try knowledge.routes.remember(
+            RouteMemory(route: .realtime, hasProbed: true, sourceVersion: "366.0"), of: SpeakerID("020000000001")!)
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box", "flags=0x204"))))
+        let box = try #require(try chosen(selection(network), "Box").first)
+        #expect(box.route == .realtime, "what was heard before")
+        let sender = knowledge.sender
+        let configuration = box.configuration(knowledge, sender: sender)
+        #expect(configuration.pairing?.accessory == accessory)
+        #expect(configuration.pairing?.identity.identifier == knowledge.identity.pairing.identifier)
+        #expect(configuration.password == "sesame")
+        #expect(configuration.readiness.isKnownToProbe)
+        #expect(configuration.identity.clock.rawValue == knowledge.identity.number)
+    }
+
+    private func pair(_ id: String, _ name: String, _ query: String, at address: String = "10.0.0.5") throws {
+        let accessory = PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 7, count: 32))
+        let contact = SpeakerContact(
+            name: name, address: SpeakerAddress(host: address), query: try SpeakerQuery(query))
+        try SpeakerKnowledge(folder: StateFolder(path: folder.path)).pairings
+            .keep(SpeakerCredentials(accessory: accessory), for: try #require(SpeakerID(id)), contact)
+    }
+
+    @Test func anotherSpeakerUnderTheNameOfAPairedOneIsNotPlayedTo() throws {
+        try pair("020000000001", "Kitchen", "cook")
+        for name in ["Kitchen", "kitchen", "COOK"] {
+            let stranger = DiscoveredSpeaker.announced(name, id: "02:00:00:00:00:02")
+            let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(stranger)))
+            let failure = try failure(selection(network), name)
+            #expect(failure.exitStatus == 77 && failure.remedy?.action == .pairAgain)
+            #expect(failure.message.contains("talkie pair '\(name)'"), "\(failure.message)")
+            #expect(failure.message.contains("its id is 02:00:00:00:00:02, not 02:00:00:00:00:01"))
+            #expect(network.elapsed == .seconds(8), "the paired one is waited for")
+            // A selection from the list behaves likewise.
+            let provider = AirPlayProvider(knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)))
+            let place = try #require(provider.offer(ScriptedNetwork.listing(stranger)).places.first)
+            let refused = try #require(throws: TalkieError.self) { try provider.outputs(at: place) }
+            #expect(refused.code == .notPermitted && refused.remedy?.action == .pairAgain)
+            // A selection by the speaker's own ID is accepted.
+            #expect(try chosen(selection(network), "020000000002").map(\.speaker) == [stranger])
+        }
+    }
+
+    @Test func theSpeakerThatWasPairedIsMeantWhenTwoHaveItsName() throws {
+        try pair("020000000001", "Kitchen", "Kitchen")
+        let stranger = DiscoveredSpeaker.announced("Kitchen", id: "02:00:00:00:00:02", address: "10.0.0.6")
+        let network = ScriptedNetwork(
+            (.zero, ScriptedNetwork.listing(stranger)),
+            (.seconds(5), ScriptedNetwork.listing(stranger, .announced("Kitchen"))))
+        let kitchen = try #require(try chosen(selection(network), "Kitchen").first)
+        #expect(kitchen.speaker.id == SpeakerID("020000000001") && network.elapsed == .seconds(5))
+        let configuration = kitchen.configuration(knowledge, sender: knowledge.sender)
+        #expect(configuration.expected == kitchen.speaker.id, "nobody else is taken at its address")
+    }
+
+    private var knowledge: SpeakerKnowledge { SpeakerKnowledge(folder: StateFolder(path: folder.path)) }
+
+    @Test func anotherSpeakerAtTheAddressOfAPairedOneIsNotPlayedTo() throws {
+        try pair("020000000001", "Kitchen", "airplay://kitchen.local")
+        for address in ["airplay://10.0.0.5", "airplay://kitchen.local"] {
+            for id in ["02:00:00:00:00:02", "-"] {
+                let selection = selection(ScriptedNetwork()) { (address, _) throws(AirPlayError) in
+                    .announced("Box", id: id, address: "10.0.0.5")
+                }
+                let failure = try failure(selection, address)
+                #expect(failure.exitStatus == 77 && failure.remedy?.action == .pairAgain)
+            }
+        }
+    }
+
+    @Test func aSpeakerWithoutIPv4IsToldApartFromOneThatIsNotThere() throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Six", address: "fd00::5"))))
+        let failure = try failure(selection(network), "Six")
+        #expect(failure.exitStatus == 69 && failure.message.contains("IPv4"))
+    }
+
+    @Test func aNameMadeToRunCommandsIsOneWordOfTheRemedy() throws {
+        let name = "Box'; rm -rf ~; '"
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced(name, "flags=0x204"))))
+        let failure = try failure(selection(network), name)
+        #expect(failure.message.contains(#"talkie pair 'Box'\''; rm -rf ~; '\'''"#), "\(failure.message)")
+    }
+
+    @Test func anAddressThatCannotBeReadIsRefusedBeforeAnythingIsLookedFor() {
+        #expect(throws: ValueError.self) { try SpeakerChoice(parsing: "airplay://") }
+        #expect(throws: ValueError.self) { try SpeakerChoice(parsing: "airplay://host:99999") }
+    }
+}
