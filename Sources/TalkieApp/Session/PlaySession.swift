@@ -99,7 +99,7 @@ package enum PlaySession {
             mailbox.post(.listed(page: page, films.map { PlaylistLoader.Item(address: $0.address, title: $0.title) }))
         }
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
-        options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
+        options.expectsMore = list.items.count > 1
         var parts = Player.Parts.film(audioOutput: route?.output, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration

@@ -12,7 +12,8 @@ extension SessionDirector {
         guard isListOpen || bar.isShown(at: .now) else { return screen.show(bar: nil) }
         let state = stage.player.state
         var shown = ScreenBar(
-            state, hasPrevious: queue.number > 1, hasNext: queue.number < queue.count || offered != nil)
+            state, hasPrevious: state.itemNumber > 1,
+            hasNext: state.itemNumber < state.itemCount || offered != nil)
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
                 percent: stage.player.knownVolume.map { Int($0.rounded()) }, isMuted: settings.isMuted)

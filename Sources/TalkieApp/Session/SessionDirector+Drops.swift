@@ -13,13 +13,10 @@ extension SessionDirector {
         for failure in list.failures { say(.error, failure.message) }
         for warning in list.warnings { say(.warning, warning) }
         guard appends else {
-            queue = PlayQueue(list.items, loop: arguments.loopPlaylist)
-            isWaitingForFilms = false
-            return openCurrent()
+            return open(list.items)
         }
-        for item in list.items { queue.append(item) }
+        stage.player.append(list.items.map(item))
         offered = nil
-        announceFilms()
         let more = list.items.count > 1 ? " and \(list.items.count - 1) more" : ""
         show("Added: \(PrintableText.of(list.items[0].title ?? QueueItem(list.items[0].address).name))\(more)")
     }
@@ -27,8 +24,8 @@ extension SessionDirector {
     /// Inserts the items of a page after the page itself, which plays the first one.
     func take(listed items: [PlaylistLoader.Item], behind page: String) {
         let items = items.filter { ListedAddress.objection(toAddress: $0.address) == nil }
-        guard !items.isEmpty, queue.insert(items, behind: page) else { return }
-        announceFilms()
-        show(items.count == 1 ? "One more film on this page" : "\(items.count) more films on this page")
+        guard !items.isEmpty else { return }
+        let (mailbox, count) = (mailbox, items.count)
+        stage.player.insert(items.map(item), after: page) { mailbox.post(.inserted(count)) }
     }
 }

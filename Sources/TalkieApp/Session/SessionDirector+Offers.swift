@@ -8,8 +8,9 @@ extension SessionDirector {
 
     /// Determines the next episode after the current film, if that is the last one and episodes are offered.
     func lookForNext() {
-        let item = queue.current
-        guard offersNext, queue.number == queue.count, item.title == nil, let next = PlaylistLoader.episode(after: item)
+        let state = stage.player.state
+        guard offersNext, state.itemNumber == state.itemCount, current.title == nil,
+            let next = PlaylistLoader.episode(after: PlaylistLoader.Item(address: current.address))
         else { return offered = nil }
         offered = (next, false)
     }
@@ -43,7 +44,7 @@ extension SessionDirector {
     func takeOffer() -> Bool {
         guard let offered else { return false }
         self.offered = nil
-        queue.append(offered.item)
+        stage.player.append([item(offered.item)])
         return true
     }
 }

@@ -26,7 +26,7 @@ extension SessionDirector {
 
     private var statistics: InfoPage {
         StatisticsPage(
-            state: measuredState, address: PrintableText.withoutCredentials(queue.current.address),
+            state: measuredState, address: PrintableText.withoutCredentials(current.address),
             decoder: stage.player.videoDecoder, screen: stage.screen?.status, outputs: stage.player.outputs
         ).page
     }

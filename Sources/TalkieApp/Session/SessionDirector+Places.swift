@@ -12,33 +12,35 @@ extension SessionDirector {
 
     private var store: FilmPlaces { FilmPlaces(stage.stateFolder) }
 
-    /// Reads the stored positions and selects the film of the playlist that was stopped last, as mpv does.
-    func recallPlaces() {
-        guard resumes else { return }
+    /// Reads the stored positions. Returns the index of the film that was stopped last, as mpv does.
+    func recallPlaces(of films: [PlaylistLoader.Item]) -> Int {
+        guard resumes else { return 0 }
         let (entries, note) = store.read()
         if let note { say(.warning, note) }
-        guard !entries.isEmpty else { return }
+        guard !entries.isEmpty else { return 0 }
         places = Dictionary(entries.map { ($0.film, $0.place) }) { _, later in later }
         let order = Dictionary(entries.enumerated().map { ($1.film, $0) }) { _, later in later }
-        let newest = (0..<queue.count).compactMap { index -> (index: Int, age: Int)? in
-            FilmKey(queue.item(index).address).flatMap { order[$0] }.map { (index, $0) }
+        let newest = films.indices.compactMap { index -> (index: Int, age: Int)? in
+            FilmKey(films[index].address).flatMap { order[$0] }.map { (index, $0) }
         }.max { $0.age < $1.age }
-        if let newest { _ = queue.step(by: newest.index) }
+        return newest?.index ?? 0
     }
 
-    /// Returns the stored position of a film; nil: its start.
-    func place(of item: PlaylistLoader.Item) -> MediaTime? {
+    /// Returns an item that starts at the stored position of its film.
+    func item(_ film: PlaylistLoader.Item) -> QueueItem { QueueItem(film, start: place(of: film.address)) }
+
+    private func place(of address: String) -> MediaTime? {
         guard !places.isEmpty else { return nil }
-        return FilmKey(item.address).flatMap { places[$0] }
+        return FilmKey(address).flatMap { places[$0] }
     }
 
     /// Reports that a film resumes, and how to start it from the beginning.
     func tellOfPlace() {
-        guard let place = place(of: queue.current) else { return }
+        guard let place = place(of: current.address) else { return }
         show("Resumed at \(place.shortClock)\n" + StatusText.film(stage.player.state), for: .seconds(3))
         say(
             .info,
-            "'\(queue.current.title ?? stage.player.state.title)' resumes at \(place.shortClock); use --no-resume-playback to start at the beginning"
+            "'\(current.title ?? stage.player.state.title)' resumes at \(place.shortClock); use --no-resume-playback to start at the beginning"
         )
     }
 
@@ -51,7 +53,7 @@ extension SessionDirector {
     /// Stores the position of the current film.
     func keepPlace() {
         let state = stage.player.state
-        guard [.playing, .paused, .buffering].contains(state.phase), let film = FilmKey(queue.current.address) else {
+        guard [.playing, .paused, .buffering].contains(state.phase), let film = FilmKey(current.address) else {
             return
         }
         // A live stream has no position to resume.
@@ -62,7 +64,7 @@ extension SessionDirector {
 
     /// Removes the position of the current film after its end.
     func forgetPlace() {
-        guard resumes, let film = FilmKey(queue.current.address), places.removeValue(forKey: film) != nil else {
+        guard resumes, let film = FilmKey(current.address), places.removeValue(forKey: film) != nil else {
             return
         }
         attempt { () throws(StateError) in try store.forget(film) }

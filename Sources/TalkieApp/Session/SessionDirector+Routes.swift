@@ -30,7 +30,7 @@ extension SessionDirector {
         guard let told else { return }
         noteRoutes()
         showSilence()
-        let title = queue.current.title ?? stage.player.state.title
+        let title = current.title ?? stage.player.state.title
         stage.screen?.setTitle(windowTitle(title))
         let lines = told.split(separator: "\n")
         if lines.count == 1 {
@@ -49,7 +49,7 @@ extension SessionDirector {
     /// Determines the likely outputs from the history, if no output was given.
     func recallRoutes() {
         let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
-        let folder = RouteHistory.folder(of: PrintableText.withoutCredentials(queue.current.address))
+        let folder = RouteHistory.folder(of: PrintableText.withoutCredentials(current.address))
         lastHeard = (folder, minutes)
         guard let desk, arguments.speakers.isEmpty, arguments.options.audioDevice == nil,
             arguments.routeMemory != .never, !hasRecalled

@@ -37,8 +37,16 @@ final class SessionDirector: @unchecked Sendable {
     let stage: Stage
     let arguments: PlayArguments
     let mailbox: SessionMailbox
-    var queue: PlayQueue
-    var toCome = FilmsToCome()
+    private let films: [PlaylistLoader.Item]
+    /// The item that plays or is being opened.
+    var current: QueueItem
+    /// Whether its title was shown, and whether it has begun.
+    var isTold = false
+    var hasBegun = false
+    /// The item that the flight recorder has, until it begins.
+    var noted: QueueItem.ID?
+    /// Whether the player waits for a lost item that repeats.
+    var isReturning = false
     var settings: SessionSettings
     /// Whether the next episode is offered: only for a single film without repetition.
     let offersNext: Bool
@@ -48,7 +56,7 @@ final class SessionDirector: @unchecked Sendable {
     var places: [FilmKey: MediaTime] = [:]
     /// The number of `open` commands whose phase `opening` has not been reported; events until then concern the
     /// previous film.
-    private var opensUnderWay = 0
+    var opensUnderWay = 0
     /// The exit status, once the session has ended.
     private var result: Int32?
     /// The exit status of the first failure, used at the end of the playlist.
@@ -59,10 +67,6 @@ final class SessionDirector: @unchecked Sendable {
     /// Whether the window could not be opened or was lost.
     var hasLostScreen = false
     var hasShownPicture = false
-    /// When the unplayable playlist is retried.
-    var nextAttempt: HostInstant?
-    /// Whether waiting was reported; further failures are silent until a film plays.
-    var isWaitingForFilms = false
     private var halt: (deadline: HostInstant, resumes: Bool)?
     private var showsNextJump = false
     /// Used by the main thread only.
@@ -106,7 +110,8 @@ final class SessionDirector: @unchecked Sendable {
         self.stage = stage
         self.arguments = arguments
         self.mailbox = mailbox
-        queue = PlayQueue(items, loop: arguments.loopPlaylist)
+        films = items
+        current = QueueItem(items[0])
         offersNext = items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
         settings = SessionSettings(arguments.options)
         settings.view = arguments.view
@@ -145,15 +150,15 @@ final class SessionDirector: @unchecked Sendable {
     private func run() {
         if settings.audioDelay != .zero { stage.distributor.note(.audioDelay(settings.audioDelay)) }
         recalibrate()
-        recallPlaces()
-        openCurrent()
+        stage.player.setRetry(.eachPass)
+        stage.player.setLoop(item: settings.loop, list: arguments.loopPlaylist)
+        open(films, startingWith: recallPlaces(of: films))
         while result == nil {
             for event in mailbox.take(until: nextDeadline) {
                 handle(event)
                 if result != nil { break }
             }
             haltIfReady()
-            openIfDue()
             offerIfDue()
             refreshRoutePicker()
             refreshChoice()
@@ -168,7 +173,6 @@ final class SessionDirector: @unchecked Sendable {
 
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
-        if let nextAttempt { return nextAttempt }
         if isListOpen || page != nil || bar.isShown(at: .now) {
             return .now.advanced(by: Self.statusInterval)
         }
@@ -204,6 +208,8 @@ final class SessionDirector: @unchecked Sendable {
         case .sinkChanged: recalibrate()
         case .clock(let output, let state): tell(ofClockOf: output, state)
         case .listed(let page, let items): take(listed: items, behind: page)
+        case .inserted(let count): show(count == 1 ? "One more film on this page" : "\(count) more films on this page")
+        case .stepRefused(let distance): refuse(step: distance)
         case .remark(let level, let text): say(level, text)
         case .done(let text):
             show(text)
@@ -213,28 +219,14 @@ final class SessionDirector: @unchecked Sendable {
 
     // MARK: Films
 
-    func openCurrent() {
-        opensUnderWay += 1
-        nextAttempt = nil
-        toCome.removeAll()
-        stage.distributor.note(.film(queue.current.title ?? PrintableText.withoutCredentials(queue.current.address)))
-        stage.player.open(queue.current.address, at: place(of: queue.current))
-    }
-
-    /// Opens another film at the user's request.
-    func step(by distance: Int) {
-        guard queue.step(by: distance) || (distance == 1 && takeOffer() && queue.step(by: distance)) else {
-            return show(distance > 0 ? "This is the last film" : "This is the first film")
-        }
-        isWaitingForFilms = false
-        openCurrent()
-    }
-
     private func take(_ news: PlayerNews) {
         switch news {
         case .phase(.opening):
+            let isCommanded = opensUnderWay > 0
             opensUnderWay = max(0, opensUnderWay - 1)
-            if opensUnderWay == 0 { stage.distributor.note(.phase(PlayerState.Phase.opening.rawValue)) }
+            guard opensUnderWay == 0 else { return }
+            noteOpening(isCommanded: isCommanded)
+            stage.distributor.note(.phase(PlayerState.Phase.opening.rawValue))
         case .phase(let phase):
             guard opensUnderWay == 0 else { return }
             stage.distributor.note(.phase(phase.rawValue))
@@ -246,12 +238,7 @@ final class SessionDirector: @unchecked Sendable {
         case .looped(let moment):
             guard opensUnderWay == 0 else { return }
             stage.distributor.note(.loop(at: moment, origin: stage.player.state.lineOffset))
-        case .failed(let item, let failure):
-            guard opensUnderWay == 0, !toCome.hasForgotten(item) else { return }
-            // An item that was not upcoming is the film that was opened.
-            let isToCome = toCome.failed(item, behind: queue)
-            tell(failure)
-            if isToCome { announceFilms() }
+        case .failed(_, let failure): if opensUnderWay == 0 { tell(failure) }
         case .seeking:
             guard showsNextJump else { return }
             bar.wasUsed(at: .now)
@@ -269,7 +256,10 @@ final class SessionDirector: @unchecked Sendable {
                 say(.info, "\(problem.name) answers again.")
             }
             showSilence()
-        case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
+        case .lost(let failure):
+            guard opensUnderWay == 0 else { return }
+            isReturning = settings.loop == .forever
+            if isReturning { tell(failure) } else { tell(failure.message) }
         case .sought:
             guard showsNextJump else { return }
             showsNextJump = false
@@ -279,20 +269,17 @@ final class SessionDirector: @unchecked Sendable {
 
     private func take(_ phase: PlayerState.Phase) {
         switch phase {
-        case .buffering: if !queue.hasBegun { prepareFilm() }
+        case .buffering: if !isTold { prepareFilm() }
         case .playing:
-            noteFilmPlays()
+            tellOfMoreFailures()
             noteScreen()
         case .ended:
-            forgetPlace()
-            goOn()
+            if hasBegun { forgetPlace() }
+            endList()
         case .failed:
-            let state = stage.player.state
-            // The failed film was removed from the upcoming ones.
-            if let item = state.current, toCome.hasForgotten(item) { return goOn() }
-            fail(
-                state.failure
-                    ?? TalkieError(.failed, "the film cannot be played"))
+            hasBegun = false
+            tell(stage.player.state.failure ?? TalkieError(.failed, "the film cannot be played"))
+            stage.player.skipFailed()
         case .idle, .opening, .paused: break
         }
     }
@@ -304,15 +291,8 @@ final class SessionDirector: @unchecked Sendable {
         calibrate(screen: status.display, mode: LatencyProfile.Key.mode(status))
     }
 
-    /// Reports that the current film cannot be played, and continues with the playlist.
-    private func fail(_ failure: TalkieError) {
-        tell(failure)
-        goOn()
-    }
-
     private func tell(_ failure: TalkieError) {
         if firstFailure == nil { firstFailure = failure.exitStatus }
-        guard !isWaitingForFilms else { return }
         failuresInRow += 1
         if failuresInRow <= Self.mostFailuresTold { say(.error, failure.message) }
     }
