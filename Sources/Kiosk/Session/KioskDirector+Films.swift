@@ -292,7 +292,7 @@ extension KioskDirector {
         // The cause may be outside the item.
         case .engine, .picture, .sound: break
         }
-        liveness.startOver()
+        watch.startOver()
         applyExclusions()
         if wall != nil { return open() }
         hasBegun = false
@@ -332,7 +332,7 @@ extension KioskDirector {
         say(
             .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
             KioskNote(.item, item: current.address))
-        item = KioskHealth.Item(Self.name(of: current), index: state.itemNumber, began: stage.now())
+        reporter.note(KioskHealth.Item(Self.name(of: current), index: state.itemNumber, began: stage.now()))
         guard stage.screen != nil else { return }
         attachScreen()
         if configuration.mode == .film { applyMode() }

@@ -77,13 +77,12 @@ extension KioskDirector {
         let fresh: KioskConfiguration
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
             let note = KioskNote(.reload)
-            loaded.refusals += 1
-            loaded.refusal = ConfigMistake.told(error.mistakes).first
+            reporter.noteRefusal(ConfigMistake.told(error.mistakes).first)
             stage.log.say(.error, "the new configuration is invalid; the old one remains active", note)
             for sentence in ConfigMistake.told(error.mistakes) { stage.log.say(.error, sentence, note) }
             return
         }
-        (loaded.loaded, loaded.refusal) = (stage.now(), nil)
+        reporter.noteConfiguration(at: stage.now())
         let news = fresh == configuration ? ": no changes" : ""
         say(.info, "the configuration was reloaded\(news)", KioskNote(.reload))
         if fresh != configuration { apply(fresh) }
@@ -142,7 +141,7 @@ extension KioskDirector {
         case .woke:
             say(.warning, "the computer has woken up", KioskNote(.repair))
             // Observations from before the sleep are not faults.
-            liveness.forgive(at: now)
+            watch.forgive(at: now)
         }
     }
 

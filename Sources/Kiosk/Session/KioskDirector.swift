@@ -122,20 +122,10 @@ final class KioskDirector: @unchecked Sendable {
     /// The state that is written to disk.
     var kept = KioskPlaces.Kept()
     var isScreenAttached = false
-    var liveness = Liveness()
-    var ladder = RepairLadder()
-    var presence = Presence()
-    var leftOut = LeftOutPictures()
+    var watch = PlaybackWatch()
+    var reporter: HealthReporter
     /// True if a repair ends the program. The current item is then blamed as for a crash.
     var endsForFault = false
-    /// When the director was created.
-    let began: HostInstant
-    /// When the configuration was last loaded, and refusals since.
-    var loaded: KioskHealth.Configuration
-    /// The number of repairs per stage since the start.
-    var repairs: [RepairLadder.Stage: Int] = [:]
-    /// The item that started last.
-    var item: KioskHealth.Item?
     /// Synchronization with the other kiosks of a wall; nil without a wall.
     var wall: WallSteps?
     /// The connection to the MQTT broker; nil without `[fleet]`.
@@ -151,9 +141,8 @@ final class KioskDirector: @unchecked Sendable {
     private var placesFailure: String?
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
-    private var watchdog: Watchdog?
-    private var isReady = false
-    private var lastStatus = ""
+    /// Nil before `begin`.
+    private var service: ServiceReport?
     private(set) var result: KioskEnd?
     private var thread: WorkerThread?
 
@@ -179,9 +168,8 @@ final class KioskDirector: @unchecked Sendable {
         (self.configuration, inForce) = (configuration, configuration)
         schedule = KioskSchedule(configuration, calendar: stage.calendar)
         shown = schedule.shown(at: stage.now())
-        loaded = KioskHealth.Configuration(loaded: stage.now())
         let now = stage.clock.now
-        began = now
+        reporter = HealthReporter(at: now, wall: stage.now())
         files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
         let programme = shown.programme
         sound = outputs.map { group in
@@ -227,7 +215,7 @@ final class KioskDirector: @unchecked Sendable {
 
     private func begin() {
         for sentence in ConfigMistake.told(configuration.remarks) { say(.warning, sentence) }
-        watchdog = Watchdog(patience: stage.manager.watchdogTime, at: now)
+        service = ServiceReport(watchdogTime: stage.manager.watchdogTime, at: now)
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
         if let note = stage.crashes.begin(at: stage.now()) { say(.warning, note) }
@@ -270,7 +258,7 @@ final class KioskDirector: @unchecked Sendable {
 
     private var nextDeadline: HostInstant {
         let beat = (lastBeat ?? now).advanced(by: Self.beat)
-        return [beat, nextAttempt, sound?.nextDeadline, watchdog?.next].compactMap { $0 }.min() ?? beat
+        return [beat, nextAttempt, sound?.nextDeadline, service?.nextDeadline].compactMap { $0 }.min() ?? beat
     }
 
     var now: HostInstant { stage.clock.now }
@@ -387,24 +375,13 @@ final class KioskDirector: @unchecked Sendable {
         tellFleet()
     }
 
-    /// Notifies the service manager. Ready: something is shown, or the reason why not is known. Alive: no stall.
+    /// Notifies the service manager.
     private func tellManager() {
         guard stage.manager.isPresent else { return }
-        let status = statusLine
-        if status != lastStatus {
-            lastStatus = status
-            stage.manager.tell(.status(status))
-        }
-        if !isReady, slate != nil || isWaiting || stage.player.state.phase == .playing { becomeReady() }
-        var isAlive = true
-        // Waiting for a server counts as alive: a restart would only start the wait again.
-        if case .stalled(let cause, _) = liveness.verdict { isAlive = cause == .waiting }
-        if watchdog?.isSignDue(at: now, isAlive: isAlive) == true { stage.manager.tell(.alive) }
-    }
-
-    func becomeReady() {
-        isReady = true
-        stage.manager.tell(.ready)
+        let news = service?.notifications(
+            status: statusLine, isReady: slate != nil || isWaiting || stage.player.state.phase == .playing,
+            isAlive: watch.isAlive, at: now)
+        for item in news ?? [] { stage.manager.tell(item) }
     }
 
     /// The current state as one line for the user.

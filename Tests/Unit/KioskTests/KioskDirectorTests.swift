@@ -325,20 +325,22 @@ import Testing
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
         let (director, now) = (rig.director, rig.clock.now)
-        director.liveness = Liveness()
-        for second in 0...24 {
+        let film = rig.folder + "/films/long.mp4"
+        var watch = PlaybackWatch()
+        var stages: [RepairLadder.Stage] = []
+        for second in 0..<15 {
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns) = (true, -second)
             beat.position = MediaTime(value: 59, timescale: 1)
-            director.liveness.note(beat, at: now.advanced(by: .seconds(second - 25)))
+            let outcome = watch.note(
+                beat, droppedFrames: 0, item: RepairLadder.Item(film, hasOther: false),
+                at: now.advanced(by: .seconds(second - 15)))
+            if let repair = outcome.repair { stages.append(repair.stage) }
         }
-        let film = rig.folder + "/films/long.mp4"
-        // The stages: film, outputs, window.
-        for _ in 0..<3 {
-            _ = director.ladder.next(for: .frozen, of: RepairLadder.Item(film, hasOther: false), at: now)
-        }
+        #expect(stages == [.anchor, .route, .window])
+        director.watch = watch
         director.watchOver(at: now)
-        #expect(director.liveness.verdict == .alive)
+        #expect(director.watch.isAlive)
         #expect(rig.join() == .needsRestart(Liveness.Cause.frozen.rawValue))
         #expect(isSuspect(film, rig))
     }

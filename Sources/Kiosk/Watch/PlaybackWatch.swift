@@ -1,0 +1,118 @@
+internal import MediaCore
+internal import Playback
+internal import ScreenOutput
+internal import SyncRendering
+
+/// Detects stalls and selects their repairs. A value; the caller provides observations and the time, and runs the
+/// repairs.
+struct PlaybackWatch: Sendable {
+    /// The repair of a stall.
+    struct Repair: Sendable, Hashable {
+        var stage: RepairLadder.Stage
+        var cause: Liveness.Cause
+        /// The address of the stalled item.
+        var item: String
+        /// The duration of the stall.
+        var duration: Duration
+    }
+
+    /// The result of an observation.
+    struct Outcome: Sendable, Hashable {
+        /// The number of frames dropped in a burst that is over; nil without one.
+        var droppedFrames: Int?
+        /// True if playback advances, and no earlier fault awaits the proof of its repair.
+        var isHealthy = false
+        /// The repair that is due.
+        var repair: Repair?
+    }
+
+    private var liveness = Liveness()
+    private var ladder = RepairLadder()
+    private var drops = LeftOutPictures()
+    /// The number of repairs per stage.
+    private(set) var repairs: [RepairLadder.Stage: Int] = [:]
+
+    /// Processes one observation, about once per second.
+    ///
+    /// - Parameters:
+    ///   - droppedFrames: The number of frames dropped so far.
+    ///   - item: The current item; nil without one. Its `isArriving` is ignored.
+    mutating func note(
+        _ beat: Liveness.Beat, droppedFrames: Int, item: RepairLadder.Item?, at now: HostInstant
+    ) -> Outcome {
+        liveness.note(beat, at: now)
+        let isAdvancing = liveness.verdict == .alive
+        var outcome = Outcome()
+        outcome.droppedFrames = drops.note(total: droppedFrames, isExpected: isAdvancing, at: now)
+        outcome.isHealthy = isAdvancing && liveness.fault == nil
+        if isAdvancing { ladder.noteAlive(at: now) }
+        guard let (cause, since) = stall(at: now), var item else { return outcome }
+        item.isArriving = liveness.hasArrived(within: RepairLadder.serverPause, at: now)
+        guard let stage = ladder.next(for: cause, of: item, isOverdue: liveness.isOverdue(at: now), at: now) else {
+            return outcome
+        }
+        repairs[stage, default: 0] += 1
+        liveness.forgive(at: now)
+        outcome.repair = Repair(stage: stage, cause: cause, item: item.address, duration: now - since)
+        return outcome
+    }
+
+    /// Returns the cause to repair and since when it is present; nil without a stall.
+    private func stall(at now: HostInstant) -> (cause: Liveness.Cause, since: HostInstant)? {
+        if case .stalled(let cause, let since) = liveness.verdict { return (cause, since) }
+        return liveness.isOverdue(at: now) ? liveness.fault.map { ($0.cause, $0.since) } : nil
+    }
+
+    /// The present fault; kept until a repair is proved.
+    var fault: (cause: Liveness.Cause, since: HostInstant)? { liveness.fault }
+
+    /// When playback started to wait for data; nil while it does not wait.
+    var waitingSince: HostInstant? { liveness.waitingSince }
+
+    /// False during a stall that a restart of the program may end. Waiting for a server is none: a restart would only
+    /// start the wait again.
+    var isAlive: Bool {
+        guard case .stalled(let cause, _) = liveness.verdict else { return true }
+        return cause == .waiting
+    }
+
+    /// Discards observations, for instance those from before a sleep of the computer. The present fault remains.
+    mutating func forgive(at now: HostInstant) { liveness.forgive(at: now) }
+
+    /// Discards observations and the present fault, for another item.
+    mutating func startOver() { liveness.startOver() }
+}
+
+extension Liveness.Beat {
+    /// Observes a player and its window.
+    ///
+    /// - Parameters:
+    ///   - screen: The window's state; nil without video.
+    ///   - isExpected: An item should be visible and audible.
+    ///   - isAudible: An output is to play the audio.
+    ///   - isWall: Starts are scheduled ahead.
+    init(of player: Player, screen: ScreenControl.Status?, isExpected: Bool, isAudible: Bool, isWall: Bool) {
+        let state = player.state
+        let layer = player.layer
+        let moment = player.synchronizer.currentTime()
+        self.init()
+        self.isExpected = isExpected && state.phase != .paused
+        turns = state.turns
+        position = state.position
+        isStill = state.isStill
+        isWaiting = state.phase != .playing || player.synchronizer.timebase.rate == 0 && (isWall || state.reason != nil)
+        if isWall { waitingTimeout = KioskDirector.early + Liveness.waitingTimeout }
+        hasPicture = state.hasVideo && screen?.isVisible == true
+        shown = screen?.shown ?? 0
+        picturePeriod = state.pictureFormat?.frameRate.flatMap {
+            $0.numerator > 0 ? .seconds(Double($0.denominator) / Double($0.numerator)) : nil
+        }
+        pictureOverdue = layer.nextTime.map { (moment - $0).duration }
+        isStarved = layer.count == 0 && !state.picturesAreRead
+        hasSound = state.hasAudio && isAudible && player.outputs?.failure == nil
+        let ahead = ((state.handedUntil ?? .zero) - moment).duration
+        if state.soundIsRead { isSoundPlayingOut = hasSound && ahead > .zero } else { soundAhead = ahead }
+        readUntil = state.soundReadUntil ?? state.loadedUntil
+        soundRead = hasSound ? readUntil : nil
+    }
+}

@@ -1,0 +1,76 @@
+import MediaCore
+import Testing
+
+@testable import Kiosk
+
+/// Which repairs follow from a series of observations, one per second.
+@Suite struct PlaybackWatchTests {
+    private let start = HostInstant(nanoseconds: 1_000_000_000_000)
+
+    private func at(_ second: Int) -> HostInstant { start.advanced(by: .seconds(second)) }
+
+    /// A film that advances until `last`.
+    private func beat(_ second: Int, until last: Int = .max) -> Liveness.Beat {
+        var beat = Liveness.Beat()
+        (beat.isExpected, beat.turns) = (true, second)
+        beat.position = MediaTime(value: Int64(min(second, last)), timescale: 1)
+        return beat
+    }
+
+    private func outcomes(
+        _ watch: inout PlaybackWatch, seconds: Range<Int>, until last: Int = .max, dropped: (Int) -> Int = { _ in 0 }
+    ) -> [Int: PlaybackWatch.Outcome] {
+        var outcomes: [Int: PlaybackWatch.Outcome] = [:]
+        for second in seconds {
+            outcomes[second] = watch.note(
+                beat(second, until: last), droppedFrames: dropped(second), item: RepairLadder.Item("a.mp4"),
+                at: at(second))
+        }
+        return outcomes
+    }
+
+    @Test func aFilmThatStopsIsRepairedInStagesAndEachRepairIsCounted() {
+        var watch = PlaybackWatch()
+        let outcomes = outcomes(&watch, seconds: 0..<24, until: 10)
+        let repairs = outcomes.compactMapValues(\.repair)
+        #expect(repairs.mapValues(\.stage) == [15: .anchor, 19: .route, 23: .next])
+        #expect(
+            repairs[15] == .init(stage: .anchor, cause: .frozen, item: "a.mp4", duration: .seconds(5)))
+        #expect(watch.repairs == [.anchor: 1, .route: 1, .next: 1])
+        #expect(watch.fault?.cause == .frozen && watch.fault?.since == at(10))
+    }
+
+    @Test func aFaultIsOverOnceTheFilmHasAdvancedForAWhile() {
+        var watch = PlaybackWatch()
+        #expect(outcomes(&watch, seconds: 0..<10)[9]?.isHealthy == true)
+        #expect(outcomes(&watch, seconds: 10..<17, until: 10)[16]?.isHealthy == false)
+        #expect(outcomes(&watch, seconds: 17..<18)[17]?.isHealthy == false, "the repair may have moved it only")
+        #expect(outcomes(&watch, seconds: 18..<25)[24]?.isHealthy == true && watch.fault == nil)
+    }
+
+    @Test func aRestartDoesNotHelpAFilmThatDoesNotArrive() {
+        var watch = PlaybackWatch()
+        for second in 0..<16 {
+            var beat = beat(second, until: 0)
+            beat.isWaiting = true
+            _ = watch.note(beat, droppedFrames: 0, item: nil, at: at(second))
+        }
+        #expect(watch.fault?.cause == .waiting && watch.isAlive)
+        #expect(watch.waitingSince == start)
+    }
+
+    @Test func aBurstOfDroppedFramesIsReportedWhenItIsOver() {
+        var watch = PlaybackWatch()
+        let outcomes = outcomes(&watch, seconds: 0..<6) { $0 < 2 ? 0 : 12 }
+        #expect(outcomes.compactMapValues(\.droppedFrames) == [3: 12])
+    }
+
+    @Test func withoutAnItemNothingIsRepaired() {
+        var watch = PlaybackWatch()
+        for second in 0..<10 {
+            let outcome = watch.note(beat(second, until: 0), droppedFrames: 0, item: nil, at: at(second))
+            #expect(outcome.repair == nil)
+        }
+        #expect(!watch.isAlive)
+    }
+}
