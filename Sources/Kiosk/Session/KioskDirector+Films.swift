@@ -81,6 +81,8 @@ extension KioskDirector {
             }
         }
         kept.place = nil
+        stage.player.setRetry(.eachPass)
+        applyLoop()
         load(items, startingWith: first)
         open(at: position)
     }
@@ -112,10 +114,7 @@ extension KioskDirector {
         (isSlatePicture, isPlaying, nextAttempt, self.attempt) = (false, true, nil, .reopen)
         if let unopened {
             self.unopened = nil
-            player.setRetry(.eachPass)
-            applyLoop()
-            player.setOrder(order)
-            player.open(unopened.items, startingWith: unopened.first, at: position)
+            player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
             opensUnderWay += 1
         } else if attempt == .skip {
             // The end of the list may follow, without an opening.

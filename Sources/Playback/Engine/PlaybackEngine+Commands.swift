@@ -11,8 +11,11 @@ extension PlaybackEngine {
     }
 
     /// Replaces the list and plays from one of its items on.
-    func open(_ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil) {
-        restart(with: shared.update { $0.reset(to: items, first: first) }, at: position)
+    func open(
+        _ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil,
+        order: PlayerOptions.PlaylistOrder? = nil
+    ) {
+        restart(with: shared.update { $0.reset(to: items, first: first, order: order) }, at: position)
     }
 
     /// Plays an item that is not in the list.

@@ -113,9 +113,13 @@ public final class Player: Sendable {
     /// - Parameters:
     ///   - first: The item to start with; nil: the first one. Preceding items are those that `previous` returns to.
     ///   - position: The media time of the start; nil: that of the item.
-    public func open(_ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil) {
+    ///   - order: The order of the items; nil: unchanged.
+    public func open(
+        _ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil,
+        order: PlayerOptions.PlaylistOrder? = nil
+    ) {
         mailbox.cancelOpening()
-        mailbox.post { $0.open(items, startingWith: first, at: position) }
+        mailbox.post { $0.open(items, startingWith: first, at: position, order: order) }
     }
 
     /// Plays an item that is not in the playlist; `reopen` returns to that.

@@ -382,9 +382,14 @@ package struct PlaybackList: Sendable {
 
     /// Replaces the playlist and its history. Returns the position to start with.
     ///
-    /// - Parameter first: The item to start with; nil: the first one. Preceding items have passed.
-    mutating func reset(to items: [QueueItem], first: QueueItem.ID? = nil) -> Turn? {
-        order.reset(to: items, first: first)
+    /// - Parameters:
+    ///   - first: The item to start with; nil: the first one. Preceding items have passed.
+    ///   - wanted: The order of the items; nil: unchanged.
+    mutating func reset(
+        to items: [QueueItem], first: QueueItem.ID? = nil, order wanted: PlayerOptions.PlaylistOrder? = nil
+    ) -> Turn? {
+        if let wanted { order.setOrder(wanted, current: nil) }
+        return order.reset(to: items, first: first)
     }
 
     /// Returns the position of an adjacent item of the pass; nil beyond its ends. Items of the history return to the
