@@ -172,9 +172,9 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         #expect(words(scene.list.actionsAtEnd) == ["stop", "end"])
         _ = scene.list.apply(.loop(item: .forever, list: .times(0)))
         #expect(words(scene.list.actionsAtEnd) == ["again 1"])
-        let id = try #require(scene.list.entries.first).item.id
-        scene.list.noteGiven(id)
-        scene.list.noteBarren(id)
+        let turn = try #require(scene.list.entries.first).turn
+        scene.list.noteGiven(turn)
+        scene.list.noteBarren(turn.item.id)
         #expect(words(scene.list.actionsAtEnd) == ["stop", "wait"], "lost media of a loop")
 
         var live = try Scene(2, isLive: true)
