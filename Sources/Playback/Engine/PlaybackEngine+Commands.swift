@@ -200,10 +200,7 @@ extension PlaybackEngine {
     func proceedWithSteps() {
         guard steps.isActive, seeks.pending == nil else { return }
         guard state.phase == .paused else { return steps.cancel() }
-        let layer = tracks.layer
-        let frames = FrameSteps.Frames(
-            shown: layer.shownTime, next: layer.nextTime, awaitsFirst: layer.awaitsFirst, isDrained: layer.isDrained)
-        switch steps.next(frames, playhead: synchronizer.currentTime()) {
+        switch steps.next(tracks.frames, playhead: synchronizer.currentTime()) {
         case nil: break
         case .forward(let time): synchronizer.setRate(0, time: time)
         case .backward(let shown):
