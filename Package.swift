@@ -297,6 +297,12 @@ let package = Package(
         .target(name: "FuzzSupport", path: "Tests/Support/FuzzSupport", swiftSettings: settings),
         .target(name: "FuzzWatch", path: "Tests/Support/FuzzWatch"),
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing(
+            "PlayFuzz",
+            [
+                "FuzzSupport", "TalkieTestKit", "Playback", "CardPlayout", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "MediaCore",
+            ]),
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
