@@ -164,7 +164,7 @@ let package = Package(
             "MediaCodecsTests", in: "Unit",
             ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
         tests("TextTests", in: "Unit", ["Text", "MediaCore"]),
-        tests("ScreenOutputTests", in: "Unit", ["ScreenOutput", "Text", "SyncRendering", "MediaCore"]),
+        tests("ScreenOutputTests", in: "Unit", ["ScreenOutput", "Text", "SyncRendering", "MediaCore", "CSDL"]),
         tests("CardOutputTests", in: "Unit", ["CardOutput", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "Sockets", "MediaCore", "TalkieTestKit"]),

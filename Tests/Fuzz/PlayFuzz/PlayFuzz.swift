@@ -39,7 +39,7 @@ private final class Cinema {
     private let card: VirtualSoundCard
     private let core: PlaybackEngine
     private let presenter: FramePresenter
-    private let feeder: AudioFeeder?
+    private var feeder: AudioFeeder?
     private let drawers: [SteppedDrawer]
     private let pipelines = Lock<[TrackPipeline]>([])
     private let stated = Lock<MediaTime?>(nil)
