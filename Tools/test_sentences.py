@@ -58,6 +58,18 @@ class SentencesTests(unittest.TestCase):
                     self.assertEqual(sentences.main(arguments + [folder]), status)
                 self.assertEqual(len(output.getvalue().splitlines()), lines)
 
+    def test_the_modules_of_the_library_advise_no_command_of_the_program(self):
+        root = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "Sources")
+        programs = {"TalkieApp", "TalkieCLI", "Kiosk", "VirtualSpeaker", "CLibraries", "Helpers"}
+        for module in sorted(set(os.listdir(root)) - programs):
+            for folder, _, names in os.walk(os.path.join(root, module)):
+                for name in sorted(names):
+                    if not name.endswith(".swift"):
+                        continue
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        for line, text in sentences.sentences(file.read()):
+                            self.assertNotRegex(text, r"\btalkie [a-z]|(?<![\w-])--[a-z]", f"{folder}/{name}:{line}")
+
 
 if __name__ == "__main__":
     unittest.main()
