@@ -15,7 +15,7 @@ extension PlaybackList {
         _ = apply(.loop(item: .times(0), list: loop))
         _ = apply(.order(order))
         let first = reset(to: items)
-        self.await(try #require(first))
+        self.await(first)
     }
 
     /// Makes the position that follows the current one current.
@@ -450,7 +450,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let turn = try #require(list.present)
         #expect(list.start(of: turn) == all[0].start)
         let next = list.step(by: 1)
-        list.await(try #require(next))
+        list.await(next)
         #expect(list.start(of: turn) == all[0].start, "it was left, and did not end")
         list.await(turn)
         try list.begin()
