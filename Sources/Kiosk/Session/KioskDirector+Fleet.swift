@@ -69,7 +69,6 @@ extension KioskDirector {
         }
         reply(true, nil)
     }
-
 }
 
 extension FleetCommand.Action {
