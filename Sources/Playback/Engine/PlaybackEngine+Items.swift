@@ -203,7 +203,7 @@ extension PlaybackEngine {
     func reconcile() {
         guard !truncation.isActive else { return }
         let list = list
-        if let awaited = list.awaited, !list.contains(awaited.item.id) {
+        if let awaited = list.awaited, !list.contains(awaited.item.id), !awaited.isOutsideList {
             // The awaited item was removed.
             perform(.openOrFinish(list.successor(of: awaited)))
         }

@@ -74,7 +74,7 @@ final class KioskRig: @unchecked Sendable {
         let file = timeline.map { try! TimelineFile(creating: $0, rotation: nil) }
         try! distributor.start(recordingTo: file, outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
-        (options.playsVideo, options.expectsMore) = (false, true)
+        (options.playsVideo, options.stopsAtFailures) = (false, configuration.wall == nil)
         var work = GroupWork()
         work.turn = { [memberFeeders] feeder, _ in
             memberFeeders.withLock { $0.append(feeder) }
