@@ -27,6 +27,16 @@ package struct KioskStateMessage: Sendable, Hashable {
 
     package init() {}
 
+    /// Creates the message of a health, without the members that describe the player and the wall.
+    init(_ health: KioskHealth) {
+        release = Release.version
+        phase = health.shown.name
+        speakers = health.outputs.map(\.name)
+        uptime = health.uptime
+        repairs = health.repairs.values.reduce(0, +)
+        problems = [health.fault, health.configuration.refusal].compactMap { $0 } + health.degradations
+    }
+
     private static let mostWords = 20
     private static let longest = 300
 

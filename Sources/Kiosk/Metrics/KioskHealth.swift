@@ -16,6 +16,20 @@ package struct KioskHealth: Sendable, Equatable {
         case off(String)
         /// A slate because nothing can be played, with the reason.
         case nothing(String)
+
+        /// The names of all states in metrics and MQTT messages.
+        static let names = ["playing", "waiting", "paused", "slate", "off", "nothing"]
+
+        var name: String {
+            switch self {
+            case .playing: "playing"
+            case .waiting: "waiting"
+            case .paused: "paused"
+            case .slate: "slate"
+            case .off: "off"
+            case .nothing: "nothing"
+            }
+        }
     }
 
     /// The state of one output.

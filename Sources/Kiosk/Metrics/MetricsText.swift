@@ -58,18 +58,7 @@ enum MetricsText {
     }
 
     private static func shown(_ shown: KioskHealth.Shown) -> [MetricFamily.Sample] {
-        let name =
-            switch shown {
-            case .playing: "playing"
-            case .waiting: "waiting"
-            case .paused: "paused"
-            case .slate: "slate"
-            case .off: "off"
-            case .nothing: "nothing"
-            }
-        return ["playing", "waiting", "paused", "slate", "off", "nothing"].map {
-            .init($0 == name ? 1 : 0, [.init("state", $0)])
-        }
+        KioskHealth.Shown.names.map { .init($0 == shown.name ? 1 : 0, [.init("state", $0)]) }
     }
 
     private static func outputs(_ outputs: [KioskHealth.Output]) -> [MetricFamily] {

@@ -339,10 +339,7 @@ extension KioskDirector {
     }
 
     func attachScreen() {
-        guard let screen = stage.screen, !isScreenAttached else { return }
-        isScreenAttached = true
-        screen.open(for: Slate.size)
-        screen.attach(stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
+        screen?.attach(stage.player)
     }
 
     static func name(of item: Item) -> String {

@@ -25,33 +25,19 @@ extension KioskDirector {
 
     /// The state message published to the broker.
     var stateMessage: KioskStateMessage {
-        let health = stage.health.withLock { $0 }
         let state = stage.player.state
-        var message = KioskStateMessage()
-        message.release = Release.version
-        switch health.shown {
-        case .playing: message.phase = "playing"
-        case .waiting: message.phase = "waiting"
-        case .paused: message.phase = "paused"
-        case .slate: message.phase = "slate"
-        case .off: message.phase = "off"
-        case .nothing: message.phase = "nothing"
-        }
+        var message = KioskStateMessage(stage.health.withLock { $0 })
         if let current, isPlaying {
             message.title = current.title ?? state.title
             (message.item, message.items) = (state.itemNumber, state.itemCount)
             (message.position, message.duration) = (state.position, state.duration)
         }
         message.part = shown.part
-        message.speakers = health.outputs.map(\.name)
         message.volume = state.volume
         if let wall {
             message.clock = wall.clock.shown.standing.rawValue
             message.wallOffset = wall.state.withLock { $0.follower }?.status.outcome?.late
         }
-        message.uptime = health.uptime
-        message.repairs = health.repairs.values.reduce(0, +)
-        message.problems = [health.fault, health.configuration.refusal].compactMap { $0 } + health.degradations
         return message
     }
 
@@ -72,24 +58,20 @@ extension KioskDirector {
             (nextAttempt, isSlatePicture, hasBegun) = (nil, false, false)
             stage.player.previous()
             if isHeld { stage.player.pause() }
-        case .pause: hold()
+        case .pause:
+            slates.hold()
+            stage.player.pause()
         case .play:
-            isHeld = false
-            endAskedSlate()
+            if slates.resume() { applySlate() }
             if wall != nil { meetWall() } else if !isWaiting { stage.player.play() }
         case .reload: reload()
         case .screenshot: return screenshots.request(reply)
         case .volume(let volume): stage.player.setVolume(volume)
         case .slate(let words):
-            hold()
-            showAskedSlate(words)
+            stage.player.pause()
+            if slates.hold(showing: words) { applySlate() }
         }
         reply(true, nil)
-    }
-
-    private func hold() {
-        isHeld = true
-        stage.player.pause()
     }
 }
 

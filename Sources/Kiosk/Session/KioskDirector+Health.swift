@@ -12,7 +12,7 @@ extension KioskDirector {
         var seen = HealthReporter.Observation(shown: whatIsShown)
         let player = stage.player
         let outputs = stage.distributor.outputs
-        seen.isWindowVisible = isScreenAttached && !isWaiting ? stage.screen?.status.isVisible : nil
+        seen.isWindowVisible = isWaiting ? nil : screen?.isVisible
         seen.isHeard = isHeard
         seen.stall = watch.fault
         (seen.outputProblems, seen.skippedItems) = (sound?.problems ?? [], exclusions.sentences)
@@ -49,7 +49,7 @@ extension KioskDirector {
 
     private var whatIsShown: KioskHealth.Shown {
         if shown.isQuiet { return .off("quiet hours\(quietEnd)") }
-        if let beginsAt { return .off("starts at \(stage.calendar.local(beginsAt).time.words)") }
+        if let start = hours.start { return .off("starts at \(start)") }
         if case .asked? = slate { return .slate }
         if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films have been found yet") }
         if isHeld { return .paused }

@@ -42,7 +42,8 @@ extension KioskDirector {
         do throws(ExhaustionError) { try clock.start() } catch { return say(.error, error.message) }
         wall = WallSteps(clock: clock)
         // The position follows from the wall's time, whenever the kiosk was started.
-        (beginsAt, kept.place) = (nil, nil)
+        hours.skipStart()
+        kept.place = nil
     }
 
     /// Measures the items' durations on a thread "wall lengths", which posts the result.

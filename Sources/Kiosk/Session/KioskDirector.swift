@@ -45,12 +45,13 @@ final class KioskDirector: @unchecked Sendable {
         /// `turn` and `finish`.
         var clock: any HostClock = MonotonicClock()
         var calendar: any WallCalendar = SystemCalendar()
-        /// Runs work that may block, on a thread of this name and priority.
-        var run:
+        typealias Run =
             @Sendable (_ name: String, WorkerThread.Priority, @escaping @Sendable () -> Void) throws(ExhaustionError) ->
-                Void = { (name, priority, body) throws(ExhaustionError) in
-                    _ = try WorkerThread.start(name: name, priority: priority, body)
-                }
+            Void
+        /// Runs work that may block, on a thread of this name and priority.
+        var run: Run = { (name, priority, body) throws(ExhaustionError) in
+            _ = try WorkerThread.start(name: name, priority: priority, body)
+        }
         /// Returns free memory to the system.
         var releaseFreeMemory: @Sendable () -> Void = { cshim_release_free_memory() }
         /// The seed of shuffled playlists.
@@ -76,9 +77,9 @@ final class KioskDirector: @unchecked Sendable {
     /// The configuration of the start: the values in force of keys that change at the next start only. A wall counts
     /// its time from `start`.
     var inForce: KioskConfiguration
-    var schedule: KioskSchedule
-    /// What is shown at present, according to the schedule.
-    var shown: KioskSchedule.Shown
+    var hours: ScheduleFollower
+    let screen: KioskScreen?
+    let hookRunner: HookRunner
     /// The number of searches for items; results of earlier searches are dropped.
     var programme = 0
     let files: ItemsWatch
@@ -111,20 +112,16 @@ final class KioskDirector: @unchecked Sendable {
     var opensUnderWay = 0
     /// When the playlist is tried again, after none of its items could be played, and how.
     var nextAttempt: HostInstant?
+    var slates = SlateStack()
     var attempt = Attempt.reopen
-    /// The message on the screen; nil while a film is shown.
-    var slate: Slate?
     /// True while the player shows the configured slate image.
     var isSlatePicture = false
     /// The items whose failure was logged, so that each edition is logged once.
     var toldBroken: Set<Item> = []
     /// The last failure, shown on the slate.
     var lastFailure: String?
-    /// The configured start; nil once it has passed.
-    var beginsAt: WallTime?
     /// The state that is written to disk.
     var kept = KioskPlaces.Kept()
-    var isScreenAttached = false
     var watch = PlaybackWatch()
     var reporter: HealthReporter
     /// True if a repair ends the program. The current item is then blamed as for a crash.
@@ -135,10 +132,6 @@ final class KioskDirector: @unchecked Sendable {
     var fleet: FleetLink?
     var commandLog = CommandLog()
     let screenshots: ScreenshotQueue
-    /// True while paused by a fleet command.
-    var isHeld = false
-    /// The slate that the slate of a fleet command replaced.
-    var coveredSlate: Slate?
     private var notedRoutes: Set<Int> = []
     private var told = ToldSentences()
     private var placesFailure: String?
@@ -173,13 +166,14 @@ final class KioskDirector: @unchecked Sendable {
         exclusions = ItemExclusions(stage.crashes)
         screenshots = ScreenshotQueue(.standard(), screenshot: stage.screenshot)
         (self.configuration, inForce) = (configuration, configuration)
-        schedule = KioskSchedule(configuration, calendar: stage.calendar)
-        shown = schedule.shown(at: stage.now())
+        hours = ScheduleFollower(configuration, calendar: stage.calendar, at: stage.now())
+        screen = stage.screen.map { KioskScreen($0, isOverscanning: stage.isOverscanning) }
+        hookRunner = HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) }
         let now = stage.clock.now
         lastRelease = now
         reporter = HealthReporter(at: now, wall: stage.now())
         files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
-        let programme = shown.programme
+        let programme = hours.shown.programme
         sound = outputs.map { group in
             SoundKeeper(
                 player: stage.player, group: group, registry: stage.registry,
@@ -227,7 +221,7 @@ final class KioskDirector: @unchecked Sendable {
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
         if let note = stage.crashes.begin(at: stage.now()) { say(.warning, note) }
-        beginsAt = schedule.start(from: stage.now())
+        hours.waitForStart(at: stage.now())
         // A display that a command switches off is on after a start.
         if shown.isQuiet { setScreenPower(false) }
         joinFleet()
@@ -270,6 +264,17 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     var now: HostInstant { stage.clock.now }
+
+    /// What is shown at present, according to the schedule.
+    var shown: KioskSchedule.Shown { hours.shown }
+    /// The configured start; nil once it has passed.
+    var beginsAt: WallTime? { hours.beginsAt }
+    /// True if nothing may be opened: before the start, or in quiet hours.
+    var isWaiting: Bool { hours.isWaiting }
+    /// The slate on the screen; nil while a film is shown.
+    var slate: Slate? { slates.shown }
+    /// True while paused by a fleet command.
+    var isHeld: Bool { slates.isHeld }
 
     func end(_ end: KioskEnd) { if result == nil { result = end } }
 
@@ -333,7 +338,7 @@ final class KioskDirector: @unchecked Sendable {
             say(.info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
         case .visible, .resized, .fullScreen:
             guard let status = stage.screen?.status, status.isVisible else { return }
-            applyArrangement()
+            screen?.arrange(by: configuration)
             stage.player.setScreen(
                 status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
         case .key, .pointer, .dropped: break
@@ -402,7 +407,7 @@ final class KioskDirector: @unchecked Sendable {
     /// The current state as one line, with items named by `name`.
     func statusLine(naming name: (Item) -> String) -> String {
         if shown.isQuiet { return "Quiet hours: screen and sound are off\(quietEnd)" }
-        if let beginsAt { return "Starts at \(stage.calendar.local(beginsAt).time.words)" }
+        if let start = hours.start { return "Starts at \(start)" }
         switch slate {
         case .nothing(let reason)?: return "Nothing is shown: \(reason ?? "no films have been found yet")"
         default: break

@@ -137,6 +137,19 @@ import Testing
         #expect(proper == .carryOut(FleetCommand(id: "1", action: .next)), "the same id, sent properly")
     }
 
+    @Test func aFaultIsTheFirstProblemOfAStateThenTheConfigurationThenWhatIsDegraded() {
+        var configuration = KioskHealth.Configuration(loaded: WallTime(seconds: 0))
+        configuration.refusal = "line 3"
+        var health = KioskHealth(
+            at: .now, shown: .off("quiet hours"), uptime: .seconds(60), configuration: configuration)
+        (health.fault, health.degradations) = ("frozen", ["Kitchen does not play"])
+        (health.repairs, health.outputs) = (["anchor": 2, "next": 1], [.init("Kitchen"), .init("Hall")])
+        let state = KioskStateMessage(health)
+        #expect(state.problems == ["frozen", "line 3", "Kitchen does not play"])
+        #expect(state.phase == "off" && state.repairs == 3 && state.speakers == ["Kitchen", "Hall"])
+        #expect(state.uptime == .seconds(60) && state.release == Release.version)
+    }
+
     @Test func answersAndStatesAreJSONThatIsBounded() {
         #expect(
             FleetAnswer(id: "a\"b", isDone: false, words: "No.").json

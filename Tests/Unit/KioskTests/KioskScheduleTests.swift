@@ -5,7 +5,7 @@ import Testing
 @testable import Kiosk
 
 /// Central European time in 2026: forward on 29 March at 02:00, back on 25 October at 03:00.
-private struct CentralEurope: WallCalendar {
+struct CentralEurope: WallCalendar {
     private static let summer = 1_774_746_000..<1_792_890_000
 
     func local(_ moment: WallTime) -> LocalTime {

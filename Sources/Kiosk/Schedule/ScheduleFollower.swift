@@ -1,0 +1,55 @@
+internal import MediaCore
+
+/// Follows the schedule of a kiosk: whether it has started, and what is shown at present. A value; the caller provides
+/// the calendar time.
+struct ScheduleFollower: Sendable {
+    private let calendar: any WallCalendar
+    private var schedule: KioskSchedule
+    /// What is shown at present.
+    private(set) var shown: KioskSchedule.Shown
+    /// The configured start; nil once it has passed.
+    private(set) var beginsAt: WallTime?
+
+    /// Starts to follow a schedule. The start is not waited for before `waitForStart`.
+    init(_ configuration: KioskConfiguration, calendar: any WallCalendar, at now: WallTime) {
+        self.calendar = calendar
+        schedule = KioskSchedule(configuration, calendar: calendar)
+        shown = schedule.shown(at: now)
+    }
+
+    /// Replaces the schedule; `advance` applies it.
+    mutating func replace(_ configuration: KioskConfiguration) {
+        schedule = KioskSchedule(configuration, calendar: calendar)
+    }
+
+    /// Waits for the configured start, unless it has passed.
+    mutating func waitForStart(at now: WallTime) { beginsAt = schedule.start(from: now) }
+
+    /// Waits for no start.
+    mutating func skipStart() { beginsAt = nil }
+
+    /// True if nothing may be opened: before the start, or in quiet hours.
+    var isWaiting: Bool { beginsAt != nil || shown.isQuiet }
+
+    /// Returns true when the start has come, once.
+    mutating func hasStarted(at now: WallTime) -> Bool {
+        guard let beginsAt, now >= beginsAt else { return false }
+        self.beginsAt = nil
+        return true
+    }
+
+    /// Advances to a time. Returns what was shown before; nil without a change.
+    mutating func advance(to now: WallTime) -> KioskSchedule.Shown? {
+        let before = shown
+        shown = schedule.shown(at: now)
+        return shown == before ? nil : before
+    }
+
+    /// The time of the start as text, such as "09:30"; nil once it has passed.
+    var start: String? { beginsAt.map { calendar.local($0).time.words } }
+
+    /// Returns the end of the quiet hours as text, such as " until 07:00"; empty if they never end.
+    func quietEnd(after now: WallTime) -> String {
+        schedule.quietEnd(after: now).map { " until \(calendar.local($0).time.words)" } ?? ""
+    }
+}

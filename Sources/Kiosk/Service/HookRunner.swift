@@ -1,0 +1,43 @@
+internal import MediaCore
+internal import Storage
+
+/// Runs the commands of `[hooks]` in the shell, without blocking the caller.
+struct HookRunner: Sendable {
+    /// The timeout of a command.
+    private static let timeout = Duration.seconds(30)
+    private static let maxOutput = 64 << 10
+
+    /// Runs work that may block. See `KioskDirector.Stage.run`.
+    let start: KioskDirector.Stage.Run
+    /// Called on any thread with a sentence about a command that failed. It names the key, because the command may
+    /// contain a password.
+    let report: @Sendable (String) -> Void
+
+    /// Runs the command of a key; nil has no effect.
+    func run(_ key: String, _ command: String?) {
+        guard let command else { return }
+        let report = report
+        do throws(ExhaustionError) {
+            try start("kiosk hook", .background) {
+                if let trouble = Self.trouble(of: command) { report("the command hooks.\(key) failed: \(trouble)") }
+            }
+        } catch {
+            report(error.message)
+        }
+    }
+
+    /// Runs a command and returns the reason of its failure; nil if it succeeds.
+    private static func trouble(of command: String) -> String? {
+        do throws(BoundedProgram.Failure) {
+            let outcome = try BoundedProgram.run(
+                "/bin/sh", ["-c", command], most: maxOutput, patience: timeout, isCancelled: { false })
+            guard outcome.status != 0 else { return nil }
+            let line = outcome.complaint.split(separator: "\n").last.map { String($0.prefix(200)) }
+            // The shell's own messages quote the command.
+            let reason = line.flatMap { $0.contains(command) ? nil : $0 }
+            return reason ?? outcome.status.map { "status \($0)" } ?? "ended by a signal"
+        } catch {
+            return error.words
+        }
+    }
+}
