@@ -3,9 +3,9 @@ package import Profiles
 package import SyncRendering
 
 /// The result for one speaker. Offsets are in milliseconds, positive when sound is later than picture.
-package struct SpeakerAnswer: Sendable, Equatable {
+package struct SpeakerAnswer: Sendable {
     /// The source of the screen's own delay.
-    package enum ScreenShare: Sendable, Equatable {
+    package enum ScreenShare: Sendable {
         /// Measured by a light sensor.
         case measured
         /// Stated by the display (EDID).
@@ -17,7 +17,7 @@ package struct SpeakerAnswer: Sendable, Equatable {
     }
 
     /// The measurement of one event.
-    package struct Reading: Sendable, Equatable {
+    package struct Reading: Sendable {
         /// The event's index in the run.
         package var event: Int
         /// Seconds since the first event.
@@ -83,14 +83,6 @@ package struct SpeakerAnswer: Sendable, Equatable {
     var rejected: [Reading] { readings.filter { $0.rejection != nil } }
     /// The assessment of the offset.
     package var verdict: LipSyncVerdict { LipSyncVerdict(offset: offset) }
-
-    package static func == (left: SpeakerAnswer, right: SpeakerAnswer) -> Bool {
-        left.speaker == right.speaker && left.offset == right.offset && left.sigma == right.sigma
-            && left.interval == right.interval && left.readings == right.readings
-            && left.drift?.ppm == right.drift?.ppm && left.soundRest == right.soundRest
-            && left.screenRest == right.screenRest && left.screenShare == right.screenShare
-            && left.behindFirst == right.behindFirst
-    }
 }
 
 /// The result of a calibration run.

@@ -42,7 +42,9 @@ package final class ServiceAnnouncement: @unchecked Sendable {
             { @Sendable client, state, owner in
                 Unmanaged<ServiceAnnouncement>.fromOpaque(owner!).takeUnretainedValue().clientChanged(client, state)
             }, Unmanaged.passUnretained(self).toOpaque(), &code)
-        guard client != nil, avahi_threaded_poll_start(poll) == 0 else {
+        // Only a client that cannot be created sets `code`.
+        if client != nil { code = avahi_threaded_poll_start(poll) }
+        guard client != nil, code == 0 else {
             note(code)
             release()
             return nil

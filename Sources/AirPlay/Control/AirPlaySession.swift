@@ -95,6 +95,7 @@ package final class AirPlaySession: Sendable {
 
     deinit {
         // Ends the session if the owner did not call `end`. `close` blocks, so the thread is not joined here.
+        configuration.peers.remove(self)
         let control = control
         control.post { $0.end() }
         control.closeWithoutWaiting()

@@ -9,14 +9,11 @@ package final class PTPPeerGroup: Sendable {
     /// The group identifier, an upper-case UUID.
     package let identifier = UniqueName.uuid()
 
+    /// The identifier remains valid while the session is deallocated, when `session` is already nil.
     private struct Member: Sendable {
+        let id: ObjectIdentifier
         let address: IPv4Address
         weak var session: AirPlaySession?
-
-        package init(address: IPv4Address, session: AirPlaySession? = nil) {
-            self.address = address
-            self.session = session
-        }
     }
 
     private let members = Lock<[Member]>([])
@@ -31,21 +28,24 @@ package final class PTPPeerGroup: Sendable {
 
     /// Adds a session that is about to share our clock; the other members receive the new list.
     func add(_ session: AirPlaySession, at address: IPv4Address) {
+        let member = Member(id: ObjectIdentifier(session), address: address, session: session)
         change {
-            $0.removeAll { $0.session == nil || $0.session === session }
-            $0.append(Member(address: address, session: session))
+            $0.removeAll { $0.id == member.id }
+            $0.append(member)
         }
     }
 
-    /// Removes a session that ended or was lost; the other members receive the new list.
+    /// Removes a session that ended, was lost or is deallocated; the other members receive the new list.
     func remove(_ session: AirPlaySession) {
-        change { $0.removeAll { $0.session == nil || $0.session === session } }
+        let id = ObjectIdentifier(session)
+        change { $0.removeAll { $0.id == id } }
     }
 
     private func change(_ body: (inout [Member]) -> Void) {
         let before = addresses
         members.withLock { body(&$0) }
         guard addresses != before else { return }
+        // Released outside the lock: the last reference removes its session.
         for session in members.withLock({ $0.compactMap(\.session) }) { session.sharePeersAgain() }
     }
 }

@@ -4,11 +4,12 @@ internal import PTP
 internal import Sockets
 
 extension SessionCore {
-    /// Sets the volume in dB. The response status is ignored: a speaker that refuses keeps its volume.
+    /// Sets the volume in dB. Throws the refusal of a speaker that keeps its own volume.
     func setVolume(decibels: Double) throws(AirPlayError) {
         _ = try exchange(
             "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
-            body: TextParameters.volume(decibels: decibels), timeout: Deadline.request)
+            body: TextParameters.volume(decibels: decibels), timeout: Deadline.request
+        ).accepted("set its volume")
     }
 
     /// No display shows more characters, and a title in a file is unbounded.

@@ -16,10 +16,10 @@ final class SessionCore {
         static let keepAlive: Duration = .seconds(1)
         static let tearDown: Duration = .milliseconds(500)
         static let glance: Duration = .milliseconds(100)
+        /// A speaker whose connection still works responds within this time after an address change.
+        static let move: Duration = .milliseconds(300)
     }
 
-    /// Receivers end a session that is idle for longer.
-    private static let keepAliveInterval: Duration = .seconds(2)
     /// A speaker that is not synchronized with our clock by then never will be on this route.
     private static let clockPatience: Duration = .seconds(8)
 
@@ -34,31 +34,19 @@ final class SessionCore {
     private var controlSocket: DatagramSocket?
     private var timing: TimingResponder?
     var ptp: PTPInstance?
-    private(set) var stream: StreamSetup? {
-        didSet {
-            if stream != nil { streamSetUp = host.now }
-            hasAllowedPlaying = false
-        }
-    }
+    private(set) var stream: StreamSetup? { didSet { hasAllowedPlaying = false } }
     /// The traits of the speaker, updated by `/info`.
     private(set) var traits: SpeakerTraits
     /// Whether the stream was started before, or the speaker's playing flag is set.
     var hasAllowedPlaying = false
-    private var streamSetUp: HostInstant?
-    private var isAlive = false
-    private(set) var nextTick = HostInstant(nanoseconds: .max)
+    private var schedule = SessionSchedule()
+    private var addresses = AddressWatch()
     /// This computer's clock. Connection deadlines use the machine's clock.
     var host: any HostClock { clocks.clock }
     /// Whether the speaker has an anchor and was not stopped since.
     var isPlaying = false
     /// Called between requests. Returns the next instant at which to call it, or nil.
     var attend: ((SessionCore) -> HostInstant?)?
-    private var nextKeepAlive = HostInstant(nanoseconds: .max)
-    private var nextAttention = HostInstant(nanoseconds: .max)
-    /// When `lookForMove` is due.
-    var nextLook = HostInstant(nanoseconds: .max)
-    /// The address change after which the speaker still responded.
-    var survivedMove: String?
     private var suspensions: SuspensionWatch
 
     init(configuration: AirPlaySession.Configuration, clocks: PTPDirectory, shared: SessionShared) {
@@ -91,6 +79,9 @@ final class SessionCore {
 
     /// The minimum times for start commands.
     var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
+
+    /// Whether the session has failed or ended.
+    var isLost: Bool { shared.isLost }
 
     /// Ends the session as lost; a new one may succeed.
     func lose(_ reason: String) { shared.fail(AirPlayError(.lost, reason)) }
@@ -180,10 +171,7 @@ final class SessionCore {
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
         try listenToEvents(on: setup.eventPort, at: connection.socket.remote, secret)
-        isAlive = true
-        nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
-        nextLook = host.now
-        schedule()
+        schedule.begin(at: host.now)
     }
 
     /// Connects to the speaker's event port, if any. Some speakers start listening only after announcing it.
@@ -226,7 +214,8 @@ final class SessionCore {
         let remote = connection.socket.remote
         // RECORD precedes the stream's SETUP, as in Apple's senders: some speakers stay silent otherwise.
         _ = try exchange("RECORD", timeout: Deadline.setUp).accepted("record")
-        let control = try datagramSocket { () throws(PTPError) in try SenderPorts.open(on: local) }
+        let control: DatagramSocket
+        do { control = try SenderPorts.open(on: local) } catch { throw AirPlayError(.unreachable, error.message) }
         let key = ChannelKeys.audio(from: secret)
         let counters = configuration.firstCounters ?? .random()
         let body =
@@ -244,48 +233,23 @@ final class SessionCore {
             ptp.noteStreamSetUp(remote)
             _ = try tellPeers(connection).accepted("share a clock")
         }
+        let sender = StreamSender(format: format, store: store, key: key, counters: counters, room: room)
+        let shared = shared
         if configuration.route == .buffered {
-            let socket = try TCPSocket.speaker(
-                at: remote, port: setup.dataPort, deadline: .now.advanced(by: configuration.connectPatience))
-            socket.setPersistence(.sound)
-            let shared = shared
             shared.setWriter(
-                try Self.made { () throws(ExhaustionError) in
-                    try BufferedWriter(
-                        socket: socket, key: key, format: format, counters: counters, store: store, room: room,
-                        ended: { shared.fail(AirPlayError(.ended, "The speaker has closed the stream.")) })
+                try sender.buffered(to: remote, setup, connectPatience: configuration.connectPatience) {
+                    shared.fail(AirPlayError(.ended, "The speaker has closed the stream."))
                 })
         } else {
-            guard let controlPort = setup.controlPort, controlPort != 0 else {
-                throw AirPlayError(.protocolViolation, "The speaker did not specify a timing port.")
-            }
-            // Send-only: nothing is received on this socket.
-            let data = try datagramSocket { () throws(PTPError) in try PTPPorts.open(local, 0) }
-            let ends = RealtimeSender.Ends(
-                control: control, data: data, remote: remote, dataPort: setup.dataPort,
-                controlPort: controlPort)
             shared.setWriter(
-                try Self.made { () throws(ExhaustionError) in
-                    try RealtimeSender(
-                        ends: ends, key: key, format: format, counters: counters,
-                        source: ptp == nil ? sessionNumber : 0,
-                        arrivalToRender: setup.arrivalToRender, store: store, host: host,
-                        clock: { [shared] in shared.clock?.timeline },
-                        room: room)
-                })
+                try sender.realtime(
+                    to: remote, setup, from: local, control: control, source: ptp == nil ? sessionNumber : 0,
+                    host: host, clock: { shared.clock?.timeline }))
         }
         controlSocket = control
         stream = setup
         streamBegan = host.now
         return setup
-    }
-
-    private static func made<Writer>(_ make: () throws(ExhaustionError) -> Writer) throws(AirPlayError) -> Writer {
-        do { return try make() } catch { throw AirPlayError(error) }
-    }
-
-    private func datagramSocket(_ open: () throws(PTPError) -> DatagramSocket) throws(AirPlayError) -> DatagramSocket {
-        do { return try open() } catch { throw AirPlayError(.unreachable, error.message) }
     }
 
     private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
@@ -307,9 +271,8 @@ final class SessionCore {
     /// Pauses and releases the speaker and closes all connections. Never fails: missing responses are ignored.
     func end() {
         shared.expectEnd()
-        isAlive = false
+        schedule.end()
         attend = nil
-        schedule()
         if let connection, !connection.isBroken, secret != nil {
             if stream != nil, configuration.route == .buffered {
                 // ignored: the session ends whether the speaker responds or not.
@@ -341,42 +304,62 @@ final class SessionCore {
     private func noteExperience() {
         let lessons = configuration.lessons
         if let ptp, let remote, let peer = ptp.peer(remote) { lessons.learn(SpeakerExperience(of: peer)) }
-        guard stream != nil, let streamSetUp, host.now - streamSetUp >= Self.clockPatience else { return }
+        guard stream != nil, let streamBegan, host.now - streamBegan >= Self.clockPatience else { return }
         if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }
 
     // MARK: Between requests
 
-    /// Schedules a call of `attend` as soon as the queue is empty.
-    func requestAttention() {
-        nextAttention = host.now
-        schedule()
-    }
+    /// When `tick` is due.
+    var nextTick: HostInstant { schedule.next }
 
-    private func schedule() {
-        nextTick = min(isAlive ? min(nextKeepAlive, nextLook) : HostInstant(nanoseconds: .max), nextAttention)
-    }
+    /// Schedules a call of `attend` as soon as the queue is empty.
+    func requestAttention() { schedule.setAttention(at: host.now) }
 
     /// Performs all due periodic work: suspension and address checks, `attend`, keep-alive.
     func tick() {
-        if isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
-        if isAlive, host.now >= nextLook, let move = lookForMove() {
-            isAlive = false
+        if schedule.isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
+        if schedule.takesAddressCheck(at: host.now), let move = lookForMove() {
+            schedule.end()
             connection?.abandon()
             shared.fail(AirPlayError(.lost, move))
         }
         let now = host.now
-        if now >= nextAttention {
-            nextAttention = attend?(self) ?? HostInstant(nanoseconds: .max)
+        if schedule.isAttentionDue(at: now) {
+            let next = attend?(self)
+            schedule.setAttention(at: next)
         }
-        if isAlive, now >= nextKeepAlive {
-            keepAlive()
-            measurePath()
-            // The clock state is checked at the same interval.
-            nextAttention = host.now
-            nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
-        }
-        schedule()
+        guard schedule.isKeepAliveDue(at: now) else { return }
+        keepAlive()
+        measurePath()
+        // The clock state is checked at the same interval.
+        schedule.setAttention(at: host.now)
+        schedule.deferKeepAlive(at: host.now)
+    }
+
+    /// Checks whether the address of the speaker or of this computer has changed.
+    ///
+    /// After a change, a speaker that does not respond will not do so on this connection: a new one is faster than the
+    /// timeout.
+    ///
+    /// - Returns: A sentence about the change if the session is lost by it.
+    private func lookForMove() -> String? {
+        guard let connection else { return nil }
+        let socket = connection.socket
+        let sighting = configuration.id.flatMap { configuration.network?.sighting(of: $0) }
+        if sighting?.group == configuration.peers.identifier { shared.noteGroup() }
+        let local = TCPSocket.localAddress(toward: socket.remote)
+        let isMoved = local != socket.local && !TCPSocket.isOwn(socket.local)
+        guard
+            let move = addresses.change(
+                remote: socket.remote, announced: sighting?.addresses, local: isMoved ? local : nil)
+        else { return nil }
+        let before = connection.lastAnswer
+        // ignored: only `lastAnswer` matters.
+        _ = try? connection.exchange("POST", "/feedback", timeout: Deadline.move)
+        if connection.lastAnswer == before { return move }
+        addresses.noteSurvival(of: move)
+        return nil
     }
 
     /// Checks the speaker after a suspension of the computer.
@@ -385,8 +368,8 @@ final class SessionCore {
     /// at once.
     private func lookAgain() {
         keepAlive(patience: .zero)
-        nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
-        nextAttention = host.now
+        schedule.deferKeepAlive(at: host.now)
+        schedule.setAttention(at: host.now)
     }
 
     /// Sends a keep-alive request; the session is lost if it fails.
@@ -400,7 +383,8 @@ final class SessionCore {
         // During an outage, waiting is useless: user requests must be sent as soon as it ends, and late responses
         // count.
         let isAway =
-            patience > .zero && HostInstant.now - connection.lastAnswer > Self.keepAliveInterval + Deadline.request
+            patience > .zero
+            && HostInstant.now - connection.lastAnswer > SessionSchedule.keepAliveInterval + Deadline.request
         do throws(AirPlayError) {
             let response = try connection.exchange(
                 "POST", "/feedback", timeout: isAway ? Deadline.glance : Deadline.keepAlive)
@@ -408,7 +392,7 @@ final class SessionCore {
             if response.status == 454 { throw Self.sessionEnded }
         } catch {
             guard error.code != .timedOut || .now - connection.lastAnswer >= patience else { return }
-            isAlive = false
+            schedule.end()
             if error.status == 454 { return shared.fail(error) }
             shared.fail(AirPlayError(.lost, "The speaker stopped responding (\(error.message))"))
         }

@@ -1,107 +1,191 @@
 internal import AirPlayWire
 public import MediaCore
-internal import SyncRendering
+public import SyncRendering
 
-/// Audio packets: assigning RTP timestamps, and flushing.
-extension AirPlaySpeaker {
+/// Audio packets: their delivery, and flushing.
+extension AirPlaySpeaker: PartialFlushing {
+    // MARK: Delivery
+
+    /// Returns pass-through for AAC that the speaker decodes, otherwise re-encoding. Any thread.
+    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+        choice(for: format, mustDecode: mustDecode).delivery(of: format)
+    }
+
+    private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
+        DeliveryChoice(
+            for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route
+        ).keeping(openStream, for: format)
+    }
+
+    private var openStream: StreamFormat? {
+        state.withLock { state in state.session.map { $0.isLost } == false ? state.input?.format : nil }
+    }
+
+    /// Returns the delivery into the open stream: its own packets pass through, everything else is re-encoded. Nil
+    /// without an open stream.
+    public func continuation(
+        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
+    ) -> AudioDelivery? {
+        guard let open = openStream else { return nil }
+        if case .passThrough = delivery, !mustDecode, DeliveryChoice.untouched(format) == open {
+            return .passThrough(format)
+        }
+        return DeliveryChoice(encodingInto: open).delivery(of: format)
+    }
+
+    /// Opens a session and a stream, unless the open stream fits. Blocks until the speaker has responded. Called by the
+    /// feeder.
+    ///
+    /// - Throws: `OutputError`; no session is held then.
+    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        let choice: DeliveryChoice
+        switch delivery {
+        case .passThrough(let format): choice = self.choice(for: format, mustDecode: false)
+        case .encoded(let format, _):
+            choice = DeliveryChoice(
+                for: format, mustDecode: true,
+                reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless, route: route)
+        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) accepts encoded audio only.")
+        }
+        let kept = state.withLock { state -> Bool in
+            guard let session = state.session, !session.isLost, state.input?.format == choice.stream else {
+                return false
+            }
+            state.context = context
+            state.input?.join(isPassThrough: choice.isPassThrough)
+            return true
+        }
+        // The speaker's buffer is kept: the renderer flushes explicitly.
+        if kept { return }
+        close()
+        try open(choice, context)
+    }
+
+    // MARK: Packets
+
     /// Queues packets from index `offset` on. Returns the number accepted. Never blocks. Called by the feeder.
     ///
     /// After `failure` all packets are accepted and discarded.
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
-        var (taken, reachesPreroll) = (0, false)
-        state.withLock { state in
-            if state.failure != nil {
-                taken = batch.packets.count - offset
-                let last = batch.packets.last
-                state.acceptedUntil = last.flatMap { $0.presentationTime.map { $0 + last!.duration } }
-                return
-            }
-            guard let store = state.store, var line = state.line, let stream = state.stream else { return }
-            let needed = Int64(stream.sampleRate) / 2
-            let before = line.frames
-            for packet in batch.packets.dropFirst(offset) {
-                if state.isJoining {
-                    if Self.overlaps(packet, line) {
-                        taken += 1
-                        continue
-                    }
-                    state.isJoining = false
-                }
-                let earlier = line
-                if line.isEmpty, !Self.appendPreroll(stream, line, store) { break }
-                let timestamp = line.place(
-                    packet.presentationTime, frames: stream.framesPerPacket,
-                    isContiguous: !state.isPassThrough && state.speed != 1)
-                // Larger than any audio packet: the stream cannot carry it, and dropping it is harmless.
-                let isStored =
-                    packet.count > BufferedPacketizer.payloadLimit
-                    || batch.withBytes(of: packet) { store.append($0, timestamp: timestamp) }
-                guard isStored else {
-                    line = earlier
-                    break
-                }
-                taken += 1
-                let start = packet.presentationTime ?? state.acceptedUntil ?? .zero
-                state.acceptedUntil = start + packet.duration
-            }
-            reachesPreroll = before < needed && line.frames >= needed
+        let (taken, reachesPreroll) = state.withLock { state -> (Int, Bool) in
+            if state.failure != nil { return (state.input?.discard(batch, from: offset) ?? 0, false) }
             // Audio heard more than a second ago is no longer needed; everything later may have to be sent again.
-            if let context = state.context {
-                let heard = context.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1))
-                state.store?.setFloor(line.bound(of: heard, rate: state.speed))
-            }
-            state.line = line
-            state.isFinished = false
-            if taken > 0 { state.session?.wakeWriter() }
+            let heard = state.context.map { $0.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1)) }
+            guard let accepted = state.input?.accept(batch, from: offset, heard: heard) else { return (0, false) }
+            if accepted.taken > 0 { state.session?.wakeWriter() }
+            return accepted
         }
         if reachesPreroll { requestAttention() }
         return taken
     }
 
-    /// Whether a packet begins before the end of the previous one, by more than container rounding.
-    private static func overlaps(_ packet: PacketBatch.Packet, _ line: RTPTimestampMapper) -> Bool {
-        guard let time = packet.presentationTime, let end = line.end else { return false }
-        return (end - time).duration > .milliseconds(3)
-    }
-
     /// Sets the speed of later packets, in media seconds per second of audio. Called by the feeder.
-    public func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
-
-    /// Appends a silent packet, because receivers mute the first AAC packet of a stream. Returns false without space.
-    private static func appendPreroll(_ stream: StreamFormat, _ line: RTPTimestampMapper, _ store: PacketStore) -> Bool
-    {
-        guard stream.coding == .aacLC else { return true }
-        let timestamp = line.preceding(frames: stream.framesPerPacket)
-        return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }
+    public func setSpeed(_ speed: Double) {
+        state.withLock { state in
+            state.speed = speed
+            state.input?.speed = speed
+        }
     }
 
     /// Marks the end of the input; less than the preroll may then be started.
     public func finish() {
-        state.withLock { $0.isFinished = true }
+        state.withLock { $0.input?.finish() }
         requestAttention()
     }
 
     /// Media time of the end of the accepted packets; nil after a flush.
-    public var acceptedUntil: MediaTime? { state.withLock { $0.acceptedUntil } }
+    public var acceptedUntil: MediaTime? { state.withLock { $0.input?.acceptedUntil } }
 
     /// Discards all packets not yet heard. Returns at once; the request is sent on the control thread.
     public func flush() {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
-            state.acceptedUntil = nil
-            state.isFinished = false
-            guard let store = state.store, state.line?.isEmpty == false else { return nil }
-            state.line?.jump()
-            state.told = nil
-            state.epoch += 1
-            state.recalls.removeAll()
-            guard let next = state.line?.next else { return nil }
-            state.session?.haltStream()
+            if state.input?.isEmpty == false { state.session?.haltStream() }
             // Done here, not on the control thread: packets accepted after this call must not be dropped.
-            let position = store.removeAll(next: next)
+            guard let position = state.input?.flush() else { return nil }
+            state.anchors.reset()
+            state.cuts.releaseAll()
             return state.session.map { ($0, position) }
         }
         guard let (session, position) = pending else { return }
         // ignored: a request fails with its session, whose loss is reported by its events.
         session.control.post { core in try? core.flush(until: position) }
+    }
+
+    // MARK: Flushing the end
+
+    /// The time ahead of the playhead at which a flush must begin: the queue depth of a realtime stream, otherwise 1 s.
+    public var partialFlushLead: Duration {
+        StreamCut.lead(route, arrivalToRender: state.withLock { $0.setup?.arrivalToRender })
+    }
+
+    /// Starts the flush on the control thread. Returns at once. Called by the feeder.
+    public func beginPartialFlush(from time: MediaTime) {
+        let (session, epoch) = state.withLock { state in
+            state.cuts.begin()
+            return (state.session, state.anchors.epoch)
+        }
+        let isPosted = session?.control.post { [weak self] core in self?.cut(from: time, epoch, core) }
+        // Without a session it is done here: a speaker that rejoins receives only the remaining packets.
+        if isPosted != true { cut(from: time, epoch, nil) }
+    }
+
+    /// The result of the last flush; nil while it is undecided.
+    public var partialFlushResult: PartialFlushResult? { state.withLock { $0.cuts.result } }
+
+    /// After `flushed`: the packet that spans the requested time; nil if none does.
+    public var severedPacket: PacketBatch? { state.withLock { $0.cuts.severed } }
+
+    /// Cuts the stream on the control thread.
+    private func cut(from time: MediaTime, _ epoch: UInt64, _ core: SessionCore?) {
+        let now = host.now
+        let (input, context, setup, skips) = state.withLock { state in
+            (
+                state.input, state.context, state.setup,
+                state.cuts.hasSpace(at: now) && state.reported.skipsPackets
+            )
+        }
+        var outcome: StreamCut.Outcome?
+        if let input, let context, let timestamp = input.timestamps.bound(of: time, rate: 1) {
+            outcome = StreamCut(
+                timestamp: timestamp, input: input, timebase: context.timebase, host: host, route: route,
+                arrivalToRender: setup?.arrivalToRender, skipsPackets: skips
+            ).run(on: core)
+        }
+        let room = state.withLock { state in
+            if let outcome, let input {
+                state.finish(outcome, of: input, epoch)
+            } else {
+                state.cuts.decide(.flushed(from: time))
+            }
+            return state.context?.room
+        }
+        if outcome?.voidsAnchor == true { core?.requestAttention() }
+        if outcome != nil {
+            input?.store.setHeld(false)
+            core?.shared.writer?.wake()
+        }
+        room?.raise()
+    }
+}
+
+extension AirPlaySpeaker.State {
+    /// Continues the timeline after a cut, and records its result.
+    ///
+    /// - Parameters:
+    ///   - before: The input before the cut.
+    ///   - epoch: That of the request: after a seek there is nothing to continue.
+    fileprivate mutating func finish(_ outcome: StreamCut.Outcome, of before: StreamInput, _ epoch: UInt64) {
+        if let lead = outcome.refusal {
+            cuts.decide(.refused(leadNeeded: lead))
+        } else {
+            if let severed = outcome.severed, anchors.epoch == epoch { input?.cut(at: severed.timestamp) }
+            let batch = outcome.severed?.batch(in: before)
+            let end = input?.acceptedUntil ?? batch?.packets.first?.presentationTime
+            cuts.decide(.flushed(from: end ?? .zero), severed: batch)
+        }
+        if let due = outcome.heldUntil { cuts.hold(until: due) }
+        guard outcome.voidsAnchor else { return }
+        anchors.void()
+        cuts.releaseAll()
     }
 }

@@ -1,6 +1,5 @@
 internal import AirPlayWire
-internal import Glibc
-internal import MediaCore
+public import MediaCore
 package import PTP
 public import SyncRendering
 
@@ -27,7 +26,7 @@ public final class AirPlaySpeaker: AudioOutput {
     var host: any HostClock { clocks.clock }
     let encoding: Encoding
     let state = Lock(State())
-    let loudness = SpeakerLoudness()
+    let volume = Lock(SpeakerVolume())
     /// The title of the current item; nil until set.
     private let shownTitle = Lock<String?>(nil)
 
@@ -35,74 +34,37 @@ public final class AirPlaySpeaker: AudioOutput {
     struct State {
         /// The current session; nil while closed, lost or failed.
         var session: AirPlaySession?
-        var stream: StreamFormat?
         var setup: StreamSetup?
         /// The renderer's context since `prepare`.
         var context: AudioOutputContext?
-        /// Maps media time to RTP timestamps; nil before `prepare`.
-        var line: RTPTimestampMapper?
-        /// The packets, which outlive a lost session.
-        var store: PacketStore?
-        var isPassThrough = false
-        /// Whether packets of another kind follow in the same stream: those that overlap the last one are dropped.
-        var isJoining = false
+        /// The packets of the stream; nil before `prepare`.
+        var input: StreamInput?
         /// Media seconds per second of audio.
         var speed = 1.0
-        /// Media time of the end of the accepted packets.
-        var acceptedUntil: MediaTime?
-        /// Whether `finish` was called after the last packet.
-        var isFinished = false
-        /// The anchor of the current session; nil while paused.
-        var told: SentAnchor?
-        /// The number of sessions renewed because of a stalled clock.
-        var renewals = 0
-        /// Incremented at seeks and new streams: an anchor of an older epoch is void.
-        var epoch: UInt64 = 0
+        var anchors = SpeakerAnchors()
+        var cuts = StreamCutRecord()
+        var reported = ReportedSpeaker()
+        var evictions = EvictionCounter()
         /// Incremented by `close`: a rejoin for an older use ends.
         var use: UInt64 = 0
-        /// The requested volume in dB; nil: the owner's setting is unchanged.
-        var volume: Double?
         /// Reads the events of the session.
         var news: Task<Void, Never>?
-        /// When the current session was adopted, and how many in a row before it lasted less than 5 s.
-        var adopted = HostInstant(nanoseconds: 0)
-        var evictions = 0
-        /// The status flags before we played.
-        var idleFlags: StatusFlags = []
-        /// The flags that show another sender.
-        ///
-        /// Some speakers have no flag for that. `playing` is used only if it was clear while idle, since some speakers
-        /// always set it.
-        var busyFlags: StatusFlags { idleFlags.contains(.playing) ? .busy : [.busy, .playing] }
         /// A rejoin, or the end of a session, on its own thread.
         var errand: BackgroundTask?
         /// Why the last session was lost; nil if none was.
         var interruption: String?
-        /// The instant of the first start that was accepted and not revoked before it came.
-        var firstHeard: HostInstant?
-        /// The instant from which the current session is audible; nil before its first start.
-        var audibleFrom: HostInstant?
-        func isHeard(at now: HostInstant) -> Bool { firstHeard.map { $0 <= now } ?? false }
-
-        /// Revokes a future first start, after the session was lost or stopped.
-        mutating func takeBackFirstStart(at now: HostInstant) {
-            if !isHeard(at: now) { firstHeard = nil }
-        }
-        /// The state of the last flush.
-        var recall: Recall?
-        /// The due instants of packets to skip, one per request that the speaker still holds.
-        var recalls: [HostInstant] = []
-        /// The last known address and device identifier; nil until a session has connected.
-        var place: SpeakerAddress?
-        var deviceID: SpeakerID?
         /// The title that the session was set up with.
         var sentTitle: String?
-        /// The model name reported by the speaker.
-        var model: String?
         /// The permanent failure: audio is accepted and discarded, so that playback reaches the end.
         var failure: OutputError?
-        /// The refusal of the last requested volume.
-        var gainFailure: OutputError?
+
+        /// Returns the state after `close`. Volume, speed and address are kept for the next use.
+        var closed: State {
+            var closed = State(speed: speed, anchors: SpeakerAnchors(epoch: anchors.epoch + 1), reported: reported)
+            closed.use = use + 1
+            closed.reported.endUse()
+            return closed
+        }
     }
 
     /// Creates a speaker without connecting.
@@ -126,11 +88,9 @@ public final class AirPlaySpeaker: AudioOutput {
     public func setTitle(_ title: String) {
         shownTitle.withLock { $0 = title }
         let (session, moment) = state.withLock { state -> (AirPlaySession?, RTPTimestamp?) in
-            guard let line = state.line, let store = state.store else { return (state.session, nil) }
             let now = host.now
-            let segment = state.context?.timebase.snapshot.segment(at: now)
-            let heard = segment.flatMap { line.timestamp(of: $0.mediaTime(at: now), rate: state.speed) }
-            return (state.session, store.onWire(heard ?? line.next))
+            let heard = state.context?.timebase.snapshot.segment(at: now).mediaTime(at: now)
+            return (state.session, state.input?.timestampOnWire(heardAt: heard))
         }
         guard let session, let moment else { return }
         // ignored: a refused title is inaudible, and a lost session is reported by its events.
@@ -140,7 +100,124 @@ public final class AirPlaySpeaker: AudioOutput {
     /// The title to send; never empty by default, since some speakers are silent until they receive one.
     var title: String { shownTitle.withLock { $0 } ?? "Talkie" }
 
-    // MARK: Control
+    // MARK: Volume
+
+    /// Sets the gain, limited to −30…0 dB or mute. Until the first call the speaker keeps its owner's volume. Any
+    /// thread.
+    public func setGain(_ gain: Float) { sendVolume(volume.withLock { $0.request(gain: gain) }) }
+
+    /// Restores the owner's volume, if it was changed here. Any thread.
+    public func restoreGain() { if let decibels = volume.withLock({ $0.restore() }) { sendVolume(decibels) } }
+
+    /// The owner's volume, 0…100; an audible one for a speaker that does not report its own. Nil before the first
+    /// session. Any thread.
+    public var ownVolume: Double? { volume.withLock { $0.own } }
+
+    /// True after the start of the first session, whether the speaker reported its volume or not.
+    public var isOwnVolumeKnown: Bool { volume.withLock { $0.isOwnKnown } }
+
+    /// The refusal of the last requested volume or mute; nil if it was accepted. Any thread.
+    public var gainFailure: OutputError? { volume.withLock { $0.refusal } }
+
+    private func sendVolume(_ decibels: Double) {
+        state.withLock { $0.session }?.control.post { [weak self] core in self?.apply(decibels, in: core) }
+    }
+
+    /// Sets the volume on the control thread and records a refusal.
+    func apply(_ decibels: Double, in core: SessionCore) {
+        noteVolume(decibels) { () throws(AirPlayError) in try core.setVolume(decibels: decibels) }
+    }
+
+    /// Sends a volume and records the result.
+    func noteVolume(_ decibels: Double, _ send: () throws(AirPlayError) -> Void) {
+        var refusal: AirPlayError?
+        do throws(AirPlayError) { try send() } catch { refusal = error }
+        volume.withLock { $0.noteResult(refusal, of: decibels, speaker: name) }
+    }
+
+    // MARK: Status
+
+    /// A sentence about the last interruption; kept after the speaker is back. Any thread.
+    public var interruption: String? { state.withLock { $0.interruption } }
+
+    /// The permanent failure; nil while the speaker is usable or rejoining. Any thread.
+    public var failure: OutputError? { state.withLock { $0.failure } }
+
+    /// The failure, or the loss of the session while it is being re-established. Any thread.
+    public var loss: OutputError? {
+        state.withLock { state in
+            if let failure = state.failure { return failure }
+            guard state.session == nil, state.input != nil, let why = state.interruption else { return nil }
+            return OutputError(.lost, why)
+        }
+    }
+
+    /// Whether the speaker shows no sign of life; it may still play its buffered audio. Any thread.
+    public var isUnresponsive: Bool { state.withLock { $0.session }?.isUnresponsive ?? false }
+
+    /// Whether the current session is audible, or the speaker has failed. Any thread.
+    public var isAudible: Bool {
+        let now = host.now
+        return state.withLock { $0.anchors.isAudible(at: now) ?? ($0.failure != nil) }
+    }
+
+    /// The clock state of the speaker, and when it is ready, if known. Any thread.
+    public var clock: (state: SpeakerClockState, ready: HostInstant?) {
+        guard let clock = state.withLock({ $0.session })?.clock else { return (.cold, nil) }
+        return (SpeakerClockState(clock.readiness), clock.ready)
+    }
+
+    /// The timeline of the speaker in host time.
+    ///
+    /// Nil unless its clock has run at another rate than this computer's, or an external clock leads the timebase. Any
+    /// thread.
+    public var remoteTimeline: TimebaseSegment? {
+        let (sent, session, context) = state.withLock { ($0.anchors.sent, $0.session, $0.context) }
+        guard let sent, let timeline = session?.timeline, timeline.isSteered || context?.timebase.isLed ?? false else {
+            return nil
+        }
+        return sent.segment(on: timeline, at: host.now)
+    }
+
+    // MARK: Starts
+
+    private var timing: SpeakerTiming? { state.withLock { $0.session }.map { SpeakerTiming($0) } }
+
+    /// The start lead and the path delay, as known now. Any thread.
+    public var latency: OutputLatency { SpeakerTiming.latency(timing, at: host.now) }
+
+    /// The reason why a start must wait: no session yet, or an unsynchronized clock. Any thread.
+    public var wait: OutputWait? {
+        failure == nil ? SpeakerTiming.wait(timing, of: name, at: host.now) : nil
+    }
+
+    /// Whether a start is possible: the speaker has begun to measure the clock, has failed, or was audible before. Any
+    /// thread.
+    ///
+    /// After it was audible once, playback continues without the speaker.
+    public var isReadyToStart: Bool {
+        let now = host.now
+        let (session, isDecided) = state.withLock { ($0.session, $0.anchors.isHeard(at: now) || $0.failure != nil) }
+        return isDecided || session?.clock.ready != nil
+    }
+
+    /// The earliest possible start, from the readiness of the speaker's clock; nil once audible or while unknown. Any
+    /// thread.
+    public var earliestStart: HostInstant? {
+        let now = host.now
+        return state.withLock { $0.anchors.isHeard(at: now) ? nil : $0.session }
+            .flatMap { SpeakerTiming($0).earliestStart }
+    }
+
+    /// The renderer's fill target: 95 % of the speaker's buffer, at most 240 s; 3 s for realtime streams.
+    public var desiredDepth: Duration {
+        state.withLock {
+            SpeakerTiming.depth(of: $0.input?.format, bufferSize: $0.setup?.bufferSize, route: route)
+        }
+    }
+
+    /// Required audio before a start. One receiver terminates when started with less than half a second.
+    public var preroll: Duration { .milliseconds(600) }
 
     /// Schedules an update of the speaker on its control thread. Returns at once.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { requestAttention() }
@@ -149,47 +226,14 @@ public final class AirPlaySpeaker: AudioOutput {
         state.withLock { $0.session }?.control.post { $0.requestAttention() }
     }
 
-    /// Sets the gain, limited to −30…0 dB or mute. Until the first call the speaker keeps its owner's volume. Any
-    /// thread.
-    public func setGain(_ gain: Float) {
-        let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : -144
-        setVolume(decibels)
-    }
-
-    /// Restores the owner's volume, if it was changed here. Any thread.
-    public func restoreGain() {
-        guard state.withLock({ $0.volume != nil }) else { return }
-        setVolume(loudness.owner ?? SpeakerLoudness.modest)
-    }
-
-    /// The owner's volume, 0…100; `SpeakerLoudness.modest` for a speaker that does not report its own. Nil before the
-    /// first session. Any thread.
-    public var ownVolume: Double? {
-        isOwnVolumeKnown ? VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) : nil
-    }
-
-    /// True after the start of the first session, whether the speaker reported its volume or not.
-    public var isOwnVolumeKnown: Bool { loudness.hasAsked }
-
-    private func setVolume(_ decibels: Double) {
-        let session = state.withLock { state in
-            state.volume = decibels
-            return state.session
-        }
-        session?.control.post { [weak self] core in self?.apply(decibels, in: core) }
-    }
-
     /// Ends the session and stops background work. May block for a few seconds. Volume, speed and address are kept for
     /// the next use.
     public func close() {
         let (session, news, errand) = state.withLock { state in
-            defer {
-                state = State(
-                    speed: state.speed, epoch: state.epoch + 1, use: state.use + 1, volume: state.volume,
-                    place: state.place, deviceID: state.deviceID)
-            }
+            defer { state = state.closed }
             return (state.session, state.news, state.errand)
         }
+        volume.withLock { $0.endUse() }
         news?.cancel()
         session?.end()
         errand?.stop()

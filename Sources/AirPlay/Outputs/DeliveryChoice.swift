@@ -1,5 +1,6 @@
 internal import AirPlayWire
 internal import MediaCore
+internal import SyncRendering
 
 /// The delivery of an audio format to a speaker: pass-through if the speaker can decode it, otherwise re-encoding.
 struct DeliveryChoice {
@@ -37,6 +38,21 @@ struct DeliveryChoice {
     init(encodingInto stream: StreamFormat) {
         self.stream = stream
         isPassThrough = false
+    }
+
+    /// Returns the choice for an open stream.
+    ///
+    /// An open lossless stream is kept, since a new one costs one or two seconds of silence. An open AAC stream is kept
+    /// only for audio that would be passed through into it but must be decoded.
+    func keeping(_ open: StreamFormat?, for format: AudioFormat) -> DeliveryChoice {
+        guard let open, stream != open else { return self }
+        let isKept = open.coding == .appleLossless || Self.untouched(format) == open
+        return isKept ? DeliveryChoice(encodingInto: open) : self
+    }
+
+    /// Returns the choice as a delivery of a format.
+    func delivery(of format: AudioFormat) -> AudioDelivery {
+        isPassThrough ? .passThrough(format) : .encoded(encodedFormat, from: pcm)
     }
 
     /// Returns the stream for pass-through: AAC-LC, stereo, 1024 frames, no spectral band replication. Nil for other

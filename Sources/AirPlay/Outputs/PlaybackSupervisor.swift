@@ -78,7 +78,7 @@ final class PlaybackSupervisor: Sendable {
         if told.refusedSince.map({ now - $0 >= Self.refusalPatience }) ?? false {
             return OutputError(
                 .failed,
-                "\(name) does not start on this computer's clock, and no messages of its own clock arrive (UDP ports 319 and"
+                "\(name) does not start on this computer's clock, and no PTP messages of its clock arrive (UDP ports 319 and"
                     + " 320); restart it.", remedy: .checkFirewall)
         }
         let clock = core.clock
@@ -101,13 +101,11 @@ final class PlaybackSupervisor: Sendable {
     /// Performs the due work. Returns when to call it again; nil: when requested.
     func attend(_ core: SessionCore) -> HostInstant? {
         guard let speaker else { return nil }
-        let (context, line, epoch, isFinished) = speaker.state.withLock {
-            ($0.context, $0.line, $0.epoch, $0.isFinished)
-        }
+        let (context, input, epoch) = speaker.state.withLock { ($0.context, $0.input, $0.anchors.epoch) }
         guard let context else { return nil }
         noteClock(core, context)
         let wait = clockNews(core, context)
-        guard let line else { return wait }
+        guard let input else { return wait }
         var told = told.withLock { $0 }
         if told.epoch != epoch { told = Told(epoch: epoch) }
         defer { self.told.withLock { $0 = told } }
@@ -122,9 +120,9 @@ final class PlaybackSupervisor: Sendable {
             if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }
             if let moment = lookAfterClock(core, &told) { return moment }
             // `accept` requests a call once there is enough.
-            guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
+            guard input.isStartable else { return nil }
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
-            return try start(command, line, core, speaker, context, &told)
+            return try start(command, input.timestamps, core, speaker, context, &told)
         } catch {
             switch error.code {
             case .clockNotReady:
@@ -160,13 +158,10 @@ final class PlaybackSupervisor: Sendable {
         guard told.line != nil else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
-        speaker.state.withLock {
-            $0.takeBackFirstStart(at: now)
-            $0.audibleFrom = nil
-        }
+        speaker.state.withLock { $0.anchors.noteStop(at: now) }
         try core.pause()
         told.line = nil
-        speaker.holds(nil)
+        speaker.state.withLock { $0.anchors.hold(nil) }
         told.isRewound = false
         return nil
     }
@@ -190,7 +185,8 @@ final class PlaybackSupervisor: Sendable {
             told.stalled = flowing.map { ($0, now) }
             return nil
         }
-        guard now - stalled.since >= Self.stallPatience, speaker?.mayRenew() ?? false else { return nil }
+        guard now - stalled.since >= Self.stallPatience, speaker?.state.withLock({ $0.anchors.mayRenew() }) ?? false
+        else { return nil }
         told.stalled = nil
         core.lose("The speaker has lost its reference clock.")
         return HostInstant(nanoseconds: .max)
@@ -229,7 +225,7 @@ final class PlaybackSupervisor: Sendable {
         if told.hasPlayed || segment.hostAnchor < seat, !isNear, !told.isRewound {
             let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
             guard let position = line.timestamp(of: moment, rate: segment.speed),
-                try core.rewind(to: position, gap: AirPlaySpeaker.gap(line))
+                try core.rewind(to: position, gap: line.rewindGap)
             else { return nil }
             told.isRewound = true
             return now.advanced(by: Self.rewindLead)
@@ -242,13 +238,12 @@ final class PlaybackSupervisor: Sendable {
             media: moment, position: position, moment: anchor.moment, speed: segment.speed,
             epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
         told.line = known
-        speaker.holds(known)
         told.refusedSince = nil
         told.hasPlayed = true
         told.isRewound = false
         speaker.state.withLock {
-            $0.firstHeard = $0.firstHeard ?? instant
-            $0.audibleFrom = $0.audibleFrom ?? instant
+            $0.anchors.hold(known)
+            $0.anchors.noteStart(at: instant)
         }
         context.events.note(
             .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
@@ -277,7 +272,7 @@ final class PlaybackSupervisor: Sendable {
             return told.renewal
         }
         told.line = anchor
-        speaker.holds(anchor)
+        speaker.state.withLock { $0.anchors.hold(anchor) }
         context.events.note(
             .speakerAnchored(
                 media: anchor.media, host: timeline.mapping.source(at: anchor.moment), clock: anchor.moment,

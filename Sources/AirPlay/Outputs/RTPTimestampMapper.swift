@@ -3,7 +3,7 @@ internal import MediaCore
 /// Maps media time to RTP timestamps linearly.
 ///
 /// Timestamps never decrease, even at a seek. Frames are counted in 64 bits, so the duration is unlimited.
-struct RTPTimestampMapper {
+struct RTPTimestampMapper: Sendable {
     let sampleRate: Int
     /// The RTP timestamp of frame 0.
     private let first: RTPTimestamp
@@ -65,6 +65,9 @@ struct RTPTimestampMapper {
     private func media(at count: Int64) -> MediaTime? {
         origin.map { $0.media + MediaTime(value: count - $0.count, timescale: Int32(clamping: sampleRate)) }
     }
+
+    /// Timestamps skipped on the wire before repeated packets: a tenth of a second.
+    var rewindGap: Int64 { Int64(sampleRate / 10) }
 
     /// Whether no packet was placed since the start or the last seek.
     var isEmpty: Bool { origin == nil }

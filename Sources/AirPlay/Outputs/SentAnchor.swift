@@ -1,6 +1,6 @@
 internal import MediaCore
 internal import PTP
-public import SyncRendering
+internal import SyncRendering
 
 /// An anchor sent to a speaker: media time `media`, which is frame `position`, is heard at `moment` of its clock. From
 /// there media time advances by `speed`.
@@ -57,33 +57,5 @@ struct SentAnchor: Hashable, Sendable {
         guard let heard = own.hostInstant(of: line.mediaTime(at: instant)) else { return .seconds(3600) }
         let difference = instant - heard
         return max(difference, .zero - difference)
-    }
-}
-
-extension AirPlaySpeaker {
-    /// Sets the anchor of the speaker; nil when it is paused.
-    func holds(_ line: SentAnchor?) { state.withLock { $0.told = line } }
-
-    /// Counts a renewal after a stalled clock. Returns false beyond `mostRenewals`: a speaker that always stalls is
-    /// left as is.
-    func mayRenew() -> Bool {
-        state.withLock { state in
-            state.renewals += 1
-            return state.renewals <= Self.mostRenewals
-        }
-    }
-
-    private static let mostRenewals = 2
-
-    /// The timeline of the speaker in host time.
-    ///
-    /// Nil unless its clock has run at another rate than this computer's, or an external clock leads the timebase. Any
-    /// thread.
-    public var remoteTimeline: TimebaseSegment? {
-        let (told, session, context) = state.withLock { ($0.told, $0.session, $0.context) }
-        guard let told, let timeline = session?.timeline, timeline.isSteered || context?.timebase.isLed ?? false else {
-            return nil
-        }
-        return told.segment(on: timeline, at: host.now)
     }
 }

@@ -13,6 +13,8 @@ package final class RouteController {
         case changed(RouteChange, [String])
         /// The outputs of a choice could not be created.
         case failed(TalkieError, [String])
+        /// A volume was set on outputs that were created for it; the error if that failed.
+        case volumeSet(TalkieError?)
     }
 
     private let player: Player
@@ -29,8 +31,10 @@ package final class RouteController {
     private var before: [OutputPlace]?
     /// The likely places by the history, until the user chooses or they have been offered.
     private var remembered: [String]?
-    /// The created outputs by place identifier. The `route choice` thread adds to it.
+    /// The created outputs by place identifier. The `route choice` threads add to it.
     private let outputs = Lock<[String: [any AudioOutput]]>([:])
+    /// The volumes to set on outputs that a `route choice` thread is creating, by place identifier.
+    private let awaitedVolumes = Lock<[String: Double]>([:])
     /// The open picker; nil if it is closed.
     package private(set) var picker: RoutePicker?
     /// The notes that were already reported; the session has reported those of the start.
@@ -57,7 +61,7 @@ package final class RouteController {
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
         // These outputs exist already: the registry returns the same ones.
         for route in routes {
-            // ignored: `setVolume` tries again, and says why.
+            // ignored: `createOutputs` tries again, and says why.
             if let made = try? registry.outputs(at: route) { outputs.withLock { $0[route.id] = made } }
         }
     }
@@ -207,17 +211,51 @@ package final class RouteController {
     }
 
     private func setVolume(_ volume: Double, of id: String) {
-        var made = outputs.withLock { $0[id] }
-        if made == nil, let route = offered.first(where: { $0.id == id }) {
-            do throws(TalkieError) {
-                let fresh = try registry.outputs(at: route)
-                outputs.withLock { $0[id] = fresh }
-                made = fresh
-            } catch {
-                picker?.notice = error.message
-            }
+        let isBeingCreated = awaitedVolumes.withLock { volumes in
+            guard volumes[id] != nil else { return false }
+            volumes[id] = volume
+            return true
         }
-        for output in made ?? [] { player.setVolume(volume, of: output) }
+        if isBeingCreated { return }
+        if let made = outputs.withLock({ $0[id] }) {
+            for output in made { player.setVolume(volume, of: output) }
+        } else if let route = offered.first(where: { $0.id == id }) {
+            awaitedVolumes.withLock { $0[id] = volume }
+            createOutputs(at: route)
+        }
+    }
+
+    /// Creates the outputs of a place on a thread of its own, since that reads files and checks ports. Sets their
+    /// volume to the newest one that is awaited, and posts the result.
+    private func createOutputs(at route: OutputPlace) {
+        let (registry, player, post, outputs, awaited) = (registry, player, post, outputs, awaitedVolumes)
+        let id = route.id
+        do throws(ExhaustionError) {
+            _ = try WorkerThread.start(name: "route choice") {
+                do throws(TalkieError) {
+                    let made = try registry.outputs(at: route)
+                    outputs.withLock { $0[id] = made }
+                    var applied: Double?
+                    while let volume = awaited.withLock({ volumes -> Double? in
+                        guard let volume = volumes[id], volume != applied else {
+                            volumes[id] = nil
+                            return nil
+                        }
+                        return volume
+                    }) {
+                        for output in made { player.setVolume(volume, of: output) }
+                        applied = volume
+                    }
+                    post(.volumeSet(nil))
+                } catch {
+                    awaited.withLock { $0[id] = nil }
+                    post(.volumeSet(error))
+                }
+            }
+        } catch {
+            awaitedVolumes.withLock { $0[id] = nil }
+            picker?.notice = error.message
+        }
     }
 
     // MARK: Events
@@ -247,6 +285,9 @@ package final class RouteController {
         case .changed(.refused(let refusals), let ids):
             return takeBack(ids, because: refusals.map(\.description).joined(separator: "\n"))
         case .failed(let failure, let ids): return takeBack(ids, because: failure.message)
+        case .volumeSet(let failure):
+            if let failure { picker?.notice = failure.message }
+            return nil
         }
     }
 

@@ -63,7 +63,6 @@ final class PlayoutEngine: Sendable {
         /// Whether decoded and placed audio must be discarded.
         var isCut = false
         var gain: Float = 1
-        var lost = 0
     }
 
     let setup: Setup

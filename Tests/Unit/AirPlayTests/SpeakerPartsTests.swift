@@ -1,6 +1,7 @@
 import AirPlayWire
 import MediaCore
 import PTP
+import Sockets
 import SyncRendering
 import Testing
 
@@ -40,23 +41,69 @@ import Testing
 }
 
 @Suite struct RefusedVolumeTests {
-    /// A lost session is reported elsewhere, and sets the volume again when it is restored.
+    private let configuration = AirPlaySession.Configuration(
+        address: SpeakerAddress(host: "127.0.0.1", port: 7000), identity: .random(name: "x"))
+
+    /// A lost session is reported elsewhere, and sets the volume again when it is restored. A request that timed out is
+    /// still delivered.
     @Test func onlyAVolumeThatTheSpeakerRefusesIsAFailureOfIt() throws {
-        let configuration = AirPlaySession.Configuration(
-            address: SpeakerAddress(host: "127.0.0.1", port: 7000), identity: .random(name: "x"))
+        var volume = SpeakerVolume()
+        #expect(volume.refusal == nil)
+        let refused = AirPlayError(.refused, "the speaker answers 455")
+        volume.noteResult(refused, of: -20, speaker: "Kitchen")
+        #expect(try #require(volume.refusal).message.contains("Kitchen refused the volume"))
+        volume.noteResult(refused, of: -144, speaker: "Kitchen")
+        #expect(try #require(volume.refusal).message.contains("Kitchen refused muting"))
+        let others = [AirPlayError.Code.lost, .timedOut, .protocolViolation].map { AirPlayError($0, "it is gone") }
+        for error in [nil] + others.map(Optional.some) {
+            volume.noteResult(refused, of: -20, speaker: "Kitchen")
+            volume.noteResult(error, of: -20, speaker: "Kitchen")
+            #expect(volume.refusal == nil)
+        }
+        volume.noteResult(refused, of: -20, speaker: "Kitchen")
+        volume.endUse()
+        #expect(volume.refusal == nil)
+    }
+
+    @Test(arguments: [(200, false), (400, true), (455, true)])
+    func theStatusOfTheAnswerSaysWhetherAVolumeIsRefused(status: Int, isRefused: Bool) throws {
+        let server = try LoopbackServer()
+        let core = SessionCore(
+            configuration: configuration, clocks: PTPDirectory(identity: configuration.identity.clock),
+            shared: SessionShared())
+        core.connection = RTSPConnection(socket: try server.connect(), identity: configuration.identity)
+        server.send("RTSP/1.0 \(status) Answer\r\nCSeq: 1\r\n\r\n")
         let speaker = AirPlaySpeaker(
             name: "Kitchen", configuration: configuration, clocks: PTPDirectory(identity: configuration.identity.clock))
-        #expect(speaker.gainFailure == nil)
-        let refused = AirPlayError(.refused, "the speaker answers 455")
-        speaker.noteVolume(refused, -20)
-        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refused the volume"))
-        speaker.noteVolume(refused, -144)
-        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refused muting"))
-        speaker.noteVolume(AirPlayError(.lost, "the connection is gone"), -20)
-        #expect(speaker.gainFailure == nil)
-        speaker.noteVolume(refused, -20)
-        speaker.noteVolume(nil, -20)
-        #expect(speaker.gainFailure == nil)
+        speaker.apply(-20, in: core)
+        #expect((speaker.gainFailure != nil) == isRefused)
+        #expect(!core.shared.isLost)
+    }
+}
+
+@Suite struct PeerGroupTests {
+    private func session(in group: PTPPeerGroup) -> AirPlaySession {
+        var configuration = AirPlaySession.Configuration(
+            address: SpeakerAddress(host: "127.0.0.1", port: 7000), identity: .random(name: "x"))
+        configuration.peers = group
+        return AirPlaySession(configuration, clocks: PTPDirectory(identity: configuration.identity.clock))
+    }
+
+    @Test func aSessionThatIsReleasedWithoutAnEndLeavesTheListOfPeers() throws {
+        let group = PTPPeerGroup()
+        let (first, second) = (try #require(IPv4Address("10.0.0.1")), try #require(IPv4Address("10.0.0.2")))
+        let kept = session(in: group)
+        func playBeside() {
+            let released = session(in: group)
+            group.add(released, at: first)
+            group.add(kept, at: second)
+            #expect(group.addresses == [first, second])
+            withExtendedLifetime(released) {}
+        }
+        playBeside()
+        #expect(group.addresses == [second])
+        kept.end()
+        #expect(group.addresses.isEmpty)
     }
 }
 
@@ -193,15 +240,5 @@ import Testing
                 == "'Kitchen' refused a request to accept this stream (status 500).")
         let address = "The speaker at 10.0.0.7:7000 refuses a connection."
         #expect(AirPlaySpeaker.naming("Kitchen", in: address) == address)
-    }
-
-    @Test func aStartThatIsTakenBackBeforeItWasHeardIsForgottenAndOneThatWasHeardIsNot() {
-        var state = AirPlaySpeaker.State()
-        state.firstHeard = .now.advanced(by: .seconds(60))
-        state.takeBackFirstStart(at: .now)
-        #expect(state.firstHeard == nil)
-        state.firstHeard = .now.advanced(by: .milliseconds(-1))
-        state.takeBackFirstStart(at: .now)
-        #expect(state.isHeard(at: .now))
     }
 }

@@ -191,6 +191,18 @@ import Testing
         #expect(renderer.progress.acceptedUntil == MediaTime(value: 4_096, timescale: 48_000))
     }
 
+    /// Starts the renderer with a group of a loud and a quieter member, and waits until both have received audio.
+    private func loudAndQuiet() throws -> (members: [RecordingOutput], group: OutputGroup) {
+        let members = [RecordingOutput(), RecordingOutput()]
+        members[1].state.withLock { $0.ownVolume = 30 }
+        let group = group(members)
+        renderer.setOutput(group)
+        try renderer.start { _ in }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
+        return (members, group)
+    }
+
     @Test func membersKeepTheLoudnessTheirOwnersLeftUntilSomebodyChoosesOne() throws {
         let members = [RecordingOutput(), RecordingOutput()]
         members[0].state.withLock { $0.ownVolume = 70 }
@@ -210,14 +222,8 @@ import Testing
     }
 
     @Test func aGainIsThatOfTheLoudestMemberAsWithoutAGroupAndTheOthersKeepTheirDistance() throws {
-        let members = [RecordingOutput(), RecordingOutput()]
-        members[1].state.withLock { $0.ownVolume = 30 }
-        let group = group(members)
-        renderer.setOutput(group)
-        try renderer.start { _ in }
         defer { renderer.invalidate() }
-        renderer.enqueue(try #require(try sound.read()))
-        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
+        let (members, group) = try loudAndQuiet()
         renderer.setGain(0.5)
         group.setVolume(50, of: members[0])
         // 20 steps of 0.3 dB.
@@ -234,14 +240,8 @@ import Testing
     }
 
     @Test func volumesThatWereSetCanBeTakenBack() throws {
-        let members = [RecordingOutput(), RecordingOutput()]
-        members[1].state.withLock { $0.ownVolume = 30 }
-        let group = group(members)
-        renderer.setOutput(group)
-        try renderer.start { _ in }
         defer { renderer.invalidate() }
-        renderer.enqueue(try #require(try sound.read()))
-        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
+        let (members, group) = try loudAndQuiet()
         group.setVolume(50)
         group.setVolume(40, of: members[0])
         group.restoreVolumes()
@@ -250,14 +250,8 @@ import Testing
     }
 
     @Test func aStepOfTheMasterMovesAllMembersByTheSameDecibelsFromTheirOwnLevels() throws {
-        let members = [RecordingOutput(), RecordingOutput()]
-        members[1].state.withLock { $0.ownVolume = 30 }
-        let group = group(members)
-        renderer.setOutput(group)
-        try renderer.start { _ in }
         defer { renderer.invalidate() }
-        renderer.enqueue(try #require(try sound.read()))
-        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
+        let (members, group) = try loudAndQuiet()
         #expect(members.allSatisfy { $0.state.withLock { $0.gains.isEmpty } }, "untouched")
         #expect(members.map { group.volume(of: $0) } == [100, 30])
         group.changeVolume(by: -2)

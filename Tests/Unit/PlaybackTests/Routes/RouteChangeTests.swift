@@ -18,6 +18,11 @@ import Testing
         return (first.at - last.at).inMilliseconds
     }
 
+    /// The maximum offset of the new output from the media time, in milliseconds.
+    private func worstLateness(_ house: VirtualHouse) throws -> Double {
+        try #require(house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max())
+    }
+
     @Test func theNewOutputIsHeardInSyncWhereTheOldOneFallsSilent() throws {
         let house = VirtualHouse("card")
         house.run(for: .seconds(5))
@@ -34,8 +39,7 @@ import Testing
         #expect(try abs(gap(house, from: "card", to: "Kitchen")) <= 2)
         // A change happens at a packet boundary, and the packets of this film last a third of a second.
         #expect(new.at - asked < .seconds(1) + .milliseconds(342))
-        let late = house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max()
-        #expect(try #require(late) < 1)
+        #expect(try worstLateness(house) < 1)
         #expect(house.outputs[0].closings == 1)
         #expect(house.group.members.map(\.name) == ["Kitchen"])
         let joined = house.noted.contains { if case .outputJoined(OutputID(1), moment, _) = $0 { true } else { false } }
@@ -245,7 +249,7 @@ import Testing
         let first = try #require(house.heard("Kitchen").first)
         // A card that cannot be flushed may sound 15 ms beyond a pause.
         #expect(abs(first.frame - held.frame) <= 0.016 * Double(VirtualHouse.rate))
-        #expect(try #require(house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max()) < 1)
+        #expect(try worstLateness(house) < 1)
         let shown = house.screen.shown.map(\.number)
         #expect(shown == Array(0..<shown.count))
     }
@@ -262,16 +266,13 @@ import Testing
         let moment = try #require(house.lastChange)
         #expect(moment.seconds > 100)
         #expect(abs(try gap(house, from: "card", to: "Kitchen")) <= 2)
-        #expect(try #require(house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max()) < 1)
+        #expect(try worstLateness(house) < 1)
     }
 
     @Test func aJumpBackAfterTheDecisionDoesNotKeepTheNewOutputSilent() throws {
         let house = VirtualHouse("card")
         house.run(for: .seconds(30))
-        let kitchen = house.output("Kitchen")
-        kitchen.extraLead = .milliseconds(450)
-        house.change(to: kitchen)
-        try runToDecision(house)
+        try decideToChange(house, lead: .milliseconds(450))
         house.core.seek(to: MediaTime(value: 2, timescale: 1), exact: true)
         house.run(for: .seconds(3))
         #expect(house.core.state.phase == .playing)
@@ -280,8 +281,11 @@ import Testing
         #expect(house.heard("card").last!.at < first.at)
     }
 
-    /// Runs until a change of outputs is decided.
-    private func runToDecision(_ house: VirtualHouse) throws {
+    /// Changes to an output with a start lead, and runs until the change is decided.
+    private func decideToChange(_ house: VirtualHouse, lead: Duration) throws {
+        let kitchen = house.output("Kitchen")
+        kitchen.extraLead = lead
+        house.change(to: kitchen)
         let limit = house.clock.now.advanced(by: .seconds(10))
         while house.group.changeProgress.map({ if case .changing = $0 { false } else { true } }) ?? true {
             try #require(house.clock.now < limit, "the change is not decided")
@@ -299,10 +303,7 @@ import Testing
         house.settle()
         let start = house.synchronizer.timebase.snapshot.upcoming
         try #require(start.rate > 0 && start.hostAnchor > house.clock.now, "the start is announced")
-        let kitchen = house.output("Kitchen")
-        kitchen.extraLead = .seconds(1)
-        house.change(to: kitchen)
-        try runToDecision(house)
+        try decideToChange(house, lead: .seconds(1))
         try #require(house.clock.now < start.hostAnchor, "and lies ahead")
         house.run(for: .seconds(4))
         let moment = try #require(house.lastChange)
@@ -315,10 +316,7 @@ import Testing
     @Test func aPauseBeforeTheMomentOfAChangeLosesNoFilm() throws {
         let house = VirtualHouse("card")
         house.run(for: .seconds(3))
-        let kitchen = house.output("Kitchen")
-        kitchen.extraLead = .seconds(1)
-        house.change(to: kitchen)
-        try runToDecision(house)
+        try decideToChange(house, lead: .seconds(1))
         house.core.pause()
         house.run(for: .seconds(2))
         #expect(house.outcomes.withLock { $0.count } == 1, "it happens in the pause")
@@ -328,7 +326,7 @@ import Testing
         house.run(for: .seconds(3))
         let first = try #require(house.heard("Kitchen").first)
         #expect(abs(first.frame - held.frame) <= 0.016 * Double(VirtualHouse.rate))
-        #expect(try #require(house.heard("Kitchen").dropFirst(10).map { abs($0.late.inMilliseconds) }.max()) < 1)
+        #expect(try worstLateness(house) < 1)
     }
 
     @Test func soundThatWasGivenUpComesBackWithAnOutputThatWorks() throws {
@@ -342,8 +340,7 @@ import Testing
         let kitchen = house.output("Kitchen")
         house.change(to: kitchen)
         house.run(for: .seconds(3))
-        let heard = house.heard("Kitchen")
-        #expect(try #require(heard.dropFirst(10).map { abs($0.late.inMilliseconds) }.max()) < 1)
+        #expect(try worstLateness(house) < 1)
         #expect(house.core.state.phase == .playing)
     }
 

@@ -196,12 +196,12 @@ import Testing
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
         #expect(rig.run(.output(OutputID(0), isLost: true), .terminalKey("q")) == 0)
-        #expect(rig.director.lostOutputs == [OutputID(0)])
+        #expect(rig.director.outputs.lost == [OutputID(0)])
         let waiting = Rig("long")
         #expect(
             waiting.run(
                 .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
-        #expect(waiting.director.lostOutputs.isEmpty)
+        #expect(waiting.director.outputs.lost.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostGoesOnAtThisComputerWhenThatIsWanted() async {
@@ -228,7 +228,7 @@ import Testing
         let rig = Rig("long", arguments: arguments)
         #expect(rig.run(.outputMoved(OutputID(0)), .terminalKey("q")) == 0)
         #expect(rig.person.output() == "talkie: The sound continues on 'recording'.\n")
-        #expect(rig.director.lostOutputs.isEmpty)
+        #expect(rig.director.outputs.lost.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
@@ -286,17 +286,27 @@ import Testing
         #expect(desk.hear(.offered(OutputOffer())) == nil)
     }
 
-    @Test func aPlaceWhoseVolumeCannotBeSetSaysWhy() throws {
+    /// Outputs are created on another thread, because that reads files.
+    @Test(.timeLimit(.minutes(1))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
+        let (news, arrival) = (Lock<RouteController.News?>(nil), Signal())
         let desk = RouteController(
             player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
-            routes: [], home: rig.toys.place("card"), post: { _ in })
+            routes: [], home: rig.toys.place("card"),
+            post: { item in
+                guard case .volumeSet = item else { return }
+                news.withLock { $0 = item }
+                arrival.raise()
+            })
         defer { desk.close() }
         _ = desk.hear(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
         desk.openPicker()
         let row = try #require(desk.picker?.rows.firstIndex { $0.name == "cellar" })
         desk.point(at: row, .level(0.5), turned: 0)
+        #expect(desk.picker?.notice == nil)
+        arrival.wait()
+        #expect(desk.hear(try #require(news.withLock { $0 })) == nil)
         #expect(desk.picker?.notice == "no toy is there")
     }
 

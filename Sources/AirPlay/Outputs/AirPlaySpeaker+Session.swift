@@ -1,0 +1,239 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import SyncRendering
+
+/// The session with the speaker: how it begins, is lost, comes back and fails.
+extension AirPlaySpeaker {
+    /// Delay after the speaker ended the session: by then a new sender shows in its flags.
+    private static let courtesy: Duration = .seconds(1)
+    /// Connection timeout of a rejoin; an available host on the same network accepts at once.
+    private static let connectPatience: Duration = .seconds(1)
+
+    // MARK: Begin
+
+    /// Opens a session and a stream.
+    func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
+        let first = (configuration.firstCounters ?? .random()).timestamp
+        do throws(AirPlayError) {
+            let (session, setup) = try join(choice.stream, store: nil, context, titleAt: first)
+            guard let store = session.store else {
+                session.end()
+                throw AirPlayError(.lost, "The speaker has ended the session.")
+            }
+            state.withLock { state in
+                state.input = StreamInput(
+                    format: choice.stream, store: store, first: first, isPassThrough: choice.isPassThrough,
+                    speed: state.speed)
+                state.context = context
+                adopt(session, setup, &state)
+            }
+        } catch {
+            throw outputError(error)
+        }
+    }
+
+    private var sighting: SpeakerSighting? { configuration.id.flatMap { configuration.network?.sighting(of: $0) } }
+
+    /// Addresses to try, in order.
+    private var addresses: [SpeakerAddress] {
+        state.withLock { $0.reported }
+            .addresses(configured: configuration.address, announced: sighting?.addresses ?? [])
+    }
+
+    /// Returns a new session with a stream. On failure it is ended.
+    ///
+    /// - Parameters:
+    ///   - store: The packets of a lost session; nil: a new stream.
+    ///   - address: Nil: the first of `addresses`.
+    ///   - isYielding: Whether a busy speaker is left to the other sender.
+    private func join(
+        _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, titleAt moment: RTPTimestamp,
+        at address: SpeakerAddress? = nil, connectPatience: Duration? = nil, isYielding: Bool = false
+    ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
+        var configuration = configuration
+        if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
+        let address = address ?? addresses[0]
+        configuration.address = address
+        let reported = state.withLock { $0.reported }
+        configuration.expected = reported.deviceID ?? configuration.expected
+        if let connectPatience { configuration.connectPatience = connectPatience }
+        let room = context.room
+        let session = AirPlaySession(configuration, clocks: clocks)
+        do throws(AirPlayError) {
+            // Without a thread for the task that reads the session's events, this thread would block.
+            do throws(ExhaustionError) { try WorkerThread.checkForTask() } catch { throw AirPlayError(error) }
+            let info = try session.connect(yieldingTo: isYielding ? reported.busyFlags : [])
+            state.withLock { $0.reported.learn(info, at: address, isFirst: store == nil) }
+            volume.withLock { $0.noteReport(info.initialVolume) }
+            let setup: StreamSetup
+            if let store {
+                setup = try session.startStream(stream, store: store, room: { room.raise() })
+            } else {
+                setup = try session.startStream(stream, room: { room.raise() })
+            }
+            // Some speakers are silent until they receive a title, and some forget a volume that precedes it.
+            let title = title
+            // ignored: a refused title is inaudible, and a lost session is reported by its events.
+            try? session.setTitle(title, at: moment)
+            state.withLock { $0.sentTitle = title }
+            if let decibels = volume.withLock({ $0.requested }) {
+                noteVolume(decibels) { () throws(AirPlayError) in try session.setVolume(decibels: decibels) }
+            }
+            return (session, setup)
+        } catch {
+            session.end()
+            throw error
+        }
+    }
+
+    /// Makes a session the current one: its control thread follows the timebase, and its failure is handled.
+    private func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
+        state.session = session
+        state.setup = setup
+        state.anchors.beginSession()
+        state.evictions.begin(at: host.now)
+        let attendance = PlaybackSupervisor(speaker: self)
+        session.control.post { core in
+            core.attend = attendance.attend
+            core.requestAttention()
+        }
+        // The title may have changed while the session was being set up.
+        let title = title
+        if state.sentTitle != title, let moment = state.input?.timestampOnWire(heardAt: nil) {
+            // ignored: see `setTitle`.
+            session.control.post { core in try? core.setMetadata(title: title, at: moment) }
+        }
+        let news = session.news
+        let use = state.use
+        state.news = Task { [weak self] in
+            for await item in news {
+                if case .lost(let error) = item { self?.rejoin(after: session, because: error, use: use) }
+            }
+        }
+    }
+
+    // MARK: Loss
+
+    /// Re-establishes a lost session on a background thread and resumes in sync.
+    ///
+    /// Packets not yet played are sent again. The thread ends on success, when another sender plays there, or at
+    /// `close`.
+    private func rejoin(after session: AirPlaySession, because error: AirPlayError, use: UInt64) {
+        let lost = state.withLock { state -> (context: AudioOutputContext, isUnwelcome: Bool)? in
+            guard state.use == use, state.session === session, let context = state.context else { return nil }
+            state.session = nil
+            state.anchors.revokeStart(at: host.now)
+            state.interruption = error.saying(configuration.phrases.inErrors).message
+            state.evictions.end(at: host.now)
+            return (context, state.evictions.isUnwelcome)
+        }
+        guard let (context, isUnwelcome) = lost else { return }
+        context.events.note(.outputLost(output: context.id))
+        // A pending start must wait for the rejoin.
+        context.room.raise()
+        do throws(ExhaustionError) {
+            run(
+                try BackgroundTask(name: "airplay rejoin") { errand in
+                    session.end()
+                    guard !isUnwelcome else {
+                        return self.giveUp(
+                            OutputError(
+                                .busy, "\(self.name) keeps ending the session; another sender may be using it."),
+                            use: use)
+                    }
+                    if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
+                    self.rejoin(context, use: use, after: session, isEvicted: error.code == .ended, errand)
+                })
+        } catch let exhausted {
+            giveUp(OutputError(.lost, "\(name) was lost and cannot be reconnected: \(exhausted.message)."), use: use)
+        }
+    }
+
+    private func rejoin(
+        _ context: AudioOutputContext, use: UInt64, after lost: AirPlaySession, isEvicted: Bool,
+        _ errand: BackgroundTask
+    ) {
+        var attempts = RejoinAttempts(
+            isEvicted: isEvicted, from: lost.configuration.address, tellsGroup: lost.tellsGroup, at: .now)
+        while true {
+            let attempt = HostInstant.now
+            guard let input = state.withLock({ $0.use == use ? $0.input : nil }) else { return }
+            input.rewind(to: context.timebase.snapshot.mediaTime(at: host.now))
+            let announcesOurs = sighting?.group == lost.configuration.peers.identifier
+            let (address, isYielding) = attempts.next(of: addresses, announcesOurs: announcesOurs, at: attempt)
+            do throws(AirPlayError) {
+                let (session, setup) = try join(
+                    input.format, store: input.store, context, titleAt: input.timestampOnWire(heardAt: nil),
+                    at: address, connectPatience: Self.connectPatience, isYielding: isYielding)
+                let isWanted = state.withLock { state in
+                    guard state.use == use else { return false }
+                    adopt(session, setup, &state)
+                    return true
+                }
+                if isWanted {
+                    context.events.note(.outputRestored(output: context.id))
+                    context.room.raise()
+                } else {
+                    session.end()
+                }
+                return
+            } catch {
+                // A spoofed speaker must not get repeated attempts to guess the password.
+                if error.isMistrust { return giveUp(outputError(error), use: use) }
+                if error.code == .busy, attempts.noteBusy(announcesOurs: announcesOurs, at: .now) {
+                    return giveUp(OutputError(.busy, "Another sender is now playing on \(name)."), use: use)
+                }
+            }
+            guard errand.rest(until: attempts.nextAttempt(after: attempt)) else { return }
+        }
+    }
+
+    // MARK: Failure
+
+    /// Ends this use of the speaker without a rejoin. Any thread; returns at once.
+    func giveUp(_ error: OutputError, use: UInt64? = nil) {
+        let (context, session, news) = state.withLock { state in
+            guard use == nil || state.use == use, state.failure == nil else {
+                return (AudioOutputContext?.none, AirPlaySession?.none, Task<Void, Never>?.none)
+            }
+            state.failure = error
+            defer { (state.session, state.news) = (nil, nil) }
+            return (state.context, state.session, state.news)
+        }
+        news?.cancel()
+        if let session {
+            if let context { context.events.note(.outputLost(output: context.id)) }
+            // Ending joins the control thread, which may be the caller.
+            do throws(ExhaustionError) {
+                run(try BackgroundTask(name: "airplay ending") { _ in session.end() })
+            } catch {
+                // Releasing the last reference ends the session.
+            }
+        }
+        context?.room.raise()
+    }
+
+    /// Stores a background task; `close` stops it.
+    private func run(_ errand: BackgroundTask) { state.withLock { $0.errand = errand } }
+
+    /// Converts a session's error to one that names the speaker.
+    func outputError(_ error: AirPlayError) -> OutputError {
+        let code: OutputError.Code
+        switch error.code {
+        case .busy: code = .busy
+        case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
+        case .unreachable, .timedOut: code = .unavailable
+        case .lost, .ended: code = .lost
+        default: code = error.status == 403 ? .notPermitted : .failed
+        }
+        return OutputError(code, Self.naming(name, in: error.problem), remedy: error.remedy)
+            .saying(configuration.phrases.inErrors)
+    }
+
+    /// Replaces "The speaker" by its name, since sessions only know its address.
+    static func naming(_ name: String, in message: String) -> String {
+        let subject = "The speaker "
+        guard message.hasPrefix(subject), !message.hasPrefix(subject + "at ") else { return message }
+        return "'\(name)' " + message.dropFirst(subject.count)
+    }
+}

@@ -1,0 +1,44 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// What sessions have revealed about a speaker: where it is, which device it is, and who uses it.
+struct ReportedSpeaker: Sendable {
+    /// The last known address and device identifier; nil until a session has connected.
+    private var address: SpeakerAddress?
+    private(set) var deviceID: SpeakerID?
+    /// The model name.
+    private var model: String?
+    /// The status flags before we played.
+    private var idleFlags: StatusFlags = []
+
+    /// Addresses to try, in order: the last known one, unless the speaker is announced elsewhere.
+    func addresses(configured: SpeakerAddress, announced: [SpeakerAddress]) -> [SpeakerAddress] {
+        let known = address ?? configured
+        return announced.contains(known) ? [known] + announced.filter { $0 != known } : announced + [known]
+    }
+
+    /// The flags that show another sender.
+    ///
+    /// Some speakers have no flag for that. `playing` is used only if it was clear while idle, since some speakers
+    /// always set it.
+    var busyFlags: StatusFlags { idleFlags.contains(.playing) ? .busy : [.busy, .playing] }
+
+    /// Whether the model is known to skip packets by sequence number.
+    var skipsPackets: Bool {
+        let model = model?.lowercased() ?? ""
+        return model.hasPrefix("shairport") || model == "talkiespeaker"
+    }
+
+    /// Records what a connected speaker reports.
+    ///
+    /// - Parameter isFirst: Whether no session of ours precedes: otherwise its flags may be our own.
+    mutating func learn(_ info: ReceiverInfo, at address: SpeakerAddress, isFirst: Bool) {
+        if isFirst { idleFlags = info.statusFlags ?? [] }
+        model = info.model
+        self.address = address
+        deviceID = info.deviceID.flatMap { SpeakerID($0) }
+    }
+
+    /// Forgets what applies to one use only.
+    mutating func endUse() { (model, idleFlags) = (nil, []) }
+}

@@ -1,0 +1,66 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// The anchor that a speaker holds, and from when it is audible.
+struct SpeakerAnchors: Sendable {
+    /// The anchor of the current session; nil while paused.
+    private(set) var sent: SentAnchor?
+    /// Incremented at seeks and new streams: an anchor of an older epoch is void.
+    private(set) var epoch: UInt64
+    /// The number of sessions renewed because of a stalled clock.
+    private var renewals = 0
+    /// The instant of the first start that was accepted and not revoked before it came.
+    private var firstHeard: HostInstant?
+    /// The instant from which the current session is audible; nil before its first start.
+    private var audibleFrom: HostInstant?
+
+    private static let maxRenewals = 2
+
+    init(epoch: UInt64 = 0) { self.epoch = epoch }
+
+    /// Begins another session without an anchor.
+    mutating func beginSession() {
+        audibleFrom = nil
+        reset()
+    }
+
+    /// Voids the anchor after all audio was discarded.
+    mutating func reset() {
+        sent = nil
+        void()
+    }
+
+    /// Voids the anchor: the speaker receives all remaining packets and a new anchor. Until then it keeps this one.
+    mutating func void() { epoch += 1 }
+
+    /// Records the anchor that the speaker holds; nil when it is paused.
+    mutating func hold(_ anchor: SentAnchor?) { sent = anchor }
+
+    /// Records a start that the speaker has accepted.
+    mutating func noteStart(at instant: HostInstant) {
+        firstHeard = firstHeard ?? instant
+        audibleFrom = audibleFrom ?? instant
+    }
+
+    /// Records a stop. A start that has not come yet is revoked.
+    mutating func noteStop(at now: HostInstant) {
+        revokeStart(at: now)
+        audibleFrom = nil
+    }
+
+    /// Revokes a future first start, after the session was lost or stopped.
+    mutating func revokeStart(at now: HostInstant) { if !isHeard(at: now) { firstHeard = nil } }
+
+    /// Whether the speaker was audible once.
+    func isHeard(at now: HostInstant) -> Bool { firstHeard.map { $0 <= now } ?? false }
+
+    /// Whether the current session is audible; nil before its first start.
+    func isAudible(at now: HostInstant) -> Bool? { audibleFrom.map { $0 <= now } }
+
+    /// Counts a renewal after a stalled clock. Returns false beyond `maxRenewals`: a speaker that always stalls is left
+    /// as is.
+    mutating func mayRenew() -> Bool {
+        renewals += 1
+        return renewals <= Self.maxRenewals
+    }
+}

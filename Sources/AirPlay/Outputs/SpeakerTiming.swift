@@ -1,0 +1,71 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+internal import SyncRendering
+
+/// What the clock of a session permits: the earliest start, the wait until then, and the account of the path delay.
+struct SpeakerTiming: Sendable {
+    let readiness: ClockReadiness
+    /// When the speaker's clock is ready; nil while unknown.
+    let ready: HostInstant?
+    let leads: StartLeads
+    /// The path delay of our clock to the speaker, which it is told to correct.
+    var path = Duration.zero
+
+    /// When the speaker has read its stream after its clock became ready.
+    private var settled: HostInstant? { ready?.advanced(by: leads.look) }
+
+    /// The earliest possible start; nil while unknown.
+    var earliestStart: HostInstant? { settled?.advanced(by: PlaybackSupervisor.lead) }
+
+    /// Returns the lead of a start and the shares of the delay.
+    ///
+    /// - Parameter timing: That of the session; nil without one.
+    static func latency(_ timing: SpeakerTiming?, at now: HostInstant) -> OutputLatency {
+        var lead = (timing?.leads ?? StartLeads(isAsking: false)).request
+        var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
+        if let timing {
+            if let settled = timing.settled { lead += max(.zero, settled - now) }
+            let path = timing.path
+            if path != .zero {
+                // The path delay of our clock to the speaker, and the correction that the speaker applies.
+                shares.append(
+                    LatencyShare(name: "network path", duration: path, uncertainty: path, source: .measured))
+                shares.append(LatencyShare(name: "path correction", duration: .zero - path, source: .measured))
+            }
+        }
+        return OutputLatency(startLead: lead, shares: shares)
+    }
+
+    /// Returns the reason why a start must wait; nil if it need not.
+    ///
+    /// - Parameter timing: That of the session; nil without one.
+    static func wait(_ timing: SpeakerTiming?, of speaker: String, at now: HostInstant) -> OutputWait? {
+        guard let timing else { return OutputWait(.opening, of: speaker) }
+        let remaining = timing.settled.map { max(.zero, $0 - now) }
+        if timing.readiness == .ready, remaining ?? .zero == .zero { return nil }
+        return OutputWait(.clock, of: speaker, remaining: remaining)
+    }
+
+    /// For a realtime stream only stalls of this computer must be bridged.
+    private static let realtimeDepth: Duration = .seconds(3)
+
+    /// Returns how far ahead a stream is filled: 95 % of the speaker's buffer, at most 240 s; 3 s for realtime streams.
+    ///
+    /// - Parameter bufferSize: In bytes; nil if the speaker does not state it.
+    static func depth(of format: StreamFormat?, bufferSize: Int?, route: Route) -> Duration {
+        guard route == .buffered else { return realtimeDepth }
+        guard let format, let bufferSize else { return .seconds(60) }
+        // 40 kB/s is AAC at 320 kb/s; lossless audio rarely exceeds two thirds of its PCM size.
+        let rate = format.coding == .aacLC ? 40_000 : format.sampleRate * format.channels * format.bitsPerSample / 12
+        return min(.seconds(240), .seconds(bufferSize / 100 * 95 / max(1, rate)))
+    }
+}
+
+extension SpeakerTiming {
+    init(_ session: AirPlaySession) {
+        let clock = session.clock
+        self.init(
+            readiness: clock.readiness, ready: clock.ready, leads: session.startLeads, path: session.pathCorrection)
+    }
+}

@@ -1,0 +1,61 @@
+internal import Glibc
+internal import MediaCore
+internal import SyncRendering
+
+/// The volume of a speaker: that of its owner, the requested one, and whether the speaker refuses it.
+struct SpeakerVolume: Sendable {
+    /// The volume after unmuting a speaker that never reported its own: audible, not loud.
+    private static let modest: Double = -20
+    private static let mute: Double = -144
+
+    /// The owner's volume in dB, as reported before it was changed here; nil if not reported.
+    private var owner: Double?
+    /// Whether the first session has started, with which a speaker reports its volume.
+    private(set) var isOwnKnown = false
+    /// The requested volume in dB; nil: the owner's setting is unchanged.
+    private(set) var requested: Double?
+    /// The refusal of the last requested volume.
+    private(set) var refusal: OutputError?
+
+    /// The owner's volume, 0…100; that of `modest` for a speaker that does not report its own. Nil before the first
+    /// session.
+    var own: Double? { isOwnKnown ? VolumeCurve.volume(decibels: owner ?? Self.modest) : nil }
+
+    /// Records the volume that a speaker reports. Only the first session counts: later the speaker reports what was set
+    /// here.
+    ///
+    /// - Parameter decibels: −144 is mute; nil: not reported.
+    mutating func noteReport(_ decibels: Double?) {
+        if !isOwnKnown, let decibels, decibels.isFinite { owner = max(Self.mute, min(0, decibels)) }
+        isOwnKnown = true
+    }
+
+    /// Requests a gain, limited to −30…0 dB or mute. Returns the volume to send, in dB.
+    mutating func request(gain: Float) -> Double {
+        let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : Self.mute
+        requested = decibels
+        return decibels
+    }
+
+    /// Requests the owner's volume. Returns the volume to send in dB; nil if it was not changed here.
+    mutating func restore() -> Double? {
+        guard requested != nil else { return nil }
+        requested = owner ?? Self.modest
+        return requested
+    }
+
+    /// Records the result of a request.
+    ///
+    /// Only a response can refuse. After a timeout the request is still delivered unless the session is lost, and the
+    /// next session sets the volume again.
+    ///
+    /// - Parameter speaker: The speaker's name.
+    mutating func noteResult(_ error: AirPlayError?, of decibels: Double, speaker: String) {
+        let isRefused = error.map { [.refused, .busy, .pairingRequired].contains($0.code) } ?? false
+        let what = decibels <= Self.mute ? "muting" : "the volume"
+        refusal = isRefused ? OutputError(.failed, "\(speaker) refused \(what); set it on the speaker itself") : nil
+    }
+
+    /// Forgets the refusal when the session is closed.
+    mutating func endUse() { refusal = nil }
+}

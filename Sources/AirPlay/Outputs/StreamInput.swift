@@ -1,0 +1,137 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import SyncRendering
+
+/// The packets accepted for one stream: assigns their RTP timestamps and stores them. Outlives a lost session.
+struct StreamInput: Sendable {
+    let format: StreamFormat
+    let store: PacketStore
+    /// Maps media time to RTP timestamps.
+    private(set) var timestamps: RTPTimestampMapper
+    private var isPassThrough: Bool
+    /// Whether packets of another kind follow in the same stream: those that overlap the last one are dropped.
+    private var isJoining = false
+    /// Media seconds per second of audio.
+    var speed: Double
+    /// Media time of the end of the accepted packets; nil after a flush.
+    private(set) var acceptedUntil: MediaTime?
+    /// Whether `finish` was called after the last packet.
+    private var isFinished = false
+
+    /// Creates the input of a new stream.
+    ///
+    /// - Parameter first: The timestamp of the first frame.
+    init(format: StreamFormat, store: PacketStore, first: RTPTimestamp, isPassThrough: Bool, speed: Double) {
+        self.format = format
+        self.store = store
+        self.isPassThrough = isPassThrough
+        self.speed = speed
+        timestamps = RTPTimestampMapper(sampleRate: format.sampleRate, first: first)
+    }
+
+    /// Continues the stream with packets of another kind.
+    mutating func join(isPassThrough: Bool) {
+        self.isPassThrough = isPassThrough
+        isJoining = !timestamps.isEmpty
+    }
+
+    /// Whether no packet was accepted since the start or the last flush.
+    var isEmpty: Bool { timestamps.isEmpty }
+
+    /// The number of frames required before a start: half a second.
+    private var preroll: Int64 { Int64(format.sampleRate) / 2 }
+
+    /// Whether enough audio for a start was accepted, or all of it.
+    var isStartable: Bool { timestamps.frames >= preroll || (isFinished && timestamps.frames > 0) }
+
+    /// Stores packets from index `offset` on.
+    ///
+    /// - Parameter heard: Media time before which packets may be discarded to make space; nil: unknown.
+    /// - Returns: The number of accepted packets, and whether they complete the audio required before a start.
+    mutating func accept(
+        _ batch: PacketBatch, from offset: Int, heard: MediaTime?
+    ) -> (taken: Int, reachesPreroll: Bool) {
+        var taken = 0
+        let before = timestamps.frames
+        for packet in batch.packets.dropFirst(offset) {
+            if isJoining {
+                if overlaps(packet) {
+                    taken += 1
+                    continue
+                }
+                isJoining = false
+            }
+            let earlier = timestamps
+            if timestamps.isEmpty, !appendSilence() { break }
+            let timestamp = timestamps.place(
+                packet.presentationTime, frames: format.framesPerPacket, isContiguous: !isPassThrough && speed != 1)
+            // Larger than any audio packet: the stream cannot carry it, and dropping it is harmless.
+            let isStored =
+                packet.count > BufferedPacketizer.payloadLimit
+                || batch.withBytes(of: packet) { store.append($0, timestamp: timestamp) }
+            guard isStored else {
+                timestamps = earlier
+                break
+            }
+            taken += 1
+            let start = packet.presentationTime ?? acceptedUntil ?? .zero
+            acceptedUntil = start + packet.duration
+        }
+        if let heard { store.setFloor(timestamps.bound(of: heard, rate: speed)) }
+        isFinished = false
+        return (taken, before < preroll && timestamps.frames >= preroll)
+    }
+
+    /// Counts packets from index `offset` on as accepted without storing them. Returns their number.
+    mutating func discard(_ batch: PacketBatch, from offset: Int) -> Int {
+        let last = batch.packets.last
+        acceptedUntil = last.flatMap { last in last.presentationTime.map { $0 + last.duration } }
+        return batch.packets.count - offset
+    }
+
+    /// Whether a packet begins before the end of the previous one, by more than container rounding.
+    private func overlaps(_ packet: PacketBatch.Packet) -> Bool {
+        guard let time = packet.presentationTime, let end = timestamps.end else { return false }
+        return (end - time).duration > .milliseconds(3)
+    }
+
+    /// Appends a silent packet, because receivers mute the first AAC packet of a stream. Returns false without space.
+    private func appendSilence() -> Bool {
+        guard format.coding == .aacLC else { return true }
+        let timestamp = timestamps.preceding(frames: format.framesPerPacket)
+        return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }
+    }
+
+    /// Marks the end of the input; less than the required audio may then be started.
+    mutating func finish() { isFinished = true }
+
+    /// Discards all packets. Returns the position of the next one; nil if there are none to discard.
+    mutating func flush() -> PacketStore.Position? {
+        acceptedUntil = nil
+        isFinished = false
+        guard !timestamps.isEmpty else { return nil }
+        timestamps.jump()
+        return store.removeAll(next: timestamps.next)
+    }
+
+    /// Continues the timeline at `timestamp`, from which on the packets were dropped from the store.
+    mutating func cut(at timestamp: RTPTimestamp) {
+        timestamps.cut(at: timestamp)
+        isFinished = false
+        acceptedUntil = timestamps.media(of: timestamp)
+        // Drops what an encoder returns before its first audio.
+        isJoining = true
+    }
+
+    /// Moves the read position of the store to the packets heard from a media time on, for a new session.
+    func rewind(to heard: MediaTime) {
+        // Uses the speed of the audio: that of the timeline is 0 in a pause and before a scheduled start.
+        guard let timestamp = timestamps.bound(of: heard, rate: speed) else { return }
+        _ = store.rewind(to: timestamp, gap: timestamps.rewindGap)
+    }
+
+    /// Returns the timestamp on the wire heard at a media time; that of the next packet for nil and after a flush.
+    func timestampOnWire(heardAt time: MediaTime?) -> RTPTimestamp {
+        store.onWire(time.flatMap { timestamps.timestamp(of: $0, rate: speed) } ?? timestamps.next)
+    }
+}
