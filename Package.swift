@@ -104,7 +104,7 @@ let package = Package(
             "Calibration",
             ["Profiles", "ScreenOutput", "CardOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
-            "Routing", ["Playback", "Profiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
+            "Routing", ["Playback", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
             "Talkie",
             [
@@ -114,19 +114,15 @@ let package = Package(
         module(
             "Kiosk",
             [
-                "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "ScreenOutput", "MediaCodecs",
-                "SyncRendering",
-                "Storage",
+                "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering", "Storage",
                 "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
             ]),
         module(
             "TalkieApp",
             [
-                "Kiosk", "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
-                "Discovery", "Sockets",
-                "ScreenOutput", "CardOutput",
-                "MediaFiles", "MediaCodecs",
-                "SyncRendering", "Storage", "MediaCore", "CShim", "CPrivileges",
+                "Kiosk", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "Discovery",
+                "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage",
+                "MediaCore", "CShim", "CPrivileges",
             ]),
         module(
             "VirtualSpeaker",
@@ -137,11 +133,9 @@ let package = Package(
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "Kiosk", "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
-                "SyncRendering",
-                "VirtualSpeaker",
-                "AirPlayWire",
-                "Storage", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
+                "SyncRendering", "VirtualSpeaker", "AirPlayWire", "Storage", "MediaCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["CardPlayout", "SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
@@ -263,18 +257,17 @@ let package = Package(
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "ProgramTestSupport", "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets",
+                "ProgramTestSupport", "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP",
                 "CardOutput", "SyncRendering", "MediaCodecs", "MediaCore",
             ]),
         tests(
             "SpeakerPeerTests", in: "EndToEnd",
-            ["PythonPackages", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"],
+            ["PythonPackages", "VirtualSpeaker", "PTP", "MediaCore"],
             exclude: ["pyatv-play.py", "pyatv-requirements.txt"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "MediaFiles",
-                "MediaCodecs",
+                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "MediaCodecs",
                 "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),
         tests(

@@ -1,6 +1,9 @@
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
+import tempfile
 import unittest
 
 LOADER = importlib.machinery.SourceFileLoader(
@@ -43,6 +46,17 @@ class SentencesTests(unittest.TestCase):
                     with open(os.path.join(folder, name), encoding="utf-8") as file:
                         count += len(list(sentences.sentences(file.read())))
         self.assertGreater(count, 1000)
+
+    def test_an_idiom_is_found_and_its_module_can_be_selected(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "Sources/Player"))
+            with open(os.path.join(folder, "Sources/Player/A.swift"), "w", encoding="utf-8") as file:
+                file.write('print("nobody reads this pipe")\nlet other = "the pipe has no reader"\n')
+            for arguments, status, lines in ((["--check"], 1, 1), ([], 0, 2), (["--module", "Other"], 0, 0)):
+                output = io.StringIO()
+                with contextlib.redirect_stdout(output):
+                    self.assertEqual(sentences.main(arguments + [folder]), status)
+                self.assertEqual(len(output.getvalue().splitlines()), lines)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,18 @@ package struct FloatCodecs: AudioCodecs {
     ) -> SampleBuffer {
         let rate = Int32(format.sampleRate)
         let batch = PacketBatch(reservingBytes: range.count * 8, packets: 64)
+        var samples: [Float] = []
         for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(packet)) {
             let end = min(start + packet, range.upperBound)
-            let samples = (start..<end).flatMap { [value(sound, $0), value(sound, $0)] }
+            // Loops without iterators and closures, here and below: they run per frame, and debug builds do not inline them.
+            samples.removeAll(keepingCapacity: true)
+            var frame = start
+            while frame < end {
+                let value = value(sound, frame)
+                samples.append(value)
+                samples.append(value)
+                frame += 1
+            }
             samples.withUnsafeBytes {
                 batch.append(
                     $0,
@@ -59,7 +68,14 @@ package struct FloatCodecs: AudioCodecs {
     /// Returns the left channel of a packet.
     package static func samples(of packet: PacketBatch.Packet, in batch: PacketBatch) -> [Float] {
         batch.withBytes(of: packet) { bytes in
-            stride(from: 0, to: bytes.count, by: 8).map { bytes.loadUnaligned(fromByteOffset: $0, as: Float.self) }
+            [Float](unsafeUninitializedCapacity: bytes.count / 8) { samples, count in
+                count = bytes.count / 8
+                var index = 0
+                while index < count {
+                    samples[index] = bytes.loadUnaligned(fromByteOffset: index * 8, as: Float.self)
+                    index += 1
+                }
+            }
         }
     }
 }
@@ -85,8 +101,11 @@ private final class FloatConverter: PCMConverter {
         waiting.removeFirst()
         block.frames = min(block.capacity, samples.count)
         block.start = start
-        for index in 0..<block.frames {
-            for channel in 0..<format.channels { block.samples[index * format.channels + channel] = samples[index] }
+        let (frames, channels, output) = (block.frames, format.channels, block.samples)
+        var index = 0
+        while index < frames * channels {
+            output[index] = samples[index / channels]
+            index += 1
         }
         if samples.count > block.frames {
             let rest = start + MediaTime(value: Int64(block.frames), timescale: Int32(format.sampleRate))

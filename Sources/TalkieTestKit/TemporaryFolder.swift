@@ -13,6 +13,7 @@ package final class TemporaryFolder: Sendable {
         }
     }
 
+    // ignored: a folder that stays in /tmp changes no test.
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     package func path(_ name: String) -> String { path + "/" + name }

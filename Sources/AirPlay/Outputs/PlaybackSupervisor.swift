@@ -78,7 +78,7 @@ final class PlaybackSupervisor: Sendable {
         if told.refusedSince.map({ now - $0 >= Self.refusalPatience }) ?? false {
             return OutputError(
                 .failed,
-                "\(name) does not start on this computer's clock, and no messages of its own clock arrive (UDP ports 319 and"
+                "\(name) does not start on this computer's clock, and no PTP messages of its clock arrive (UDP ports 319 and"
                     + " 320); restart it.", remedy: .checkFirewall)
         }
         let clock = core.clock

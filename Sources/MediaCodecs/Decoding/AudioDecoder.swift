@@ -59,10 +59,18 @@ final class AudioDecoder {
     init(_ format: AudioFormat) throws(MediaError) {
         self.format = format
         timescale = Int32(clamping: format.sampleRate)
-        context = try Self.open(format)
+        guard let frame = av_frame_alloc() else { throw CodecContext.noMemory }
+        self.frame = frame
+        do throws(MediaError) {
+            context = try Self.open(format)
+            packet = try CodecContext.packet(for: context)
+        } catch {
+            // A class whose initializer throws before its fields are set is not deinitialized.
+            var unused = Optional(frame)
+            av_frame_free(&unused)
+            throw error
+        }
         interleaver = PlaneInterleaver(format)
-        guard let packet = av_packet_alloc(), let frame = av_frame_alloc() else { throw CodecContext.noMemory }
-        (self.packet, self.frame) = (packet, frame)
         queue.reserveCapacity(8)
     }
 

@@ -69,6 +69,16 @@ enum CodecContext {
         throw MediaError(.unsupported, "the \(codec) decoder cannot be started: \(text(code)); try another track")
     }
 
+    /// Returns a packet for the initializer of a decoder; frees the decoder's context if there is no memory.
+    static func packet(
+        for context: UnsafeMutablePointer<AVCodecContext>
+    ) throws(MediaError) -> UnsafeMutablePointer<AVPacket> {
+        if let packet = av_packet_alloc() { return packet }
+        var unused: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&unused)
+        throw noMemory
+    }
+
     static var noMemory: MediaError {
         MediaError(.exhausted, "decoding is not possible: \(SystemCause.text(ENOMEM))")
     }

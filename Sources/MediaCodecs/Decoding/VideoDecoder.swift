@@ -61,8 +61,7 @@ public final class VideoDecoder: PictureDecoder {
         self.format = format
         self.threads = threads
         (context, hardware) = try Self.open(format, threads: threads, acceleration)
-        guard let packet = av_packet_alloc() else { throw CodecContext.noMemory }
-        self.packet = packet
+        packet = try CodecContext.packet(for: context)
         ready.reserveCapacity(8)
     }
 

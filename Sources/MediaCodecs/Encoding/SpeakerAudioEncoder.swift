@@ -29,12 +29,14 @@ final class SpeakerAudioEncoder: PCMEncoder {
         cff_log_silence()
         self.input = input
         let name = format.parameters.codec
-        guard name == "alac" || name == "aac", let codec = avcodec_find_encoder_by_name(name),
-            let fresh = avcodec_alloc_context3(codec), let frame = av_frame_alloc(), let packet = av_packet_alloc()
-        else { throw MediaError(.unsupported, "cannot encode to \"\(name)\"; ask for alac or aac") }
+        guard name == "alac" || name == "aac", let codec = avcodec_find_encoder_by_name(name) else {
+            throw MediaError(.unsupported, "cannot encode to \"\(name)\"; ask for alac or aac")
+        }
         guard input.sampleRate == format.sampleRate, input.channels == format.layout.count else {
             throw MediaError(.unsupported, "audio must be converted to the speaker's rate and channels before encoding")
         }
+        guard let fresh = avcodec_alloc_context3(codec), let frame = av_frame_alloc(), let packet = av_packet_alloc()
+        else { throw CodecContext.noMemory }
         (context, self.frame, self.packet) = (fresh, frame, packet)
         bits = format.parameters.bitsPerRawSample == 24 ? 24 : 16
         let isALAC = name == "alac"

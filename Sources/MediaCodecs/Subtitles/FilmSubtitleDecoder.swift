@@ -33,9 +33,8 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         try Self.require(words: format, at: place)
         recoding = Self.recoding(format)
         context = try Self.open(format, recoding)
+        packet = try CodecContext.packet(for: context)
         sheet = Self.sheet(format, context, place)
-        guard let packet = av_packet_alloc() else { throw CodecContext.noMemory }
-        self.packet = packet
     }
 
     deinit {

@@ -552,6 +552,12 @@ final class DemuxContext {
         return (Int32(video), av_rescale_q(raw, own, base))
     }
 
+    /// Follows timestamp discontinuities from here on, after the packets read ahead to find the start times.
+    func follow(_ follower: JumpFollower) {
+        self.follower = follower
+        for packet in primed.compactMap(\.packet) { self.follower?.record(packet) }
+    }
+
     /// Detects gaps from here on, also in the packets read ahead to find the start times.
     func findGaps(_ follower: GapFollower) {
         gaps = follower

@@ -4,7 +4,7 @@ package import MediaCore
 enum InterstitialReading {
     private static let kind = "com.apple.hls.interstitial"
 
-    /// Returns the interstitials in order of film time; those before and after the film count as 0.
+    /// Returns the interstitials in order of film time: those before the film count as 0, those after it are last.
     ///
     /// - Parameter location: The base of relative URLs. Only `http` and `https` URLs are accepted.
     static func interstitials(of playlist: MediaPlaylist, at location: String) -> [Interstitial] {
@@ -22,9 +22,15 @@ enum InterstitialReading {
         let made = order.compactMap { id in
             all[id].flatMap { interstitial(id, $0, of: playlist, WebAddress(location)) }
         }
-        func moment(_ one: Interstitial) -> MediaTime { if case .at(let time) = one.place { time } else { .zero } }
+        func rank(_ one: (offset: Int, element: Interstitial)) -> (Int, MediaTime, Int) {
+            switch one.element.place {
+            case .before: (0, .zero, one.offset)
+            case .at(let time): (0, time, one.offset)
+            case .after: (1, .zero, one.offset)
+            }
+        }
         return Array(
-            made.enumerated().sorted { (moment($0.1), $0.0) < (moment($1.1), $1.0) }.map(\.element).prefix(
+            made.enumerated().sorted { rank($0) < rank($1) }.map(\.element).prefix(
                 Interstitial.most))
     }
 

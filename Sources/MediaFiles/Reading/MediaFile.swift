@@ -261,12 +261,13 @@ public final class MediaFile: MediaSource {
             let numbers = Set(all.map { context.film.number(of: $0.pointee.index) })
             context.keepOnly { numbers.contains($0) }
         }
-        context.follower = JumpFollower(
-            jumps, streams: all, of: context.film, origin: origins,
-            // For joined recordings libavformat states the length of one.
-            pauses: PauseLimit(
-                maxGap: options.maxGap, duration: context.managesOwnInputs ? summary.duration : nil),
-            hasPositions: !context.managesOwnInputs)
+        context.follow(
+            JumpFollower(
+                jumps, streams: all, of: context.film, origin: origins,
+                // For joined recordings libavformat states the length of one.
+                pauses: PauseLimit(
+                    maxGap: options.maxGap, duration: context.managesOwnInputs ? summary.duration : nil),
+                hasPositions: !context.managesOwnInputs))
     }
 
     private func findGaps(_ context: DemuxContext) {

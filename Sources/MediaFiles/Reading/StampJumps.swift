@@ -160,19 +160,33 @@ struct JumpFollower {
             }
         }
         let shift = jumps[lane.jump]?.shift ?? .zero
+        advance(&lane, by: packet, at: plain + shift)
+        return shift
+    }
+
+    /// Records a packet that was read before; its timestamps stay as they are.
+    mutating func record(_ packet: UnsafeMutablePointer<AVPacket>) {
+        guard var lane = lanes[packet.pointee.stream_index] else { return }
+        let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
+        guard let stamp = lane.clock.unwrapped(raw), let plain = lane.clock.filmTime(stamp) else { return }
+        lane.clock.follow(stamp)
+        advance(&lane, by: packet, at: plain)
+        lanes[packet.pointee.stream_index] = lane
+    }
+
+    private mutating func advance(_ lane: inout Lane, by packet: UnsafeMutablePointer<AVPacket>, at time: MediaTime) {
         let length = lane.clock.length(packet.pointee.duration)
         if let last = lane.end {
-            let step = min((plain + shift + length - last).seconds.magnitude, 60)
+            let step = min((time + length - last).seconds.magnitude, 60)
             lane.spacing += (step - lane.spacing) / (lane.packets < 8 ? 2 : 16)
         }
         lane.packets += 1
-        let end = plain + shift + (length > Self.leap ? .zero : length)
+        let end = time + (length > Self.leap ? .zero : length)
         lane.end = end
         if front.map({ $0 < end }) ?? true {
-            if let front { pauses.advance(from: front, to: plain + shift, end: end) }
+            if let front { pauses.advance(from: front, to: time, end: end) }
             front = end
         }
-        return shift
     }
 
     /// Returns the offset among those of the other streams that brings a subtitle nearest to the reading position.

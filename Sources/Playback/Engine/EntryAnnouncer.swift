@@ -5,8 +5,8 @@ internal import SyncRendering
 final class EntryAnnouncer {
     /// The entry that was reported as current.
     private var announced: Int?
-    /// The item that was last interrupted by an interstitial.
-    private var interrupted: QueueItem.ID?
+    /// The position that was last interrupted by an interstitial.
+    private var interrupted: PlaybackList.Turn?
     private let context: PlayerContext
     private let tracks: PlaybackTracks
     private let preparation: ItemPreparation
@@ -32,8 +32,8 @@ final class EntryAnnouncer {
     func announce(isJoined: Bool) {
         guard let entry = list.current, entry.serial != announced else { return }
         announced = entry.serial
-        let goesOn = interrupted == entry.item.id
-        interrupted = entry.turn.aside == nil ? nil : entry.item.id
+        let goesOn = interrupted?.isSamePass(as: entry.turn) ?? false
+        interrupted = entry.turn.aside == nil ? nil : entry.turn
         if entry.turn.aside != nil { return status.message("\(entry.title): the film continues after it.") }
         let begin = entry.begin ?? context.playhead
         if goesOn { return status.report(.looped(at: begin)) }

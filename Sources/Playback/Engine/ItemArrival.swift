@@ -29,8 +29,8 @@ final class ItemArrival {
     ///   - instant: When the position is to be presented; nil: as soon as possible.
     func await(_ turn: PlaybackList.Turn, at position: MediaTime?, perceivedAt instant: HostInstant?) {
         list.restart { $0.await(turn) }
-        (self.position, self.instant) = (position, instant)
-        context.status.describe(turn.item, of: list.list.items)
+        (self.position, self.instant) = (position ?? list.list.start(of: turn), instant)
+        context.status.describe(turn.item, of: list.list)
         context.status.change { $0.failure = nil }
         context.status.enterAgain(.opening)
         preparation.openAwaited(turn)

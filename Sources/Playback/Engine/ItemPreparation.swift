@@ -6,6 +6,9 @@ internal import SyncRendering
 final class ItemPreparation {
     /// How long before its start an item's first frame is decoded, which requires the memory of a decoder.
     private static let picturesLead: Duration = .seconds(6)
+    /// The maximum number of entries after the current one that are opened: enough for a speaker with minutes of
+    /// buffered audio and clips of seconds.
+    private static let maxOpen = 16
     /// The time from scheduling to delivery.
     private static let handingOver: Duration = .milliseconds(20)
 
@@ -127,7 +130,7 @@ final class ItemPreparation {
         if entry.turn.aside != nil {
             skipInterstitial(entry.turn, error.playbackError)
         } else if !entry.isLoop {
-            refuse(entry.item, error.playbackError)
+            refuse(entry.turn, error.playbackError)
         } else {
             if loopAgain == nil {
                 status.message("“\(entry.title)” cannot be reopened; it loops from the open file.")
@@ -149,13 +152,15 @@ final class ItemPreparation {
             skipInterstitial(turn, failure)
             return .openOrFinish(list.list.turn(behind: turn, lasting: .zero))
         }
-        list.update { $0.noteBarren(turn.item.id) }
+        list.update { $0.noteBarren(turn.item.id, in: turn.listPass) }
         let list = list.list
-        let next = list.successor(of: turn, leavesLoop: true)
-        if next == nil, list.mayComeBack { return .waitForReturn }
-        if next == nil, list.items.count == 1 { return .fail(failure) }
-        refuse(turn.item, failure)
-        return .openOrFinish(next)
+        let action = list.actionAfterFailure(of: turn)
+        if case .finish = action {
+            if list.mayComeBack { return .waitForReturn }
+            if list.items.count == 1 { return .fail(failure) }
+        }
+        refuse(turn, failure)
+        return action
     }
 
     /// Skips a part of an interstitial that cannot be played.
@@ -166,11 +171,11 @@ final class ItemPreparation {
     }
 
     /// Marks an item as unplayable and reports it.
-    private func refuse(_ item: QueueItem, _ failure: TalkieError) {
-        list.update { $0.noteBarren(item.id) }
-        recovery.pauseOpening(of: item.address)
+    private func refuse(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
+        list.update { $0.noteBarren(turn.item.id, in: turn.listPass) }
+        recovery.pauseOpening(of: turn.item.address)
         // Repeated failures of lost media are not reported.
-        if !recovery.isActive { status.report(.failed(item, failure)) }
+        if !recovery.isActive { status.report(.failed(turn.item, failure)) }
     }
 
     // MARK: Schedule
@@ -179,7 +184,7 @@ final class ItemPreparation {
     func layOut() {
         let list = list.list
         guard let last = list.entries.last else { return }
-        if last.isEmpty { self.list.update { $0.noteBarren(last.item.id) } }
+        if last.isEmpty { self.list.update { $0.noteBarren(last.item.id, in: last.turn.listPass) } }
         let next = list.successor(of: last)
         let isOpen = next.map { canJoin($0, last, in: list) } ?? false
         self.list.setOpen(isOpen)
@@ -188,7 +193,7 @@ final class ItemPreparation {
         if isOpen, let next, isNear(last) {
             if Self.isMore(next, of: last), last.media.hasOwnReaders {
                 append(last.again(serial: self.list.update { $0.newSerial() }, turn: next), behind: last)
-            } else {
+            } else if list.entries.count <= Self.maxOpen {
                 prefetch(next, behind: last)
             }
         }
@@ -198,6 +203,9 @@ final class ItemPreparation {
 
     private func canJoin(_ next: PlaybackList.Turn, _ last: PlaybackList.Entry, in list: PlaybackList) -> Bool {
         if last.film.summary.isLive || last.serial == closed || !isInTime(behind: last) { return false }
+        if list.start(of: next) != nil || list.pause(between: last.turn, and: next, plays: true) > .zero {
+            return false
+        }
         if last.isEmpty, next.item == last.item, next.aside == nil { return false }
         if Self.isMore(next, of: last) {
             if let again = loopAgain, now < again.notBefore { return false }
@@ -253,7 +261,7 @@ final class ItemPreparation {
     /// Handles an item that was to follow gaplessly and cannot be opened.
     private func giveUp(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
         if turn.aside != nil { return skipInterstitial(turn, failure) }
-        guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn.item, failure) }
+        guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn, failure) }
         // The item has played before: it repeats with a seek, or is started separately.
         recovery.pauseOpening(of: turn.item.address)
     }

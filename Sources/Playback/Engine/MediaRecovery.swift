@@ -24,8 +24,10 @@ final class MediaRecovery {
     private(set) var hasBegun = false
     /// The next attempt to open lost media; nil once an item plays.
     private var retry: Retry?
-    /// The lost position.
+    /// The lost position, or the first one of the next pass.
     private var absent: PlaybackList.Turn?
+    /// Whether a pass of the list is awaited.
+    private(set) var isBetweenPasses = false
     /// Whether that attempt is pending.
     private(set) var isWaiting = false
     private let clock: any HostClock
@@ -67,8 +69,22 @@ final class MediaRecovery {
             )
         }
         retry = .later(retry, from: clock.now)
-        isWaiting = true
+        (isWaiting, isBetweenPasses) = (true, false)
         absent = turn ?? absent
+    }
+
+    /// Schedules the next pass of a list of which no item was playable, and reports the first wait.
+    func wait(forPass turn: PlaybackList.Turn, _ pause: Duration) {
+        if retry == nil {
+            status.report(
+                .lost(
+                    TalkieError(
+                        .cannotOpen,
+                        "No film in the list can be played at present; playback continues as soon as one is available again."
+                    )))
+        }
+        retry = Retry(notBefore: clock.now.advanced(by: pause), pause: pause)
+        (isWaiting, isBetweenPasses, absent) = (true, true, turn)
     }
 
     /// Ends the wait if the attempt is due; returns whether it is.
@@ -82,7 +98,9 @@ final class MediaRecovery {
 
     /// Returns the position to open again; nil if the list has none.
     func position(in list: PlaybackList) -> PlaybackList.Turn? {
-        let again = absent.flatMap { turn in list.loopItem == .forever ? list.firstTurn(turn.item.id) : nil }
+        let again = absent.flatMap { turn in
+            isBetweenPasses || list.loopItem == .forever ? list.firstTurn(turn.item.id) : nil
+        }
         return again ?? list.firstTurn()
     }
 

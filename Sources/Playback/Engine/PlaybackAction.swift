@@ -20,6 +20,8 @@ enum PlaybackAction: Sendable {
     case reconcile
     /// Waits until lost media can be opened again.
     case waitForReturn
+    /// Waits before a pass of the list that begins with a position.
+    case waitForPass(PlaybackList.Turn, Duration)
     /// Stops the timeline at once.
     case stop
     /// Ends playback at the end of the list; the last frame remains visible.
@@ -43,12 +45,21 @@ extension PlaybackList {
         guard let entry = entries.first, let turn = successor(of: entry) else {
             return [.stop, mayComeBack ? .waitForReturn : .end]
         }
+        let pause = pause(between: entry.basis ?? entry.turn, and: turn, plays: true)
+        if pause > .zero { return [.waitForPass(turn, pause)] }
         if turn.aside != nil || entry.turn.aside != nil { return [.open(turn)] }
         if let place = turn.from { return [.seek(to: place)] }
         guard turn.item == entry.item, turn.itemPass > 0 else { return [.open(turn)] }
         if entry.film.summary.isSeekable { return [.startAgain(as: turn)] }
-        let next = successor(of: turn, leavesLoop: true)
+        let next = successor(of: turn, leavesLoop: true, plays: true)
         let message = PlaybackAction.message("This film is not seekable; it is played once.")
         return next.map { [message, .open($0)] } ?? [message, .stop, .end]
+    }
+
+    /// What follows a position that could not be played.
+    func actionAfterFailure(of turn: Turn) -> PlaybackAction {
+        guard let next = successor(of: turn, leavesLoop: true) else { return .finish }
+        let pause = pause(between: turn, and: next, plays: false)
+        return pause > .zero ? .waitForPass(next, pause) : .open(next)
     }
 }

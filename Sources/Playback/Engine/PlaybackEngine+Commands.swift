@@ -7,14 +7,20 @@ extension PlaybackEngine {
 
     /// Replaces the list by one item and plays it.
     func open(_ address: String, at position: MediaTime? = nil) {
-        let item = preparation.openedItem(address) ?? QueueItem(address)
-        shared.update { list in
-            _ = list.apply(.removeAll)
-            _ = list.apply(.append([item]))
-        }
+        open([preparation.openedItem(address) ?? QueueItem(address)], at: position)
+    }
+
+    /// Replaces the list and plays from one of its items on.
+    func open(_ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil) {
+        restart(with: shared.update { $0.reset(to: items, first: first) }, at: position)
+    }
+
+    /// Opens an item without regard to earlier failures; ends playback if there is none.
+    private func restart(with turn: PlaybackList.Turn?, at position: MediaTime? = nil) {
+        guard let turn else { return finish() }
         recovery.restart()
         preparation.forgetFailedLoops()
-        begin(with: PlaybackList.Turn(item: item), at: position)
+        begin(with: turn, at: position)
     }
 
     /// Applies an edit.
@@ -38,12 +44,19 @@ extension PlaybackEngine {
     /// Sets the repetitions of this item and the following ones.
     func setLoop(_ loop: PlayerOptions.Loop) { apply(.loop(item: loop, list: list.loopList)) }
 
+    /// Inserts items after the first item from the current one on that has an address, unless they are there.
+    func insert(_ items: [QueueItem], after address: String, done: () -> Void) {
+        guard shared.update({ $0.insert(items, after: address) }) else { return }
+        listHasChanged()
+        done()
+    }
+
     private func listHasChanged() {
         let list = list
-        status.change { $0.items = list.items }
+        status.describe(list)
         preparation.cancelOpeningOfRemoved()
         sound.choosePassThrough(for: list)
-        if recovery.isWaiting, !list.mayComeBack {
+        if recovery.isWaiting, !list.mayComeBack, !recovery.isBetweenPasses || list.items.isEmpty {
             recovery.cancel()
             return status.enter(.ended)
         }
@@ -58,7 +71,7 @@ extension PlaybackEngine {
     ///
     /// - Parameter instant: When the position is to be presented; nil: as soon as possible.
     func jump(to id: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant? = nil) {
-        guard let turn = list.firstTurn(id) else { return }
+        guard let turn = shared.update({ $0.recall(id) }) else { return }
         if let entry = current, entry.item.id == id, !entry.isCut, entry.film.summary.isSeekable {
             return instant == nil
                 ? seek(to: position, exact: true) : begin(at: max(entry.start, position), perceivedAt: instant)
@@ -71,11 +84,24 @@ extension PlaybackEngine {
     /// Skips to the next item, also if the current one is to be repeated.
     func skip() {
         if let actions = seekPlan.skipInterstitial() { return perform(actions) }
-        guard let turn = current.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
-        if let next = list.successor(of: turn, leavesLoop: true) { return begin(with: next) }
+        let entry = current
+        guard let turn = entry.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
+        if let next = list.successor(of: turn, leavesLoop: true, plays: entry != nil) { return begin(with: next) }
         shared.update { _ = $0.apply(.remove(turn.item.id)) }
         finish()
-        status.change { $0.items = list.items }
+        status.describe(list)
+    }
+
+    /// Continues after an item that has failed; ends if nothing follows.
+    func skipFailed() {
+        guard state.phase == .failed, let turn = list.present else { return }
+        perform(list.actionAfterFailure(of: turn))
+    }
+
+    /// Starts the item at a distance in the order of the current pass.
+    func step(by distance: Int, refuse: () -> Void = {}) {
+        guard let turn = shared.update({ $0.step(by: distance) }) else { return refuse() }
+        restart(with: turn)
     }
 
     // MARK: Transport

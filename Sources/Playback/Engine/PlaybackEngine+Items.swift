@@ -23,6 +23,7 @@ extension PlaybackEngine {
             reachEnd()
         case .reconcile: reconcile()
         case .waitForReturn: waitForReturn()
+        case .waitForPass(let turn, let pause): waitForPass(turn, pause)
         case .stop: synchronizer.setRate(0, atHostTime: parts.clock.now)
         case .end: status.enter(.ended)
         case .finish: finish()
@@ -106,13 +107,17 @@ extension PlaybackEngine {
     /// Opens failed items without a pause again, because an item plays.
     func noteItemPlays() {
         recovery.notePlays()
-        if let entry = current { shared.update { $0.noteGiven(entry.item.id) } }
+        if let entry = current { shared.update { $0.noteGiven(entry.turn) } }
     }
 
     /// Ends the current entry if nothing follows gaplessly; the successor starts as soon as possible.
     func reachEnd() {
         if let entry = current { losses.reportRest(of: entry) }
-        perform(list.actionsAtEnd)
+        let actions = list.actionsAtEnd
+        if case .open(let next, _)? = actions.last, let turn = current?.turn, !next.isSamePass(as: turn) {
+            shared.update { $0.noteEnded(turn) }
+        }
+        perform(actions)
     }
 
     /// Seeks to the section's start if its end was passed.
@@ -173,6 +178,14 @@ extension PlaybackEngine {
     private func waitForReturn() {
         recovery.wait(for: current?.turn ?? list.awaited, title: current?.title ?? state.title)
         closeMedia()
+        status.enter(.opening)
+    }
+
+    /// Starts waiting before a pass of the list that follows passes without a playable item.
+    private func waitForPass(_ turn: PlaybackList.Turn, _ pause: Duration) {
+        recovery.wait(forPass: turn, pause)
+        closeMedia()
+        shared.update { $0.enter(turn) }
         status.enter(.opening)
     }
 

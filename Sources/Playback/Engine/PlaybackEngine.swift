@@ -54,7 +54,7 @@ package final class PlaybackEngine {
         (self.mailbox, self.board) = (mailbox, board)
         status = PlayerStatus(board: board, options: options, news: news)
         shared = SharedPlaybackList { [mailbox] in mailbox.signal.raise() }
-        shared.update { ($0.loopItem, $0.loopList) = (options.loopFile, options.loopPlaylist) }
+        shared.update { _ = $0.apply(.loop(item: options.loopFile, list: options.loopPlaylist)) }
         prefetcher = Prefetcher(parts, run: runErrand)
         let context = PlayerContext(
             parts: parts, options: options, list: shared, synchronizer: synchronizer, events: events, mailbox: mailbox,

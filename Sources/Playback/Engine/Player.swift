@@ -108,10 +108,21 @@ public final class Player: Sendable {
         mailbox.post { $0.open(address, at: position) }
     }
 
+    /// Replaces the playlist by several items.
+    ///
+    /// - Parameter first: The item to start with, at its own start; nil: the first one. Preceding items are those that
+    ///   `previous` returns to.
+    public func open(_ items: [QueueItem], startingWith first: QueueItem.ID? = nil) {
+        mailbox.cancelOpening()
+        mailbox.post { $0.open(items, startingWith: first) }
+    }
+
     // MARK: Playlist
 
     /// The current or awaited item and the upcoming ones, as of the last executed edit.
     public var items: [QueueItem] { state.items }
+    /// The items that have passed, oldest first, as of the last executed edit.
+    public var history: [QueueItem] { state.history }
 
     /// Edits the playlist and, as far as affected, playback. `play` starts with the first item; a playlist that has
     /// ended continues with added items.
@@ -135,8 +146,14 @@ public final class Player: Sendable {
     public func move(_ item: QueueItem.ID, after other: QueueItem.ID?) { apply(.move(item, after: other)) }
     /// Replaces an item.
     public func replace(_ item: QueueItem.ID, with other: QueueItem) { apply(.replace(item, with: other)) }
+    /// Replaces all items; the current one plays to its end.
+    public func replaceAll(with items: [QueueItem]) { apply(.replaceAll(items, order: nil)) }
     /// Removes all items.
     public func removeAll() { apply(.removeAll) }
+    /// Sets the order of the items after the current one, and of later passes of the playlist.
+    public func setOrder(_ order: PlayerOptions.PlaylistOrder) { apply(.order(order)) }
+    /// Sets when unplayable items are tried again.
+    public func setRetry(_ retry: PlayerOptions.Retry) { apply(.retry(retry)) }
     /// Sets the repetitions of each item and of the playlist, counted from now on.
     public func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) { apply(.loop(item: item, list: list)) }
 
@@ -148,7 +165,14 @@ public final class Player: Sendable {
     /// `PlayerOptions.expectsMore` should be set before the first item.
     public func setNext(_ items: [QueueItem]) { mailbox.post { $0.setNext(items) } }
 
-    /// Seeks to a position of an item in the playlist.
+    /// Inserts items after the first item from the current one on that has an address, unless they are there.
+    ///
+    /// - Parameter done: Called on the player's thread if they were inserted.
+    package func insert(_ items: [QueueItem], after address: String, done: @escaping @Sendable () -> Void) {
+        mailbox.post { $0.insert(items, after: address, done: done) }
+    }
+
+    /// Seeks to a position of an item in the playlist or its history.
     public func jump(to item: QueueItem.ID, at position: MediaTime = .zero) {
         mailbox.post { $0.jump(to: item, at: position) }
     }
@@ -161,6 +185,19 @@ public final class Player: Sendable {
 
     /// Skips to the next item.
     public func skip() { mailbox.post { $0.skip() } }
+
+    /// Continues after an item that has failed; ends if nothing follows. No effect in other phases.
+    package func skipFailed() { mailbox.post { $0.skipFailed() } }
+
+    /// Returns to the preceding item, in the order of playback. No effect at the first one.
+    public func previous() { step(by: -1) }
+
+    /// Starts the item at a distance in the order of playback, within the current pass of the playlist.
+    ///
+    /// - Parameter refuse: Called on the player's thread if there is none; nothing is changed then.
+    package func step(by distance: Int, refuse: @escaping @Sendable () -> Void = {}) {
+        mailbox.post { $0.step(by: distance, refuse: refuse) }
+    }
 
     // MARK: Transport
 

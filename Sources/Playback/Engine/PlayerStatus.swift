@@ -68,13 +68,17 @@ final class PlayerStatus {
         change { ($0.reason, $0.bufferingProgress) = (reason, progress) }
     }
 
+    /// Describes the playlist.
+    func describe(_ list: PlaybackList) { change { $0.describe(list) } }
+
     /// Describes an item that is not open yet.
-    func describe(_ item: QueueItem, of items: [QueueItem]) {
+    func describe(_ item: QueueItem, of list: PlaybackList) {
         change { state in
             state.mediaFailure = nil
             state.title = item.title ?? item.name
             (state.artist, state.album) = (nil, nil)
-            (state.current, state.items) = (item, items)
+            state.current = item
+            state.describe(list)
         }
     }
 
@@ -91,7 +95,8 @@ final class PlayerStatus {
             if state.current?.id != entry.item.id { state.mediaFailure = nil }
             state.title = entry.title
             (state.artist, state.album) = (summary.artist, summary.album)
-            (state.current, state.items) = (entry.item, list.items)
+            state.current = entry.item
+            state.describe(list)
             (state.duration, state.chapters) = (summary.duration, summary.chapters)
             state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
             state.isStill = entry.videoTrack?.isPicture ?? false
@@ -124,6 +129,13 @@ final class PlayerStatus {
             (state.subtitleTrack, state.subtitleTracks) = (nil, [])
             (state.duration, state.heldPosition, state.chapters) = (nil, nil, [])
         }
+    }
+}
+
+extension PlayerState {
+    fileprivate mutating func describe(_ list: PlaybackList) {
+        (items, history) = (list.items, list.history)
+        (itemNumber, itemCount) = list.place
     }
 }
 

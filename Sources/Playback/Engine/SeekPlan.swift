@@ -122,10 +122,10 @@ struct SeekPlan {
 
     /// Skips the playing interstitial; returns nil if there is none.
     func skipInterstitial() -> [PlaybackAction]? {
-        guard let entry, aside != nil else { return nil }
+        guard let entry, let aside else { return nil }
         guard !forbidsSkipping else { return [.message(Self.refusal)] }
         var next = list.turn(behind: entry.turn, lasting: entry.asideLength)
-        while let turn = next, turn.aside != nil { next = list.turn(behind: turn, lasting: .zero) }
+        while let turn = next, turn.aside?.number == aside.number { next = list.turn(behind: turn, lasting: .zero) }
         return [.openOrFinish(next)]
     }
 }

@@ -161,7 +161,8 @@ final class SoundControl {
         let entry = list.entries.first
         let next = entry.flatMap { list.successor(of: $0) }
         // A list that repeats and currently has one item will not be a loop of that item.
-        let isOnlyItself = expectsMore && next?.itemPass == 0 && next?.item == entry?.item
+        let isOnlyItself =
+            expectsMore && next?.itemPass == 0 && next?.item == entry?.item && list.items.count == 1
         let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
         let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
         return isLoop || list.section != nil || (!hasPictures && (expectsMore || next != nil))

@@ -119,7 +119,8 @@ package struct PlayQueue: Sendable {
 
     /// Moves to an adjacent item on a user command; returns false beyond the ends of the list.
     package mutating func step(by distance: Int) -> Bool {
-        let target = index + distance
+        // The current item is no longer in the list: the successor is at a distance of one.
+        let target = stray.map { $0.next + (distance > 0 ? distance - 1 : distance) } ?? index + distance
         guard items.indices.contains(target) else { return false }
         index = target
         stray = nil

@@ -171,7 +171,14 @@ extension PlaybackList {
         {
             return next
         }
-        guard let place = place(of: one, in: programme) else { return successor(of: turn.plain) }
+        guard let place = place(of: one, in: programme) else {
+            // Several interstitials after the item follow one another.
+            let later = programme.breaks.indices.first { number in
+                number > aside.number && isPlayable(number, of: programme)
+                    && self.place(of: programme.breaks[number], in: programme) == nil
+            }
+            return later.flatMap { self.turn(into: $0, of: turn.plain) } ?? successor(of: turn.plain)
+        }
         // Unplayable parts skip nothing of the item.
         let isBefore = one.interstitial.place == .before
         let offset = elapsed > .zero && !isBefore ? one.interstitial.resumeOffset ?? elapsed : .zero

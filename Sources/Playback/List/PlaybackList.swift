@@ -13,6 +13,7 @@ package struct PlaybackList: Sendable {
         package var item: QueueItem
         /// The number of preceding consecutive playbacks of the item in this pass.
         var itemPass = 0
+        /// The number of preceding passes of the playlist.
         var listPass = 0
         /// The range in media time of a part that follows another part of the item; without an end it plays to the end
         /// of the item.
@@ -21,25 +22,17 @@ package struct PlaybackList: Sendable {
         /// The part of an interstitial that plays instead of the item.
         package var aside: Aside?
 
+        /// Returns true if another position is of the same item in the same pass of the playlist.
+        func isSamePass(as other: Turn) -> Bool { item == other.item && listPass == other.listPass }
+
         func isSame(as other: Turn) -> Bool {
             item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
                 && until == other.until && aside == other.aside
         }
     }
 
-    struct Slot: Sendable {
-        var item: QueueItem
-        /// Removed from the playlist, but required to determine the successor of an entry.
-        var isRemoved = false
-        /// Whether the item is unplayable or empty; it is not tried again unless it has played before.
-        var isBarren = false
-        /// Whether the item has played; if it becomes unplayable it may return.
-        var hasGiven = false
-    }
-
-    var slots: [Slot] = []
-    var loopItem = PlayerOptions.Loop.times(0)
-    var loopList = PlayerOptions.Loop.times(0)
+    /// The items in the order of playback.
+    private var order = PlaybackOrder()
     /// The repeated section of the current item.
     var section: MediaTimeRange?
     /// The interstitials of opened items.
@@ -48,51 +41,45 @@ package struct PlaybackList: Sendable {
     package private(set) var entries: [Entry] = []
     /// The position to play once its item is open, while there are no entries.
     private(set) var awaited: Turn?
+    /// The position that was current or awaited last.
+    private var lastTurn: Turn?
     private var lastSerial = 0
 
     /// The current or awaited item and the upcoming ones.
-    package var items: [QueueItem] { slots.filter { !$0.isRemoved }.map(\.item) }
+    package var items: [QueueItem] { order.items }
+    /// The items before the current one that left the playlist, oldest first; at most `PlaylistLoader.mostItems`.
+    package var history: [QueueItem] { order.history }
+    var loopItem: PlayerOptions.Loop { order.loopItem }
+    var loopList: PlayerOptions.Loop { order.loopList }
+    /// The current or awaited position, or the last one.
+    var present: Turn? { entries.first?.turn ?? awaited ?? lastTurn }
+    /// The position of the current item, starting at 1, and the number of items, including those that have passed.
+    package var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
 
     /// Returns the index of an item that is not removed.
-    package func index(of id: QueueItem.ID) -> Int? { slots.firstIndex { $0.item.id == id && !$0.isRemoved } }
-    /// Returns the index of an item, or its last one if it was removed.
-    private func place(of id: QueueItem.ID) -> Int? { index(of: id) ?? slots.lastIndex { $0.item.id == id } }
+    package func index(of id: QueueItem.ID) -> Int? { order.index(of: id) }
     /// Returns true if the item is in the playlist.
-    package func contains(_ id: QueueItem.ID) -> Bool { index(of: id) != nil }
+    package func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
     /// Returns the entry with a serial number.
     package func entry(_ serial: Int) -> Entry? { entries.first { $0.serial == serial } }
-
-    /// Marks an unplayable item, which is not tried again by a loop or by a repeated list.
-    mutating func noteBarren(_ id: QueueItem.ID) { if let index = index(of: id) { slots[index].isBarren = true } }
-
-    /// Marks an item that plays, and retries others that have played before.
-    mutating func noteGiven(_ id: QueueItem.ID) {
-        if let index = index(of: id) { slots[index].hasGiven = true }
-        forgive()
+    /// Returns the media time at which a position starts; nil: the default start.
+    func start(of turn: Turn) -> MediaTime? {
+        turn.itemPass == 0 && turn.from == nil && turn.aside == nil ? order.start(of: turn.item.id) : nil
     }
 
-    /// Retries items that have played before.
-    mutating func forgive() { for index in slots.indices where slots[index].hasGiven { slots[index].isBarren = false } }
-
+    /// Marks an item that is unplayable in a pass. It is not tried again in that pass, or until it is permitted.
+    mutating func noteBarren(_ id: QueueItem.ID, in pass: Int = 0) { order.markFailed(id, in: pass) }
+    /// Marks an item that plays in a pass, and permits others that have played before.
+    mutating func noteGiven(_ turn: Turn) { order.markPlayed(turn.item.id, in: turn.listPass) }
+    /// Permits items that have played before.
+    mutating func forgive() { order.retryPlayed() }
     /// Whether the playlist repeats forever and has an item that has played.
-    var mayComeBack: Bool {
-        (loopItem == .forever || loopList == .forever) && slots.contains { $0.hasGiven && !$0.isRemoved }
-    }
+    var mayComeBack: Bool { order.mayComeBack }
 
     // MARK: Order of playback
 
-    private static func allows(_ loop: PlayerOptions.Loop, _ passes: Int) -> Bool {
-        switch loop {
-        case .forever: true
-        case .times(let count): passes < count
-        }
-    }
-
     /// Returns the first playable position, or that of the given item.
-    func firstTurn(_ id: QueueItem.ID? = nil, listPass: Int = 0) -> Turn? {
-        let slot = slots.first { slot in !slot.isRemoved && id.map { slot.item.id == $0 } ?? !slot.isBarren }
-        return slot.map { Turn(item: $0.item, listPass: listPass) }
-    }
+    func firstTurn(_ id: QueueItem.ID? = nil) -> Turn? { order.firstTurn(id) }
 
     /// Returns what follows an entry; nil at the end.
     func successor(of entry: Entry) -> Turn? {
@@ -100,26 +87,24 @@ package struct PlaybackList: Sendable {
             return turn(behindAside: entry).map { entering($0) }
         }
         return aside(behind: entry) ?? part(behind: entry)
-            ?? successor(of: entry.basis ?? entry.turn).map { entering($0) }
+            ?? successor(of: entry.basis ?? entry.turn, plays: true).map { entering($0) }
     }
 
     /// Returns the position after another one; nil at the end.
     ///
-    /// - Parameter leavesLoop: Whether to ignore remaining repetitions of the item.
-    func successor(of turn: Turn, leavesLoop: Bool = false) -> Turn? {
-        let id = turn.item.id
-        guard let place = place(of: id) else {
-            return firstTurn(listPass: turn.listPass)
-        }
-        let slot = slots[place]
-        if !leavesLoop, !slot.isRemoved, !slot.isBarren, Self.allows(loopItem, turn.itemPass) {
-            return Turn(item: slot.item, itemPass: turn.itemPass + 1, listPass: turn.listPass)
-        }
-        if let next = slots[(place + 1)...].first(where: { !$0.isRemoved && !$0.isBarren }) {
-            return Turn(item: next.item, listPass: turn.listPass)
-        }
-        guard Self.allows(loopList, turn.listPass) else { return nil }
-        return firstTurn(listPass: turn.listPass + 1)
+    /// - Parameters:
+    ///   - leavesLoop: Whether to ignore remaining repetitions of the item.
+    ///   - plays: Whether the item plays or is assumed to.
+    func successor(of turn: Turn, leavesLoop: Bool = false, plays: Bool = false) -> Turn? {
+        order.successor(of: turn, leavesLoop: leavesLoop, plays: plays)
+    }
+
+    /// Returns the pause before a position that follows another one: zero, unless no item was playable in the passes
+    /// between them.
+    ///
+    /// - Parameter plays: Whether the item at the first position plays or is assumed to.
+    func pause(between turn: Turn, and next: Turn, plays: Bool) -> Duration {
+        order.pause(between: turn, and: next, plays: plays)
     }
 
     /// Returns the index of the first entry that the playlist no longer leads to; nil if there is none.
@@ -145,6 +130,7 @@ package struct PlaybackList: Sendable {
     package mutating func await(_ turn: Turn?) {
         entries = []
         awaited = turn
+        if let turn { enter(turn) }
         forgetRemoved()
     }
 
@@ -153,6 +139,7 @@ package struct PlaybackList: Sendable {
         var entry = entry
         entry.offset = .zero
         (entries, awaited) = ([entry], nil)
+        enter(entry.turn)
         forgetPassed()
     }
 
@@ -189,8 +176,20 @@ package struct PlaybackList: Sendable {
     /// Makes the next entry current.
     package mutating func advance() {
         guard entries.count > 1 else { return }
-        entries.removeFirst()
+        let ended = entries.removeFirst()
+        let next = entries[0].turn
+        if !next.isSamePass(as: ended.turn) { noteEnded(ended.turn) }
+        enter(next)
         forgetPassed()
+    }
+
+    /// Records that an item has played to its end: it starts at the default position from now on.
+    mutating func noteEnded(_ turn: Turn) { order.clearStart(of: turn.item) }
+
+    /// Makes a position the current one in the order of playback.
+    mutating func enter(_ turn: Turn) {
+        lastTurn = turn
+        order.enter(turn)
     }
 
     /// Removes the entries after one.
@@ -277,21 +276,105 @@ package struct PlaybackList: Sendable {
 
     // MARK: Removal from the playlist
 
-    /// Removes items that have played, unless a further pass repeats them.
+    /// Moves items that have played to the history, unless a further pass repeats them.
     private mutating func forgetPassed() {
-        if let entry = entries.first, !Self.allows(loopList, entry.turn.listPass) {
+        if let entry = entries.first {
             // If it was removed from the playlist, the preceding item has ended as well.
-            let passed = entry.basis.flatMap { place(of: $0.item.id) }.map { $0 + 1 } ?? index(of: entry.item.id) ?? 0
-            for index in slots[..<passed].indices { slots[index].isRemoved = true }
+            if var basis = entry.basis {
+                basis.listPass = entry.turn.listPass
+                order.passItems(through: basis)
+            } else {
+                order.passItems(before: entry.turn)
+            }
         }
         forgetRemoved()
     }
 
     /// Drops removed items that no entry requires.
-    mutating func forgetRemoved() {
+    private mutating func forgetRemoved() {
         var needed = Set(entries.map(\.item.id)).union(entries.compactMap { $0.basis?.item.id })
         if let awaited { needed.insert(awaited.item.id) }
-        programmes = programmes.filter { id, _ in slots.contains { $0.item.id == id } }
-        slots.removeAll { $0.isRemoved && !needed.contains($0.item.id) }
+        if !programmes.isEmpty { programmes = programmes.filter { id, _ in order.knows(id) } }
+        order.dropRemoved(except: needed)
     }
+
+    // MARK: Edits
+
+    /// Applies an edit; returns false if nothing was changed. The scheduled entries are compared with the playlist
+    /// afterwards.
+    package mutating func apply(_ edit: QueueEdit) -> Bool {
+        defer { forgetRemoved() }
+        switch edit {
+        case .append(let items), .insert(let items, after: nil): return order.insert(items, after: nil)
+        case .insert(let items, let after?):
+            guard let index = order.index(of: after) else { return false }
+            return order.insert(items, after: index)
+        case .remove(let id): return order.remove(id)
+        case .removeAll: return order.removeAll()
+        case .replace(let id, let item): return order.replace(id, with: item)
+        case .replaceAll(let items, let order):
+            let isChanged = self.order.replaceAll(with: items, order: order, current: present?.item.id)
+            if isChanged { forgetPassed() }
+            return isChanged
+        case .move(let id, let after): return order.move(id, after: after)
+        case .loop(let item, let list): setLoop(item: item, list: list)
+        case .order(let wanted):
+            order.setOrder(wanted, current: present?.item.id)
+            forgetPassed()
+        case .retry(let retry): order.setRetry(retry)
+        }
+        return true
+    }
+
+    /// Inserts items after the first item from the current one on that has an address, unless they are already there;
+    /// returns false if nothing was inserted.
+    package mutating func insert(_ items: [QueueItem], after address: String) -> Bool {
+        order.insert(items, after: address, from: present?.item.id)
+    }
+
+    /// Sets the repetitions, counted from now on.
+    private mutating func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) {
+        let done = (entries.first.map { $0.basis ?? $0.turn } ?? awaited)?.listPass ?? 0
+        if item != loopItem { countAnew(\.itemPass) }
+        if list != loopList {
+            countAnew(\.listPass)
+            awaited?.listPass -= done
+            lastTurn?.listPass -= done
+        }
+        order.loop(item: item, list: list, countingFrom: done)
+    }
+
+    private mutating func countAnew(_ pass: WritableKeyPath<Turn, Int>) {
+        guard let first = entries.first else { return }
+        let done = (first.basis ?? first.turn)[keyPath: pass]
+        for entry in entries {
+            // Repetitions of another item, or in another pass of the list, are counted separately.
+            guard pass == \.listPass || entry.item == first.item, entry.turn[keyPath: pass] >= done else { break }
+            change(entry.serial) { entry in
+                entry.turn[keyPath: pass] -= done
+                entry.basis?[keyPath: pass] -= done
+            }
+        }
+    }
+
+    /// Replaces the items after the current or awaited one.
+    mutating func setFollowing(_ items: [QueueItem]) {
+        order.setFollowing(items, after: entries.first?.item ?? awaited?.item)
+        forgetRemoved()
+    }
+
+    /// Replaces the playlist and its history. Returns the position to start with.
+    ///
+    /// - Parameter first: The item to start with; nil: the first one. Preceding items have passed.
+    mutating func reset(to items: [QueueItem], first: QueueItem.ID? = nil) -> Turn? {
+        order.reset(to: items, first: first)
+    }
+
+    /// Returns the position of an adjacent item of the pass; nil beyond its ends. Items of the history return to the
+    /// playlist.
+    mutating func step(by distance: Int) -> Turn? { present.flatMap { order.step(from: $0, by: distance) } }
+
+    /// Returns the position of an item of the playlist or of the history, which returns to the playlist together with
+    /// the later ones; nil if there is none.
+    mutating func recall(_ id: QueueItem.ID) -> Turn? { order.recall(id) }
 }

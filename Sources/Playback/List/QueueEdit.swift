@@ -1,7 +1,7 @@
 /// An edit of a player's playlist; permitted at any time, also for items that play.
 ///
 /// As in AVFoundation's queue player, the playlist contains the current item and the upcoming ones. An item that has
-/// played is removed unless the playlist repeats.
+/// played moves to `PlayerState.history`, unless the playlist repeats.
 public enum QueueEdit: Sendable {
     /// Inserts items after another one; nil: at the end.
     case insert([QueueItem], after: QueueItem.ID?)
@@ -13,10 +13,18 @@ public enum QueueEdit: Sendable {
     case move(QueueItem.ID, after: QueueItem.ID?)
     /// Replaces an item.
     case replace(QueueItem.ID, with: QueueItem)
+    /// Replaces all items and the history. The current item plays to its end, in its place in the new playlist or, if
+    /// that lacks it, once. Items with the same address and title remain the same items. The order is changed unless
+    /// it is nil.
+    case replaceAll([QueueItem], order: PlayerOptions.PlaylistOrder?)
     /// Removes all items.
     case removeAll
     /// Sets the repetitions of each item and of the playlist, counted from now on.
     case loop(item: PlayerOptions.Loop, list: PlayerOptions.Loop)
+    /// Sets the order of the items after the current one.
+    case order(PlayerOptions.PlaylistOrder)
+    /// Sets when unplayable items are tried again.
+    case retry(PlayerOptions.Retry)
 }
 
 /// The audible effect of an edit.

@@ -89,7 +89,7 @@ package struct PlaylistLoader {
         for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
         guard folder.files.isEmpty else { return nil }
         return Self.failure(
-            "the folder '\(path)' contains no films, recordings or pictures; specify a file to play it whatever its name"
+            "the folder '\(path)' contains no films, recordings or pictures; specify a file to play it regardless of its name"
         )
     }
 

@@ -14,6 +14,11 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     public let address: String
     /// The displayed title; nil: that of the file.
     public var title: String?
+    /// The media time at which it starts until it has played to its end; nil: the default start. An item with a
+    /// position does not follow gaplessly.
+    public var start: MediaTime?
+    /// The version of a watched file; nil otherwise.
+    package var edition: FileEdition?
 
     private static let count = Atomic<UInt64>(0)
 
@@ -22,6 +27,31 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
         id = ID(number: Self.count.wrappingAdd(1, ordering: .relaxed).newValue)
         self.address = address
         self.title = title
+    }
+
+    /// Creates an item with a new identifier for a resolved one.
+    package init(_ item: PlaylistLoader.Item, start: MediaTime? = nil) {
+        self.init(item.address, title: item.title)
+        (self.start, edition) = (start, item.edition)
+    }
+
+    /// The media that an item refers to, whatever its identifier.
+    package struct Media: Sendable, Hashable {
+        fileprivate let address: String
+        fileprivate let title: String?
+        fileprivate let edition: FileEdition?
+    }
+
+    /// The media that the item refers to.
+    package var media: Media { Media(address: address, title: title, edition: edition) }
+
+    func isSameMedia(as other: QueueItem) -> Bool { media == other.media }
+
+    /// Returns the item with another start.
+    func starting(at start: MediaTime?) -> QueueItem {
+        var item = self
+        item.start = start
+        return item
     }
 
     /// The last component of the address, without credentials.
@@ -43,7 +73,7 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     public static func list(_ words: [String]) throws(TalkieError) -> (items: [QueueItem], leftOut: [String]) {
         let loader = try PlaylistLoader(words)
         return (
-            loader.items.map { QueueItem($0.address, title: $0.title) },
+            loader.items.map { QueueItem($0) },
             loader.failures.map(\.message) + loader.warnings
         )
     }

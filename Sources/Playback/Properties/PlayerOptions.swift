@@ -20,6 +20,24 @@ public struct PlayerOptions: Sendable {
         case forever
     }
 
+    /// The order in which a playlist is played.
+    public enum PlaylistOrder: Sendable, Hashable {
+        /// The order of the items.
+        case listed
+        /// A random order, which differs in each pass and is determined by the seed.
+        case shuffled(seed: UInt64)
+    }
+
+    /// When an unplayable item is tried again in a later pass of the playlist.
+    public enum Retry: Sendable, Hashable {
+        /// Once it has played before. If no item is playable, the first one that has played is tried after pauses of
+        /// 0.1 to 0.7 s.
+        case afterPlaying
+        /// Always; a pass that follows passes without a playable item is preceded by a pause of 0.1 to 0.7 s. A playlist
+        /// that has never played is not repeated.
+        case eachPass
+    }
+
     /// The position at which each item starts.
     public var start: FilmPosition?
     /// The position at which each item ends.

@@ -25,6 +25,12 @@ public struct PlayerState: Sendable, Equatable {
     public var phase: Phase = .idle
     /// The current or awaited item and the upcoming ones.
     public var items: [QueueItem] = []
+    /// The items that have passed, oldest first; older ones than 10,000 are dropped.
+    public internal(set) var history: [QueueItem] = []
+    /// The position of the current item among all items including those that have passed, 1 for the first.
+    public internal(set) var itemNumber = 0
+    /// The number of all items, including those that have passed.
+    public internal(set) var itemCount = 0
     /// The current item.
     public var current: QueueItem?
     /// The displayed title: the item's, that of the media, or the file name.

@@ -29,6 +29,7 @@ package enum PlaySession {
         }
     }
 
+    /// Checks the inputs, opens the outputs, plays, and releases everything.
     private static func play(_ arguments: PlayArguments, log: LogFile?) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
         for note in arguments.notes { log?.write(.warning, note) }
@@ -36,10 +37,7 @@ package enum PlaySession {
             for note in arguments.notes { terminal.say("talkie: " + PrintableText.sentence(note)) }
         }
         // Inputs are checked before outputs are opened.
-        let list = try PlaylistLoader(arguments.files)
-        let trust = try serverTrust(arguments)
-        var notes: [String] = []
-        let cookies = try cookies(arguments, notes: &notes)
+        var inputs = try Inputs(arguments)
         let mailbox = SessionMailbox()
         // Called before any other thread is started: all threads inherit the blocked signals.
         let interruption = Interruption()
@@ -48,26 +46,103 @@ package enum PlaySession {
             if case .end(let status) = request { interruption.raise(status: status) }
         }
         defer { signals.stop() }
-        let timeline = try timelineFile(arguments, films: list.items, notes: &notes)
-        let card = SoundCardProvider(
-            device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute),
-            channels: arguments.options.audioChannels)
-        let registry = OutputRegistry([card] + SpeakerKinds.all())
-        var route: SoundRoute?
-        do {
-            if arguments.options.playsAudio {
-                let names = arguments.speakers.isEmpty ? ["local"] : arguments.speakers.map(\.name)
-                route = try SoundRoute(to: names, in: registry, until: interruption) {
-                    if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
-                }
-            }
+        let timeline = try timelineFile(arguments, films: inputs.list.items, notes: &inputs.notes)
+        let destination: Destination
+        do throws(TalkieError) {
+            destination = try Destination(arguments, terminal, until: interruption)
         } catch {
             if let status = interruption.status { return status }
-            // A damaged pairing file can be the reason for the refusal.
-            for note in registry.notes { terminal.say("talkie: \(PrintableText.sentence(note))") }
             throw error
         }
         let events = EventLog(clock: MonotonicClock())
+        let distributor = try record(events, in: timeline, mailbox)
+        let keys = terminalKeys(arguments, films: inputs.list.items, mailbox: mailbox, notes: &inputs.notes)
+        defer { keys?.stop() }
+        let player = try player(arguments, &inputs, destination, events, distributor, mailbox)
+        let loop = arguments.options.playsVideo ? screenLoop(arguments, of: player, mailbox) : nil
+        let director = SessionDirector(
+            stage: SessionDirector.Stage(
+                player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
+                route: destination.route?.output, registry: destination.registry,
+                routes: destination.route?.places ?? [], home: destination.card.thisComputer, log: log),
+            arguments: arguments, items: inputs.list.items, mailbox: mailbox)
+        director.tell(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
+        do throws(ExhaustionError) { try director.start() } catch {
+            player.shutDown()
+            distributor.stop()
+            throw TalkieError(error)
+        }
+        loop?.run()
+        let status = director.join()
+        // The speaker is released before the program ends, regardless of the status.
+        let isDown = player.shutDown(within: Player.usualPatience)
+        destination.registry.remember()
+        distributor.stop()
+        terminal.leaveStatus()
+        director.tellRest()
+        guard isDown else {
+            keys?.stop()
+            _exit(status)
+        }
+        return status
+    }
+
+    // MARK: Parts
+
+    /// What is read before anything is opened.
+    private struct Inputs {
+        let list: PlaylistLoader
+        let trust: ServerTrust
+        let cookies: CookieJar?
+        /// Warnings for the user.
+        var notes: [String] = []
+
+        init(_ arguments: PlayArguments) throws(TalkieError) {
+            list = try PlaylistLoader(arguments.files)
+            trust = try PlaySession.serverTrust(arguments)
+            cookies = try PlaySession.cookies(arguments, notes: &notes)
+        }
+    }
+
+    /// The outputs of a session.
+    private struct Destination {
+        let card: SoundCardProvider
+        let registry: OutputRegistry
+        /// The outputs at the start; nil without audio.
+        let route: SoundRoute?
+
+        /// Waits for the outputs that the arguments name.
+        init(
+            _ arguments: PlayArguments, _ terminal: Terminal, until interruption: Interruption
+        ) throws(TalkieError) {
+            card = SoundCardProvider(
+                device: arguments.options.audioDevice,
+                replacesLostCards: [nil, .local].contains(arguments.lostRoute),
+                channels: arguments.options.audioChannels)
+            registry = OutputRegistry([card] + SpeakerKinds.all())
+            guard arguments.options.playsAudio else {
+                route = nil
+                return
+            }
+            let names = arguments.speakers.isEmpty ? ["local"] : arguments.speakers.map(\.name)
+            do throws(TalkieError) {
+                route = try SoundRoute(to: names, in: registry, until: interruption) {
+                    if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
+                }
+            } catch {
+                // A damaged pairing file can be the reason for the refusal.
+                if interruption.status == nil {
+                    for note in registry.notes { terminal.say("talkie: \(PrintableText.sentence(note))") }
+                }
+                throw error
+            }
+        }
+    }
+
+    /// Starts the flight recorder and the events of outputs.
+    private static func record(
+        _ events: EventLog, in timeline: consuming TimelineFile?, _ mailbox: SessionMailbox
+    ) throws(TalkieError) -> EventDistributor {
         let distributor = EventDistributor(log: events)
         do throws(ExhaustionError) {
             try distributor.start(
@@ -78,11 +153,19 @@ package enum PlaySession {
         } catch {
             throw TalkieError(error)
         }
-        let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox, notes: &notes)
-        defer { keys?.stop() }
+        return distributor
+    }
 
+    /// Creates the player.
+    ///
+    /// - Parameter inputs: Receives the notes about outputs and insecure options.
+    private static func player(
+        _ arguments: PlayArguments, _ inputs: inout Inputs, _ destination: Destination,
+        _ events: EventLog, _ distributor: EventDistributor, _ mailbox: SessionMailbox
+    ) throws(TalkieError) -> Player {
+        let registry = destination.registry
         let profiles = arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles
-        let calibration = route.map { route in
+        let calibration = destination.route.map { route in
             RouteCalibration(route.output, identify: { registry.identity(of: $0) }, profiles: { profiles })
         }
         registry.onIdentityChange { mailbox.post(.sinkChanged) }
@@ -93,55 +176,23 @@ package enum PlaySession {
             nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
         var options = arguments.options
         options.isOutputNamed = !arguments.speakers.isEmpty
-        options.reading.trust = trust
-        options.reading.cookies = cookies
+        options.reading.trust = inputs.trust
+        options.reading.cookies = inputs.cookies
         options.pages.onList = { page, films in
             mailbox.post(.listed(page: page, films.map { PlaylistLoader.Item(address: $0.address, title: $0.title) }))
         }
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
-        options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
-        var parts = Player.Parts.film(audioOutput: route?.output, options: options)
+        options.expectsMore = inputs.list.items.count > 1
+        var parts = Player.Parts.film(audioOutput: destination.route?.output, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
-        let player = Player(parts: parts, options: options, events: events) {
-            mailbox.post(.player($0))
-        }
+        let player = Player(parts: parts, options: options, events: events) { mailbox.post(.player($0)) }
         if player.state.phase == .failed, let failure = player.state.failure {
             distributor.stop()
             throw failure
         }
-        let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
-        loop?.control.view = arguments.view
-        // Set before the first frame is decoded.
-        if let loop { player.layer.toneMapping.isDoneByScreen = loop.mapsTones }
-        loop?.control.onInput { mailbox.post(.screen($0)) }
-        let director = SessionDirector(
-            stage: SessionDirector.Stage(
-                player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route?.output, registry: registry, routes: route?.places ?? [], home: card.thisComputer, log: log
-            ),
-            arguments: arguments, items: list.items, mailbox: mailbox)
-        director.tell(
-            leftOut: list.failures,
-            warnings: list.warnings + notes + Self.cautions(arguments) + registry.notes + (notice.map { [$0] } ?? []))
-        do throws(ExhaustionError) { try director.start() } catch {
-            player.shutDown()
-            distributor.stop()
-            throw TalkieError(error)
-        }
-        loop?.run()
-        let status = director.join()
-        // The speaker is released before the program ends, regardless of the status.
-        let isDown = player.shutDown(within: Player.usualPatience)
-        registry.remember()
-        distributor.stop()
-        terminal.leaveStatus()
-        director.tellRest()
-        guard isDown else {
-            keys?.stop()
-            _exit(status)
-        }
-        return status
+        inputs.notes += cautions(arguments) + registry.notes + (notice.map { [$0] } ?? [])
+        return player
     }
 
     /// Returns the certificates to trust.
@@ -209,7 +260,9 @@ package enum PlaySession {
         }
     }
 
-    private static func screenLoop(_ arguments: PlayArguments) -> ScreenLoop {
+    private static func screenLoop(
+        _ arguments: PlayArguments, of player: Player, _ mailbox: SessionMailbox
+    ) -> ScreenLoop {
         var options = ScreenOptions()
         options.isFullScreen = arguments.isFullScreen
         if let size = arguments.windowSize { options.size = PixelSize(width: size.width, height: size.height) }
@@ -226,6 +279,11 @@ package enum PlaySession {
         case .named(let name)?: options.display = .name(name)
         case nil: break
         }
-        return ScreenLoop(options: options, converter: SoftwarePictureConverter(drawing: options.drawing))
+        let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter(drawing: options.drawing))
+        loop.control.view = arguments.view
+        // Set before the first frame is decoded.
+        player.layer.toneMapping.isDoneByScreen = loop.mapsTones
+        loop.control.onInput { mailbox.post(.screen($0)) }
+        return loop
     }
 }

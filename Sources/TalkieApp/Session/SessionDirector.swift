@@ -3,14 +3,13 @@ internal import CardOutput
 internal import Glibc
 internal import MediaCore
 internal import Playback
-internal import Profiles
 internal import Routing
 internal import ScreenOutput
 internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
-/// Runs a session on the thread `session`: executes keys, plays the playlist, and informs the user.
+/// Runs a session on the thread `session`: passes events to the parts that own its state, and updates what is shown.
 ///
 /// `@unchecked Sendable`: created by the main thread, then used only by the session thread until `join`.
 final class SessionDirector: @unchecked Sendable {
@@ -34,97 +33,50 @@ final class SessionDirector: @unchecked Sendable {
         var log: LogFile?
     }
 
-    let stage: Stage
-    let arguments: PlayArguments
-    let mailbox: SessionMailbox
-    var queue: PlayQueue
-    var toCome = FilmsToCome()
-    var settings: SessionSettings
-    /// Whether the next episode is offered: only for a single film without repetition.
-    let offersNext: Bool
-    /// The next episode, and whether it was offered.
-    var offered: (item: PlaylistLoader.Item, isTold: Bool)?
-    /// The stored positions for resuming.
-    var places: [FilmKey: MediaTime] = [:]
-    /// The number of `open` commands whose phase `opening` has not been reported; events until then concern the
-    /// previous film.
-    private var opensUnderWay = 0
-    /// The exit status, once the session has ended.
-    private var result: Int32?
-    /// The exit status of the first failure, used at the end of the playlist.
-    var firstFailure: Int32?
-    /// The number of failures since a film played.
-    var failuresInRow = 0
-    var isScreenAttached = false
-    /// Whether the window could not be opened or was lost.
-    var hasLostScreen = false
-    var hasShownPicture = false
-    /// When the unplayable playlist is retried.
-    var nextAttempt: HostInstant?
-    /// Whether waiting was reported; further failures are silent until a film plays.
-    var isWaitingForFilms = false
-    private var halt: (deadline: HostInstant, resumes: Bool)?
-    private var showsNextJump = false
-    /// Used by the main thread only.
-    private var thread: WorkerThread?
-    var bar = BarVisibility()
-    /// The open list of tracks, chapters or speeds.
-    var choice: ChoiceList?
-    /// The open page; nil while a list is open.
-    var page: InfoPage?
-    /// When the statistics page is next updated.
-    var statisticsDue = HostInstant.now
-    /// The outputs; nil without audio.
-    let desk: RouteController?
-    /// The numbers of recorded outputs.
-    var notedRoutes: Set<Int> = []
-    /// The recorded corrections by output number.
-    var notedCorrections: [Int: Duration] = [:]
-    /// The permanent message about silent outputs. `shownMark` is the displayed one, which can be the reason for
-    /// buffering.
-    var outputMark: String?
-    private var shownMark: String?
-    /// Outputs that fell silent.
-    var lostOutputs: [OutputID] = []
-    /// Whether the history was read; `hasOffered`: whether the likely output was offered.
-    var hasRecalled = false
-    /// The folder hash and duration of the last film with audio.
-    var lastHeard: (folder: UInt64, minutes: Int?)?
-    var hasOffered = false
-
     /// The update interval of the status line.
     private static let statusInterval = Duration.milliseconds(200)
-    /// The maximum number of failures reported individually.
-    static let mostFailuresTold = 10
     /// How long SIGTSTP waits for the audio to stop.
     private static let haltPatience = Duration.milliseconds(500)
+
+    private let stage: Stage
+    private let arguments: PlayArguments
+    private let mailbox: SessionMailbox
+    private let items: [PlaylistLoader.Item]
+    private let console: SessionConsole
+    private let window: SessionWindow
+    let outputs: SessionOutputs
+    private let positions: ResumePositions
+    private let offer: EpisodeOffer
+    private let films: SessionFilms
+    let panel: SessionPanel
+    let controls: SessionControls
+    /// A requested suspension of the process, and whether playback resumes after it.
+    private var halt: (deadline: HostInstant, resumes: Bool)?
+    /// Used by the main thread only.
+    private var thread: WorkerThread?
 
     /// Creates a director; `start` runs it.
     ///
     /// - Parameter items: At least one item.
     init(stage: Stage, arguments: PlayArguments, items: [PlaylistLoader.Item], mailbox: SessionMailbox) {
-        self.stage = stage
-        self.arguments = arguments
-        self.mailbox = mailbox
-        queue = PlayQueue(items, loop: arguments.loopPlaylist)
-        offersNext = items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
-        settings = SessionSettings(arguments.options)
-        settings.view = arguments.view
-        (settings.sectionStart, settings.sectionEnd) = (arguments.sectionStart, arguments.sectionEnd)
-        desk = stage.player.outputs.map { group in
-            RouteController(
-                player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
-            ) { news in
-                guard case .changed(let change, let ids) = news else { return mailbox.post(.route(news)) }
-                mailbox.post(.route(.changed(change.saying(\.phrase), ids)))
-            }
-        }
+        (self.stage, self.arguments, self.items, self.mailbox) = (stage, arguments, items, mailbox)
+        console = SessionConsole(stage, arguments)
+        window = SessionWindow(
+            stage, console, SessionCalibration(stage, console), isRequested: arguments.screen != nil)
+        outputs = SessionOutputs(stage, arguments, console, mailbox)
+        positions = ResumePositions(stage, arguments, console)
+        let isOnlyOne =
+            items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
+        offer = EpisodeOffer(stage.player, console, isEnabled: isOnlyOne)
+        films = SessionFilms(stage, first: items[0], console, window, outputs, positions, offer, mailbox)
+        panel = SessionPanel(stage, console, outputs.routes)
+        controls = SessionControls(stage, arguments, console, films, outputs, panel, positions, offer, mailbox)
     }
 
     /// Reports items missing from the playlist; called before `start`.
     func tell(leftOut failures: [TalkieError], warnings: [String]) {
-        for failure in failures { tell(failure) }
-        for warning in warnings { say(.warning, warning) }
+        for failure in failures { console.fail(failure) }
+        for warning in warnings { console.say(.warning, warning) }
     }
 
     /// Starts the thread and opens the first film.
@@ -133,234 +85,114 @@ final class SessionDirector: @unchecked Sendable {
     /// Joins the thread. Returns the exit status; errors have been printed.
     func join() -> Int32 {
         thread?.join()
-        return result ?? ExitStatus.failed
+        return console.status ?? ExitStatus.failed
     }
 
     /// Reports what arrived after the end, such as a failed recording. Called by the main thread after `join`.
     func tellRest() {
-        tellOfMoreFailures()
-        for case .remark(let level, let text) in mailbox.take(until: .now) { say(level, text) }
+        console.reportMoreFailures()
+        for case .remark(let level, let text) in mailbox.take(until: .now) { console.say(level, text) }
     }
 
     private func run() {
+        let settings = controls.settings
         if settings.audioDelay != .zero { stage.distributor.note(.audioDelay(settings.audioDelay)) }
-        recalibrate()
-        recallPlaces()
-        openCurrent()
-        while result == nil {
+        window.recalibrate()
+        stage.player.setRetry(.eachPass)
+        stage.player.setLoop(item: settings.loop, list: arguments.loopPlaylist)
+        films.open(items, startingWith: positions.recall(of: items))
+        while console.status == nil {
             for event in mailbox.take(until: nextDeadline) {
                 handle(event)
-                if result != nil { break }
+                if console.status != nil { break }
             }
             haltIfReady()
-            openIfDue()
-            offerIfDue()
-            refreshRoutePicker()
-            refreshChoice()
-            refreshBar()
-            refreshMark()
-            showStatus()
+            offer.showIfDue()
+            panel.refreshRoutes()
+            panel.refresh(for: films.current.address)
+            controls.refreshBar()
+            console.refreshMark()
+            console.showStatus(outputs.routes?.picker?.line)
         }
-        keepHabit()
-        desk?.close()
+        outputs.close()
         stage.screen?.stop()
     }
 
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
-        if let nextAttempt { return nextAttempt }
-        if isListOpen || page != nil || bar.isShown(at: .now) {
-            return .now.advanced(by: Self.statusInterval)
-        }
         let phase = stage.player.state.phase
         // The buffering progress is displayed.
-        if phase == .buffering { return .now.advanced(by: Self.statusInterval) }
-        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, phase == .playing else {
-            return offerDue ?? .now.advanced(by: .seconds(3600))
+        if panel.isListOpen || panel.page != nil || controls.showsBar || phase == .buffering
+            || (console.showsStatus && phase == .playing)
+        {
+            return .now.advanced(by: Self.statusInterval)
         }
-        return .now.advanced(by: Self.statusInterval)
+        return offer.due ?? .now.advanced(by: .seconds(3600))
     }
 
-    func end(_ status: Int32) { if result == nil { result = status } }
+    // MARK: Events
 
     private func handle(_ event: SessionEvent) {
         switch event {
-        case .player(let news): take(news)
-        case .screen(let input): take(input)
-        case .terminalKey(let key):
-            if pressInPanel(key) { return }
-            press(key)
-        case .route(let news): take(news)
+        case .player(.seeking): controls.seekHasBegun()
+        case .player(.sought): controls.seekHasEnded()
+        case .player(let news):
+            switch films.handle(news, repeats: controls.settings.loop == .forever) {
+            case .none: break
+            case .prepared: controls.applySection()
+            case .plays: window.noteScreen()
+            }
+        case .screen(let input): handle(input)
+        case .terminalKey(let key): controls.handle(key)
+        case .route(let news): handle(news)
         case .request(.end(let status)):
-            if arguments.keepsPlaces { keepPlace() }
-            end(status)
+            if arguments.keepsPlaces { positions.keep(films.current) }
+            console.end(status)
         case .request(.reload): break
         case .request(.halt):
             let resumes = stage.player.state.phase != .paused
             stage.player.pause()
             halt = (.now.advanced(by: Self.haltPatience), resumes)
-        case .output(let output, let isLost): take(output, isLost: isLost)
-        case .outputMoved(let output): takeMove(of: output)
-        case .sinkChanged: recalibrate()
-        case .clock(let output, let state): tell(ofClockOf: output, state)
-        case .listed(let page, let items): take(listed: items, behind: page)
-        case .remark(let level, let text): say(level, text)
+        case .output(let output, let isLost):
+            outputs.handle(output, isLost: isLost, isUnseen: window.isLost && stage.player.state.hasVideo)
+        case .outputMoved(let output):
+            outputs.forgetLoss(of: output)
+            window.recalibrate()
+            outputs.reportMove(of: output)
+        case .sinkChanged: window.recalibrate()
+        case .clock(let output, let state): console.report(clockOf: output, state)
+        case .listed(let page, let items): films.take(listed: items, behind: page)
+        case .inserted(let count):
+            console.show(count == 1 ? "One more film on this page" : "\(count) more films on this page")
+        case .stepRefused(let distance): films.refuseStep(by: distance)
+        case .remark(let level, let text): console.say(level, text)
         case .done(let text):
-            show(text)
-            say(.info, text)
+            console.show(text)
+            console.say(.info, text)
         }
     }
 
-    // MARK: Films
-
-    func openCurrent() {
-        opensUnderWay += 1
-        nextAttempt = nil
-        toCome.removeAll()
-        stage.distributor.note(.film(queue.current.title ?? PrintableText.withoutCredentials(queue.current.address)))
-        stage.player.open(queue.current.address, at: place(of: queue.current))
+    private func handle(_ news: RouteController.News) {
+        let told = outputs.handle(news)
+        panel.refreshRoutes()
+        guard let told else { return }
+        outputs.record()
+        outputs.showSilence()
+        stage.screen?.setTitle(outputs.windowTitle(films.title))
+        outputs.report(told)
     }
 
-    /// Opens another film at the user's request.
-    func step(by distance: Int) {
-        guard queue.step(by: distance) || (distance == 1 && takeOffer() && queue.step(by: distance)) else {
-            return show(distance > 0 ? "This is the last film" : "This is the first film")
-        }
-        isWaitingForFilms = false
-        openCurrent()
-    }
-
-    private func take(_ news: PlayerNews) {
-        switch news {
-        case .phase(.opening):
-            opensUnderWay = max(0, opensUnderWay - 1)
-            if opensUnderWay == 0 { stage.distributor.note(.phase(PlayerState.Phase.opening.rawValue)) }
-        case .phase(let phase):
-            guard opensUnderWay == 0 else { return }
-            stage.distributor.note(.phase(phase.rawValue))
-            stage.log?.write(.debug, phase.rawValue)
-            take(phase)
-        case .message(let text): tell(text)
-        case .began(let item, let moment, let isJoined):
-            if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
-        case .looped(let moment):
-            guard opensUnderWay == 0 else { return }
-            stage.distributor.note(.loop(at: moment, origin: stage.player.state.lineOffset))
-        case .failed(let item, let failure):
-            guard opensUnderWay == 0, !toCome.hasForgotten(item) else { return }
-            // An item that was not upcoming is the film that was opened.
-            let isToCome = toCome.failed(item, behind: queue)
-            tell(failure)
-            if isToCome { announceFilms() }
-        case .seeking:
-            guard showsNextJump else { return }
-            bar.wasUsed(at: .now)
-            show(StatusText.place(stage.player.state))
-        case .incomplete(_, let failure): if opensUnderWay == 0 { tell(failure.error) }
-        case .outputProblem(let problem):
-            // Silent outputs are handled with their own event.
-            if problem.kind != .silent { say(.warning, problem.error.message) }
-            showSilence()
-        case .outputRecovered(let problem):
-            if problem.kind == .unresponsive,
-                !stage.player.state.outputProblems.contains(where: { $0.kind == .silent && $0.output == problem.output }
-                )
-            {
-                say(.info, "\(problem.name) answers again.")
-            }
-            showSilence()
-        case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
-        case .sought:
-            guard showsNextJump else { return }
-            showsNextJump = false
-            show(StatusText.position(stage.player.state))
-        }
-    }
-
-    private func take(_ phase: PlayerState.Phase) {
-        switch phase {
-        case .buffering: if !queue.hasBegun { prepareFilm() }
-        case .playing:
-            noteFilmPlays()
-            noteScreen()
-        case .ended:
-            forgetPlace()
-            goOn()
-        case .failed:
-            let state = stage.player.state
-            // The failed film was removed from the upcoming ones.
-            if let item = state.current, toCome.hasForgotten(item) { return goOn() }
-            fail(
-                state.failure
-                    ?? TalkieError(.failed, "the film cannot be played"))
-        case .idle, .opening, .paused: break
-        }
-    }
-
-    private func noteScreen() {
-        guard let status = stage.screen?.status, status.isVisible else { return }
-        if !hasShownPicture { stage.distributor.note(.screen(status.summary)) }
-        hasShownPicture = true
-        calibrate(screen: status.display, mode: LatencyProfile.Key.mode(status))
-    }
-
-    /// Reports that the current film cannot be played, and continues with the playlist.
-    private func fail(_ failure: TalkieError) {
-        tell(failure)
-        goOn()
-    }
-
-    private func tell(_ failure: TalkieError) {
-        if firstFailure == nil { firstFailure = failure.exitStatus }
-        guard !isWaitingForFilms else { return }
-        failuresInRow += 1
-        if failuresInRow <= Self.mostFailuresTold { say(.error, failure.message) }
-    }
-
-    // MARK: Window
-
-    private func take(_ input: ScreenInput) {
+    private func handle(_ input: ScreenInput) {
         switch input {
-        case .key(let key, let isRepeat):
-            if pressInPanel(key) { return }
-            press(key, isRepeat: isRepeat)
-        case .pointer(let input): take(input.event)
-        case .dropped(let words, let appends): take(dropped: words, appends: appends)
-        case .close: press("CLOSE_WIN")
-        case .notice(let text): say(.warning, text)
-        case .lost(let error): lose(error)
-        case .visible, .resized, .fullScreen: noteScreen()
+        case .key(let key, let isRepeat): controls.handle(key, isRepeat: isRepeat)
+        case .pointer(let input): controls.handle(input.event)
+        case .dropped(let words, let appends): films.take(dropped: words, appends: appends)
+        case .close: controls.press("CLOSE_WIN")
+        case .notice(let text): console.say(.warning, text)
+        case .lost(let error): if window.lose(error) { films.printTitle() }
+        case .visible, .resized, .fullScreen: window.noteScreen()
         // Only for clients that follow displays.
         case .displays, .away, .back, .remade: break
-        }
-    }
-
-    private func take(_ input: PointerInput.Event) {
-        switch input {
-        case .panel(let row, let part, let turned): point(at: row, part, turned: turned)
-        case .besidePanel: closePanel()
-        case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
-        case .wheel(let part, let turned): turnWheel(over: part, turned)
-        case .moved(let part): bar.pointerMoved(at: .now, over: part)
-        case .left: bar.pointerLeft(at: .now)
-        }
-    }
-
-    private func lose(_ error: OutputError) {
-        hasLostScreen = true
-        let hasSound = stage.player.state.hasAudio && stage.player.outputs?.isUnopened != true
-        // A requested screen is mandatory; and without audio nothing would be left to play.
-        if (arguments.screen != nil && !hasShownPicture) || !hasSound {
-            let failure = TalkieError(
-                error.code == .notPermitted ? .notPermitted : .unavailable,
-                error.message + (hasSound ? ", or use --no-video to play the sound only" : ""))
-            tell(failure)
-            end(failure.exitStatus)
-        } else {
-            // A recording without its cover is complete.
-            guard stage.player.state.hasVideo else { return say(.info, error.message) }
-            say(.warning, Sentences.joined(error.message, "The sound plays without a picture."))
-            tellTitle()
         }
     }
 
@@ -376,79 +208,5 @@ final class SessionDirector: @unchecked Sendable {
         // Resumed by SIGCONT.
         stage.keys?.resume()
         if halt.resumes { stage.player.play() }
-    }
-
-    // MARK: Messages
-
-    func say(_ level: LogLevel, _ text: String) {
-        stage.log?.write(level, text)
-        let limit = arguments.isReallyQuiet ? LogLevel.error : arguments.logLevel
-        if level <= limit { stage.terminal.say("talkie: " + PrintableText.sentence(text)) }
-    }
-
-    /// Displays text over the video.
-    func show(_ text: String, for duration: Duration = .milliseconds(1500)) {
-        stage.log?.write(
-            .debug, "over the film: " + text.split(separator: "\n").joined(separator: " / "))
-        stage.screen?.show(ScreenMessage(text, for: duration))
-    }
-
-    private func tell(ofClockOf output: OutputID, _ state: SpeakerClockState) {
-        guard let (name, _) = stage.route?.part(output) else { return }
-        switch state {
-        case .stalled: tell("'\(name)' has lost the clock; its sound may get out of sync.")
-        case .ready: tell("'\(name)' is synchronized to the clock again.")
-        case .doubted:
-            tell(
-                "PTP times sent in the name of '\(name)' do not match its clock and are ignored; if this continues, find the"
-                    + " device on this network that sends them (UDP ports 319 and 320).")
-        case .cold, .probing: break
-        }
-    }
-
-    func tell(_ text: String) {
-        show(text)
-        say(.warning, text)
-    }
-
-    /// Displays the reason for buffering, otherwise the silent outputs.
-    func refreshMark() {
-        let state = stage.player.state
-        let mark = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
-        guard mark != shownMark else { return }
-        shownMark = mark
-        stage.screen?.show(mark: mark)
-    }
-
-    /// Displays the position at the target of the requested seek.
-    func showJump() { showsNextJump = true }
-
-    /// The player's state with the values measured at the outputs.
-    var measuredState: PlayerState {
-        var state = stage.player.state
-        let statistics = stage.distributor.statistics
-        state.offset = statistics.offset
-        state.droppedFrames = statistics.droppedFrames
-        state.underruns = statistics.underruns
-        return state
-    }
-
-    private func showStatus() {
-        guard stage.terminal.showsStatus, !arguments.isReallyQuiet else { return }
-        let state = measuredState
-        let line = desk?.picker.map { $0.line } ?? StatusText.line(state, columns: stage.terminal.columns)
-        stage.terminal.show(status: line)
-    }
-}
-
-extension ScreenControl.Status {
-    /// The pacing and presentation, for the record.
-    fileprivate var summary: String {
-        let pace =
-            switch refresh {
-            case .unpaced: "unpaced"
-            case .fixed(let period, _): "fixed \(Decimals.text(1 / max(1e-9, period.inSeconds), 3)) Hz"
-            }
-        return presentation.isEmpty ? pace : "\(pace), \(presentation)"
     }
 }

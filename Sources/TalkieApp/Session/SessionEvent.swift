@@ -23,6 +23,10 @@ enum SessionEvent: Sendable {
     case route(RouteController.News)
     /// A page is a playlist: its items after the first one.
     case listed(page: String, [PlaylistLoader.Item])
+    /// So many items of a page were inserted.
+    case inserted(Int)
+    /// The playlist has no item at this distance from the current one.
+    case stepRefused(Int)
     /// A message for the user.
     case remark(LogLevel, String)
     /// A message for the user, also displayed over the video.

@@ -24,7 +24,7 @@ package struct OutputStatistics: Sendable, Equatable {
 /// The statistics of all outputs in the order of their first event.
 package struct OutputsStatistics: Sendable {
     /// Maximum number of outputs; further ones are not counted.
-    private static let most = TimelineReport.mostRoutes
+    private static let most = TimelineContext.maxRoutes
 
     /// The outputs.
     package private(set) var all: [OutputStatistics] = []

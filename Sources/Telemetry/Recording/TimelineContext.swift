@@ -3,6 +3,9 @@ internal import SyncRendering
 
 /// The state that a reader needs for the lines that follow: media, outputs and timeline. Bounded.
 struct TimelineContext {
+    /// Maximum number of outputs; lines about others count as not understood.
+    static let maxRoutes = 16
+
     private var film: Stated?
     private var loop: Stated?
     private var phase: Stated?
@@ -44,14 +47,14 @@ struct TimelineContext {
             claims.removeAll(keepingCapacity: true)
         case .steered: bend = entry
         case .audioHeard(_, _, let output), .speakerAnchored(_, _, _, let output):
-            if claims[output.index] != nil || claims.count < TimelineReport.mostRoutes { claims[output.index] = entry }
+            if claims[output.index] != nil || claims.count < Self.maxRoutes { claims[output.index] = entry }
         case .outputLeft(let output, _, _): claims[output.index] = nil
         default: break
         }
     }
 
     private func keep(_ stated: Stated, _ index: Int, in table: inout [Int: Stated]) {
-        if table[index] != nil || table.count < TimelineReport.mostRoutes { table[index] = stated }
+        if table[index] != nil || table.count < Self.maxRoutes { table[index] = stated }
     }
 
     /// The remarks in the order for a reader.

@@ -50,8 +50,6 @@ package struct TimelineReport {
         var hasJoined: Bool
     }
 
-    /// Maximum number of outputs; lines about others count as not understood.
-    static let mostRoutes = 16
     /// Maximum number of changes kept.
     private static let mostChanges = 100
     /// Maximum number of film names kept.
@@ -340,7 +338,7 @@ package struct TimelineReport {
         if let place = routes.firstIndex(where: { $0.index == index }) {
             body(&routes[place])
         } else {
-            guard routes.count < Self.mostRoutes else { return false }
+            guard routes.count < TimelineContext.maxRoutes else { return false }
             var route = Route(index: index)
             route.offset = unheard
             body(&route)

@@ -4,7 +4,8 @@ import MediaCore
 import MediaFiles
 import SyncRendering
 
-/// Opens the bytes as a subtitle file, whose kind the first byte selects, and decodes its contents, also after a seek.
+/// Opens the bytes as a subtitle file, whose kind the first byte selects, and decodes its contents, also after a seek and
+/// as text at the top.
 /// Errors are expected; crashes, traps, hangs and cues that cannot be drawn are not.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzSubtitles(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard count > 1 else { return 0 }
@@ -39,23 +40,26 @@ private func show(_ path: String, choice: UInt8) throws(MediaError) {
     for track in file.summary.tracks.prefix(3) {
         precondition(track.kind == .subtitle)
         guard let format = track.subtitleFormat else { continue }
-        let decoder = try FilmSubtitleCodecs().decoder(for: format)
+        let place = choice < 128 ? SubtitlePlace.asWritten : .top
+        let decoder = try FilmSubtitleCodecs(place: place).decoder(for: format)
         let source = try file.source(for: track)
-        try read(source, decoder)
+        try read(source, decoder, place)
         decoder.flush()
         try source.seek(to: MediaTime(value: Int64(choice), timescale: 10), mode: .exact)
-        try read(source, decoder)
+        try read(source, decoder, place)
     }
 }
 
-private func read(_ source: any SampleSource, _ decoder: any SubtitleDecoder) throws(MediaError) {
+private func read(
+    _ source: any SampleSource, _ decoder: any SubtitleDecoder, _ place: SubtitlePlace
+) throws(MediaError) {
     for _ in 0..<300 {
         guard let buffer = try source.read() else { return }
-        for cue in try decoder.decode(buffer) { check(cue) }
+        for cue in try decoder.decode(buffer) { check(cue, place) }
     }
 }
 
-private func check(_ buffer: SampleBuffer) {
+private func check(_ buffer: SampleBuffer, _ place: SubtitlePlace) {
     precondition(buffer.presentationTime != nil && buffer.duration >= .zero)
     guard case .subtitle(let cue) = buffer.payload else { preconditionFailure("no subtitle") }
     switch cue.content {
@@ -63,6 +67,11 @@ private func check(_ buffer: SampleBuffer) {
         // Invalid UTF-8 is replaced by longer sequences.
         precondition(event.count <= 3 * 65_536 && String(validating: event, as: UTF8.self) != nil)
         precondition(!sheet.header.contains(0))
+        // The text at the top has no overrides: an opening brace that is left has no closing one.
+        let text = event.split(separator: UInt8(ascii: ","), maxSplits: 8, omittingEmptySubsequences: false).last
+        if place == .top, let text, let brace = text.firstIndex(of: UInt8(ascii: "{")) {
+            precondition(!text[brace...].contains(UInt8(ascii: "}")))
+        }
     case .images(let images, let canvas):
         precondition(images.count <= 32 && canvas.width >= 0 && canvas.height >= 0)
         precondition(images.reduce(0) { $0 + $1.rect.width * $1.rect.height } <= 4096 * 4096)

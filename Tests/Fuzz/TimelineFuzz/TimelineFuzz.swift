@@ -18,7 +18,7 @@ public func fuzzTimeline(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     reader.feed(bytes) { report.add(line: $0) }
     reader.finish { report.add(lastLine: $0) }
     report.finish()
-    precondition(report.routes.count <= TimelineReport.mostRoutes)
+    precondition(report.routes.count <= TimelineContext.maxRoutes)
     _ = report.text
     _ = report.json.formatted
     var plot = ReportPlot(report)

@@ -36,6 +36,16 @@ import Testing
         #expect(last.forbidsSkipping && last.forbidsJumping && !all[0].forbidsSkipping)
     }
 
+    @Test func whatFollowsTheFilmIsLast() throws {
+        let address = "X-ASSET-URI=\"https://b.org/\""
+        let films = (0..<Interstitial.most).map {
+            "ID=\"\($0)\",\(kind),START-DATE=\"2024-05-06T07:08:10Z\",\(address)"
+        }
+        let last = "ID=\"last\",\(kind),CUE=\"POST\",START-DATE=\"2024-05-06T07:08:10Z\",\(address)"
+        #expect(try read([last] + films.prefix(2)).map(\.id) == ["0", "1", "last"])
+        #expect(try read([last] + films).map(\.id).last == "\(Interstitial.most - 1)", "it displaces no other")
+    }
+
     @Test func whatLeadsAwayOrSaysNothingIsNone() throws {
         let start = "START-DATE=\"2024-05-06T07:08:10Z\""
         for wrong in [

@@ -49,6 +49,15 @@ import Testing
         #expect(coming(queue, 3) == ["a", "b", "a"])
     }
 
+    @Test func besideAFilmThatLeavesTheListAreItsNeighboursInTheNewOne() {
+        for (distance, neighbour) in [(-1, "a"), (1, "c")] {
+            var queue = playing("b", of: items("a", "b", "c", "d"))
+            queue.replace(with: items("a", "c", "d"))
+            let isThere = queue.step(by: distance)
+            #expect(isThere && queue.current.address == neighbour)
+        }
+    }
+
     @Test func aFilmThatWasChangedIsFollowedByItsNewEdition() throws {
         let folder = TemporaryFolder()
         let path = folder.write("1", to: "film")

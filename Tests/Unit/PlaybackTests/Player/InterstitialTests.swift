@@ -180,6 +180,14 @@ import Testing
         expect([(2, 0, 2), (1, 0, 10), (3, 0, 1)], of: programme)
     }
 
+    @Test func severalBehindTheFilmFollowOneAnother() {
+        var (first, second) = (interstitial("short"), interstitial("ad"))
+        (first.place, second.place) = (.after, .after)
+        let programme = programme([first, second])
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        expect([(1, 0, 10), (3, 0, 1), (2, 0, 2)], of: programme)
+    }
+
     @Test func aFilmFromTheListThatFollowsKeepsItsInterstitials() {
         let film = CountedFilm(1)
         film.summary.interstitials = [interstitial(at: 2)]

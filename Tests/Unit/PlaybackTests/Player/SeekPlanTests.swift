@@ -104,8 +104,8 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
 
     @Test func mediaThatIsNotSeekableIsRefusedWithAMessage() throws {
         let scene = try Scene(isLive: true)
-        #expect(text(scene.plan.seek(to: second(1), exact: true)) == ["This film cannot be wound."])
-        #expect(text(scene.plan.seek(by: second(1), exact: true)) == ["This film cannot be wound."])
+        #expect(text(scene.plan.seek(to: second(1), exact: true)) == ["This film is not seekable."])
+        #expect(text(scene.plan.seek(by: second(1), exact: true)) == ["This film is not seekable."])
         var failed = try Scene()
         failed.state.phase = .failed
         #expect(text(failed.plan.seek(to: second(1), exact: true)) == [])
@@ -134,7 +134,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         #expect(text(scene.plan.seek(to: second(8), exact: true)) == ["seek 8.0 exact", "seeking 8.0"])
         var mandatory = try Scene()
         try mandatory.addInterstitial { $0.forbidsJumping = true }
-        let sentence = "An interstitial comes first; the film goes on at \(second(8).clock)."
+        let sentence = "An interstitial is played first; the film continues at \(second(8).clock)."
         #expect(text(mandatory.plan.seek(to: second(8), exact: true)) == [sentence, "open part"])
         #expect(text(mandatory.plan.seek(by: second(4), exact: false)) == [sentence, "open part"])
         #expect(text(mandatory.plan.seek(to: second(5), exact: true)) == ["seek 5.0 exact", "seeking 5.0"])
@@ -158,7 +158,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         #expect(!scene.plan.forbidsSkipping)
         #expect(scene.plan.skipInterstitial() == nil)
         try scene.enterInterstitial()
-        let sentence = "This interstitial cannot be skipped; the film goes on when it is over."
+        let sentence = "This interstitial cannot be skipped; the film continues after it."
         #expect(scene.plan.forbidsSkipping)
         #expect(text(scene.plan.seek(by: second(2), exact: true)) == [sentence])
         #expect(text(scene.plan.skipInterstitial()) == [sentence])
@@ -172,15 +172,15 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         #expect(words(scene.list.actionsAtEnd) == ["stop", "end"])
         _ = scene.list.apply(.loop(item: .forever, list: .times(0)))
         #expect(words(scene.list.actionsAtEnd) == ["again 1"])
-        let id = try #require(scene.list.entries.first).item.id
-        scene.list.noteGiven(id)
-        scene.list.noteBarren(id)
+        let turn = try #require(scene.list.entries.first).turn
+        scene.list.noteGiven(turn)
+        scene.list.noteBarren(turn.item.id)
         #expect(words(scene.list.actionsAtEnd) == ["stop", "wait"], "lost media of a loop")
 
         var live = try Scene(2, isLive: true)
         #expect(words(live.list.actionsAtEnd) == ["open 2"])
         _ = live.list.apply(.loop(item: .times(1), list: .times(0)))
-        #expect(words(live.list.actionsAtEnd) == ["This film cannot be wound; it is played once.", "open 2"])
+        #expect(words(live.list.actionsAtEnd) == ["This film is not seekable; it is played once.", "open 2"])
     }
 
     private func words(_ actions: [PlaybackAction]) -> [String] {

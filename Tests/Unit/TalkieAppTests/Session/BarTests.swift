@@ -103,8 +103,8 @@ import Testing
         let row = ChoiceList.speeds.firstIndex(of: 1.5)!
         rig.mailbox.post(.pointer(.panel(row: row, .text, turned: 0)))
         #expect(rig.run(.screen(.close)) == 0)
-        #expect(rig.director.settings.speed == 1.5)
-        #expect(rig.director.choice == nil)
+        #expect(rig.director.controls.settings.speed == 1.5)
+        #expect(rig.director.panel.choice == nil)
     }
 
     @Test func theLoudnessFollowsThePointerAndTheSignMutes() {
@@ -112,7 +112,7 @@ import Testing
         rig.mailbox.post(.pointer(.bar(.volume(0.35), isDragged: true)))
         #expect(rig.run(.pointer(.bar(.mute, isDragged: false)), .screen(.close)) == 0)
         #expect(rig.player.volume == 35)
-        #expect(rig.director.settings.isMuted)
+        #expect(rig.director.controls.settings.isMuted)
     }
 
     // feature: volume
@@ -127,7 +127,7 @@ import Testing
         rig.mailbox.post(.terminalKey("ENTER"))
         #expect(rig.run(.screen(.close)) == 0)
         #expect(rig.player.volume == 94)
-        #expect(rig.director.settings.speed == 1.25, "the row below ×1")
+        #expect(rig.director.controls.settings.speed == 1.25, "the row below ×1")
     }
 
     // feature: statistics
@@ -136,13 +136,13 @@ import Testing
         var shown: [InfoPage.Subject?] = []
         // The session's thread does not run, so the director may be used on this thread.
         for key in ["i", "i", "?", "ESC", "?", "i"] {
-            if !rig.director.pressInPanel(key) { rig.director.press(key) }
-            shown.append(rig.director.page?.subject)
+            if !rig.director.controls.pressInPanel(key) { rig.director.controls.press(key) }
+            shown.append(rig.director.panel.page?.subject)
         }
         #expect(shown == [.statistics, nil, .keys, nil, .keys, .statistics])
-        #expect(!rig.director.pressInPanel("LEFT"), "the film's")
-        rig.director.perform(.chooseRoute)
-        #expect(rig.director.page == nil && rig.director.isListOpen)
+        #expect(!rig.director.controls.pressInPanel("LEFT"), "the film's")
+        rig.director.controls.perform(.chooseRoute)
+        #expect(rig.director.panel.page == nil && rig.director.panel.isListOpen)
         #expect(rig.run(.screen(.close)) == 0)
     }
 

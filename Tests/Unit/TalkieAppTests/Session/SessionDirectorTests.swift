@@ -196,12 +196,12 @@ import Testing
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
         #expect(rig.run(.output(OutputID(0), isLost: true), .terminalKey("q")) == 0)
-        #expect(rig.director.lostOutputs == [OutputID(0)])
+        #expect(rig.director.outputs.lost == [OutputID(0)])
         let waiting = Rig("long")
         #expect(
             waiting.run(
                 .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
-        #expect(waiting.director.lostOutputs.isEmpty)
+        #expect(waiting.director.outputs.lost.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostGoesOnAtThisComputerWhenThatIsWanted() async {
@@ -228,7 +228,7 @@ import Testing
         let rig = Rig("long", arguments: arguments)
         #expect(rig.run(.outputMoved(OutputID(0)), .terminalKey("q")) == 0)
         #expect(rig.person.output() == "talkie: The sound continues on 'recording'.\n")
-        #expect(rig.director.lostOutputs.isEmpty)
+        #expect(rig.director.outputs.lost.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {

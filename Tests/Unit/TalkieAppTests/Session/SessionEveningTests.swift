@@ -177,6 +177,6 @@ import Testing
         for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
         rig.mailbox.post(.terminalKey("l"))
         #expect(rig.end(.terminalKey("q")) == 0)
-        #expect(rig.director.settings.sectionStart == nil && rig.director.settings.sectionEnd == nil)
+        #expect(rig.director.controls.settings.sectionStart == nil && rig.director.controls.settings.sectionEnd == nil)
     }
 }

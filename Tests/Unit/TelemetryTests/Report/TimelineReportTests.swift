@@ -191,8 +191,8 @@ import Testing
         var timeline = SyntheticTimeline()
         for route in 0..<1000 { timeline.drift(at: 1, errorMs: 1, route: route) }
         let report = try TimelineReport(text: timeline.text)
-        #expect(report.routes.count == TimelineReport.mostRoutes)
-        #expect(report.garbageLines == 1000 - TimelineReport.mostRoutes)
+        #expect(report.routes.count == TimelineContext.maxRoutes)
+        #expect(report.garbageLines == 1000 - TimelineContext.maxRoutes)
     }
 
     @Test func aLastLineCutOffIsToldAndTheRestCounts() throws {

@@ -1,52 +1,10 @@
 internal import MediaCore
 internal import Playback
-internal import Routing
 internal import ScreenOutput
 
-/// The bar at the lower edge, for control by pointer or touch alone.
-extension SessionDirector {
-    /// Updates the bar, or hides it.
-    func refreshBar() {
-        guard let screen = stage.screen else { return }
-        // An open list is anchored to the bar.
-        guard isListOpen || bar.isShown(at: .now) else { return screen.show(bar: nil) }
-        let state = stage.player.state
-        var shown = ScreenBar(
-            state, hasPrevious: queue.number > 1, hasNext: queue.number < queue.count || offered != nil)
-        if state.hasAudio {
-            shown.volume = ScreenBar.Volume(
-                percent: stage.player.knownVolume.map { Int($0.rounded()) }, isMuted: settings.isMuted)
-            if let desk { shown.buttons[.rooms] = ["♪ \(PrintableText.of(desk.name))"] }
-        }
-        if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
-        screen.show(bar: shown)
-    }
-
-    func point(at part: ScreenBar.Part, isDragged: Bool) {
-        bar.pointerMoved(at: .now, over: part)
-        switch part {
-        case .play: perform(.togglePause)
-        case .previous: perform(.previous)
-        case .next: perform(.next)
-        case .place(let share):
-            guard let duration = stage.player.state.duration else { return }
-            // While dragging, sync frames are shown for speed; the release seeks exactly.
-            stage.player.seek(to: duration.share(share), exact: !isDragged)
-        case .mute: perform(.toggleMute)
-        case .volume(let share): perform(.setVolume((share * 100).rounded()))
-        case .button(.chapters): toggleChoice(.chapters)
-        case .button(.sound): toggleChoice(.sound)
-        case .button(.subtitles): toggleChoice(.subtitles)
-        case .button(.speed): toggleChoice(.speed)
-        case .button(.rooms): perform(.chooseRoute)
-        case .button(.fullScreen): perform(.toggleFullScreen)
-        case .volumeNumber, .nothing: break
-        }
-    }
-}
-
 extension MediaTime {
-    fileprivate func share(_ share: Double) -> MediaTime { MediaTime(seconds: seconds * share) }
+    /// Returns the media time at a share of this duration.
+    func share(_ share: Double) -> MediaTime { MediaTime(seconds: seconds * share) }
 }
 
 extension ScreenBar {

@@ -1,0 +1,249 @@
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+internal import Telemetry
+
+/// Opens the films of a session, and records and reports the one that plays. Owns which one that is. Confined to the
+/// session's thread.
+final class SessionFilms {
+    /// What the caller does after an event of the player.
+    enum Consequence: Equatable {
+        case none
+        /// A film is about to play: the A-B loop is set for it.
+        case prepared
+        /// The film is visible or audible.
+        case plays
+    }
+
+    /// How long a recording's title is displayed: enough for three lines.
+    private static let titleTime = Duration.seconds(4)
+
+    /// The item that plays or is being opened.
+    private(set) var current: QueueItem
+    /// Whether its title was shown, and whether it has begun.
+    private var isTold = false
+    private var hasBegun = false
+    /// The item that the flight recorder has, until it begins.
+    private var recorded: QueueItem.ID?
+    /// Whether the player waits for a lost item that repeats.
+    private var isReturning = false
+    /// The number of `open` commands whose phase `opening` has not been reported; events until then concern the
+    /// previous film.
+    private var opensUnderWay = 0
+    private let stage: SessionDirector.Stage
+    private let console: SessionConsole
+    private let window: SessionWindow
+    private let outputs: SessionOutputs
+    private let positions: ResumePositions
+    private let offer: EpisodeOffer
+    private let mailbox: SessionMailbox
+
+    init(
+        _ stage: SessionDirector.Stage, first: PlaylistLoader.Item, _ console: SessionConsole, _ window: SessionWindow,
+        _ outputs: SessionOutputs, _ positions: ResumePositions, _ offer: EpisodeOffer, _ mailbox: SessionMailbox
+    ) {
+        (self.stage, current, self.console, self.window) = (stage, QueueItem(first), console, window)
+        (self.outputs, self.positions, self.offer, self.mailbox) = (outputs, positions, offer, mailbox)
+    }
+
+    private var player: Player { stage.player }
+    private var distributor: EventDistributor { stage.distributor }
+    /// The title of the current film.
+    var title: String { current.title ?? player.state.title }
+
+    // MARK: Playlist
+
+    /// Plays films instead of the playlist.
+    func open(_ films: [PlaylistLoader.Item], startingWith first: Int = 0) {
+        let items = films.map(positions.item)
+        opensUnderWay += 1
+        current = items[first]
+        player.open(items, startingWith: current.id)
+    }
+
+    /// Opens another film at the user's request.
+    func step(by distance: Int) {
+        opensUnderWay += 1
+        player.step(by: distance) { [mailbox] in mailbox.post(.stepRefused(distance)) }
+    }
+
+    /// Handles a request that leads beyond the playlist.
+    func refuseStep(by distance: Int) {
+        opensUnderWay = max(0, opensUnderWay - 1)
+        if distance == 1, let next = offer.take() {
+            player.append([positions.item(next)])
+            return step(by: distance)
+        }
+        console.show(distance > 0 ? "This is the last film" : "This is the first film")
+    }
+
+    /// Plays the items dropped on the window instead of the playlist, or appends them.
+    func take(dropped words: [String], appends: Bool) {
+        let list: PlaylistLoader
+        do throws(TalkieError) { list = try PlaylistLoader(words) } catch {
+            return console.warn(error.message)
+        }
+        // Failures of dropped items do not affect the exit status.
+        for failure in list.failures { console.say(.error, failure.message) }
+        for warning in list.warnings { console.say(.warning, warning) }
+        guard appends else { return open(list.items) }
+        player.append(list.items.map(positions.item))
+        _ = offer.take()
+        let more = list.items.count > 1 ? " and \(list.items.count - 1) more" : ""
+        let name = PrintableText.of(list.items[0].title ?? QueueItem(list.items[0].address).name)
+        console.show("Added: \(name)\(more)")
+    }
+
+    /// Inserts the items of a page after the page itself, which plays the first one.
+    func take(listed items: [PlaylistLoader.Item], behind page: String) {
+        let items = items.filter { ListedAddress.objection(toAddress: $0.address) == nil }
+        guard !items.isEmpty else { return }
+        player.insert(items.map(positions.item), after: page) { [mailbox, count = items.count] in
+            mailbox.post(.inserted(count))
+        }
+    }
+
+    // MARK: Events
+
+    /// Handles an event of the player, except seeks.
+    ///
+    /// - Parameter repeats: Whether the film repeats forever.
+    func handle(_ news: PlayerNews, repeats: Bool) -> Consequence {
+        switch news {
+        case .message(let text): console.warn(text)
+        case .outputProblem(let problem):
+            // Silent outputs are handled with their own event.
+            if problem.kind != .silent { console.say(.warning, problem.error.message) }
+            outputs.showSilence()
+        case .outputRecovered(let problem):
+            let isSilent = player.state.outputProblems.contains { $0.kind == .silent && $0.output == problem.output }
+            if problem.kind == .unresponsive, !isSilent { console.say(.info, "\(problem.name) answers again.") }
+            outputs.showSilence()
+        case .phase(.opening):
+            let isCommanded = opensUnderWay > 0
+            opensUnderWay = max(0, opensUnderWay - 1)
+            guard opensUnderWay == 0 else { break }
+            noteOpening(isCommanded: isCommanded)
+            distributor.note(.phase(PlayerState.Phase.opening.rawValue))
+        default: if opensUnderWay == 0 { return handleCurrent(news, repeats: repeats) }
+        }
+        return .none
+    }
+
+    /// Handles an event that concerns the current film.
+    private func handleCurrent(_ news: PlayerNews, repeats: Bool) -> Consequence {
+        switch news {
+        case .phase(let phase):
+            distributor.note(.phase(phase.rawValue))
+            stage.log?.write(.debug, phase.rawValue)
+            return handle(phase)
+        case .began(let item, let moment, let isJoined):
+            return begin(item, at: moment, isJoined: isJoined) ? .prepared : .none
+        case .looped(let moment): distributor.note(.loop(at: moment, origin: player.state.lineOffset))
+        case .failed(_, let failure): console.fail(failure)
+        case .incomplete(_, let failure): console.fail(failure.error)
+        case .lost(let failure):
+            isReturning = repeats
+            if isReturning { console.fail(failure) } else { console.warn(failure.message) }
+        case .message, .outputProblem, .outputRecovered, .seeking, .sought: break
+        }
+        return .none
+    }
+
+    private func handle(_ phase: PlayerState.Phase) -> Consequence {
+        switch phase {
+        case .buffering:
+            guard !isTold else { break }
+            // The film is open and about to fill its buffers.
+            isTold = true
+            tell()
+            positions.report(current)
+            offer.find(after: current)
+            return .prepared
+        case .playing:
+            console.reportMoreFailures()
+            return .plays
+        case .ended:
+            if hasBegun { positions.forget(current) }
+            // An output was lost and has not returned.
+            let isSilent = player.state.outputProblems.contains { $0.kind == .silent }
+            console.end(console.firstFailure ?? (isSilent ? ExitStatus.unavailable : ExitStatus.done))
+        case .failed:
+            hasBegun = false
+            console.fail(player.state.failure ?? TalkieError(.failed, "the film cannot be played"))
+            player.skipFailed()
+        case .idle, .opening, .paused: break
+        }
+        return .none
+    }
+
+    /// Handles the opening of a film.
+    ///
+    /// - Parameter isCommanded: Whether the user chose it; otherwise it follows the previous one.
+    private func noteOpening(isCommanded: Bool) {
+        guard let item = player.state.current else { return }
+        if item != current || isCommanded {
+            if hasBegun, !isCommanded { positions.forget(current) }
+            current = item
+            (isTold, hasBegun, isReturning) = (false, false, false)
+        }
+        guard !hasBegun, recorded != item.id else { return }
+        recorded = item.id
+        distributor.note(.film(Self.name(of: item)))
+    }
+
+    private static func name(of item: QueueItem) -> String {
+        item.title ?? PrintableText.withoutCredentials(item.address)
+    }
+
+    /// Handles the start of a film, gapless or not; returns false if it was prepared already.
+    private func begin(_ item: QueueItem, at moment: MediaTime, isJoined: Bool) -> Bool {
+        defer { (hasBegun, isReturning) = (true, false) }
+        if isReturning, item == current { return false }
+        // It was opened separately.
+        if !isJoined, isTold, !hasBegun, item == current {
+            recorded = nil
+            return false
+        }
+        if hasBegun { positions.forget(current) }
+        (current, isTold) = (item, true)
+        console.reportMoreFailures()
+        let name = Self.name(of: item)
+        if isJoined {
+            distributor.note(.joint(name: name, at: moment, origin: player.state.lineOffset))
+        } else if recorded != item.id {
+            distributor.note(.film(name))
+        }
+        recorded = nil
+        tell()
+        return true
+    }
+
+    // MARK: Display
+
+    /// Prints the title on a terminal if there is no window: audio only, or no display. Returns false if it was not
+    /// printed.
+    @discardableResult
+    func printTitle() -> Bool { isTold && !window.showsFilm && console.print(playing) }
+
+    private var playing: String {
+        let state = player.state
+        let by = state.hasVideo ? "" : state.artist.map { " by \($0)" } ?? ""
+        let title = "playing '\(title)'\(by)"
+        return state.itemCount > 1 ? "\(title) (\(state.itemNumber) of \(state.itemCount))" : title
+    }
+
+    /// Shows the title of the film in window, terminal and speakers.
+    private func tell() {
+        let (state, title) = (player.state, title)
+        stage.registry.setTitle(title)
+        window.prepare(title: outputs.windowTitle(title))
+        if !printTitle(), state.itemCount > 1 { console.say(.info, playing) } else { stage.log?.write(.info, playing) }
+        // A film shows its own title.
+        if !state.hasVideo { console.show(StatusText.recording(state, title: title), for: Self.titleTime) }
+        guard state.hasAudio else { return }
+        outputs.record()
+        outputs.recall(for: current.address)
+    }
+}

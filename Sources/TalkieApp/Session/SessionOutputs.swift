@@ -1,0 +1,209 @@
+internal import AirPlay
+internal import CardOutput
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import ScreenOutput
+internal import Storage
+internal import SyncRendering
+internal import Telemetry
+
+/// Owns the choice of outputs: the list, remembered outputs, and lost outputs. Confined to the session's thread.
+final class SessionOutputs {
+    /// How long the current outputs are displayed in the corner.
+    private static let signDuration = Duration.seconds(3)
+    /// How long the offer of the likely output is displayed.
+    private static let offerDuration = Duration.seconds(6)
+
+    /// The outputs and their list; nil without audio.
+    let routes: RouteController?
+    /// Outputs that fell silent.
+    private(set) var lost: [OutputID] = []
+    /// The numbers of recorded outputs.
+    private var recorded: Set<Int> = []
+    /// Whether the history was read; `hasOffered`: whether the likely output was offered.
+    private var hasRecalled = false
+    private var hasOffered = false
+    /// The folder hash and duration of the last film with audio.
+    private var lastHeard: (folder: UInt64, minutes: Int?)?
+    private let stage: SessionDirector.Stage
+    private let arguments: PlayArguments
+    private let console: SessionConsole
+
+    init(
+        _ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole, _ mailbox: SessionMailbox
+    ) {
+        (self.stage, self.arguments, self.console) = (stage, arguments, console)
+        routes = stage.player.outputs.map { group in
+            RouteController(
+                player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
+            ) { news in
+                guard case .changed(let change, let ids) = news else { return mailbox.post(.route(news)) }
+                mailbox.post(.route(.changed(change.saying(\.phrase), ids)))
+            }
+        }
+    }
+
+    // MARK: Changes
+
+    /// Handles a change of the available or current outputs; returns what to tell the user if the current ones changed.
+    func handle(_ news: RouteController.News) -> String? {
+        let told = routes?.hear(news)
+        offerLikely()
+        return told
+    }
+
+    /// Reports a change of the current outputs.
+    func report(_ told: String) {
+        guard told.split(separator: "\n").count == 1 else { return console.warn(told) }
+        if let routes, stage.player.state.hasAudio {
+            stage.screen?.show(ScreenMessage("♪ \(routes.name)", for: Self.signDuration, at: .corner))
+        }
+        console.say(.info, told)
+    }
+
+    /// Records the current outputs, each once.
+    func record() {
+        guard let group = stage.player.outputs else { return }
+        for member in group.members {
+            guard let number = group.number(of: member), !recorded.contains(number) else { continue }
+            recorded.insert(number)
+            stage.distributor.note(.route(index: number, name: member.name, kind: member.kind.rawValue))
+        }
+    }
+
+    // MARK: Remembered outputs
+
+    /// Determines the likely outputs of a film with audio from the history, if no output was given.
+    func recall(for address: String) {
+        let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
+        let folder = RouteHistory.folder(of: PrintableText.withoutCredentials(address))
+        lastHeard = (folder, minutes)
+        guard let routes, arguments.speakers.isEmpty, arguments.options.audioDevice == nil,
+            arguments.routeMemory != .never, !hasRecalled
+        else { return }
+        hasRecalled = true
+        let (likely, note) = RouteHistory(stage.stateFolder)
+            .likely(folder: folder, hour: RouteHistory.hour, minutes: minutes)
+        if let note { console.say(.warning, note) }
+        if let likely { routes.expect(likely) }
+    }
+
+    /// Offers or selects the likely outputs once they are available.
+    private func offerLikely() {
+        guard let routes, let likely = routes.likely else { return }
+        let name = likely.map(\.name).joined(separator: ", ")
+        if arguments.routeMemory == .always {
+            routes.forgetLikely()
+            routes.choose(likely.map(\.id))
+        } else if !hasOffered {
+            hasOffered = true
+            stage.screen?.show(
+                ScreenMessage("Play sound on \(name), as before?  s, Enter", for: Self.offerDuration, at: .corner))
+            console.say(.info, "play sound on \(name), as before? Press s, then Enter")
+        }
+    }
+
+    /// Stores the outputs of this session if a film with audio was played, and closes the controller. Uses `lastHeard`,
+    /// since the player's state is reset at the end.
+    func close() {
+        remember()
+        routes?.close()
+    }
+
+    private func remember() {
+        guard let routes, arguments.routeMemory != .never, let lastHeard, !routes.ids.isEmpty else { return }
+        let entry = RouteHistory.Entry(
+            folder: lastHeard.folder, hour: RouteHistory.hour, minutes: lastHeard.minutes, routes: routes.ids)
+        do throws(StateError) {
+            if let note = try RouteHistory(stage.stateFolder).append(entry) { console.say(.warning, note) }
+        } catch {
+            // Losing an entry costs one key press, so a write error is not reported; a file of a newer version is,
+            // once.
+            if error.code == .newer, !hasRecalled { console.say(.warning, error.message) }
+        }
+    }
+
+    // MARK: Display
+
+    /// Returns `film – Talkie`, with the outputs' names unless it is this computer.
+    func windowTitle(_ film: String) -> String {
+        guard let routes, stage.player.state.hasAudio, !routes.ids.isEmpty, routes.ids != [stage.home.id] else {
+            return "\(film) – Talkie"
+        }
+        return "\(film) – \(routes.name) – Talkie"
+    }
+
+    /// An additional line for the progress display: the outputs.
+    var line: String {
+        guard let routes, stage.player.state.hasAudio, !routes.name.isEmpty else { return "" }
+        return "\nSound: \(routes.name)"
+    }
+
+    // MARK: Losses
+
+    /// Reports that a sound card plays on another device or sink.
+    func reportMove(of output: OutputID) {
+        guard let (name, _) = stage.player.outputs?.part(output) else { return }
+        let card = stage.player.outputs?.output(number: output.index) as? SoundCard
+        guard let card, let device = card.playingDevice, !card.isPlayingOwnDevice else {
+            let sink = card?.sink.sink.map { PrintableText.of($0.title) }
+            return console.warn("The sound continues on '\(sink ?? name)'.")
+        }
+        console.warn("'\(name)' was disconnected. The sound continues on '\(SoundCardProbe.title(of: device))'.")
+    }
+
+    /// Records that an output plays.
+    func forgetLoss(of output: OutputID) {
+        lost.removeAll { $0 == output }
+        showSilence()
+    }
+
+    /// Handles an output that fell silent or returned: reports it and applies the lost-route policy.
+    ///
+    /// - Parameter isUnseen: Whether the film has video that cannot be shown.
+    func handle(_ output: OutputID, isLost: Bool, isUnseen: Bool) {
+        guard let (name, reason) = stage.player.outputs?.part(output) else { return }
+        if !isLost {
+            console.warn("'\(name)' is available again.")
+        } else if stage.player.outputs?.isUnopened != true {
+            // The player reports outputs that never played, with the reason.
+            console.warn(Sentences.joined("'\(name)' is silent", reason))
+        } else if isUnseen {
+            let failure = TalkieError(
+                .unavailable, "the film has neither picture nor sound output; 'talkie doctor' shows what is missing")
+            console.say(.error, failure.message)
+            return console.end(failure.exitStatus)
+        }
+        defer { showSilence() }
+        guard let group = stage.player.outputs, let member = group.output(number: output.index) else { return }
+        guard isLost, group.members.contains(where: { $0 === member }) else { return lost.removeAll { $0 == output } }
+        lost.append(output)
+        // Other outputs may still play.
+        let playing = group.members.filter { member in
+            !lost.contains { group.output(number: $0.index) === member }
+        }
+        guard playing.isEmpty else { return }
+        switch arguments.lostRoute ?? .wait {
+        case .wait: break
+        case .local: if routes?.ids != [stage.home.id] { routes?.fallBack() }
+        case .pause: stage.player.pause()
+        }
+    }
+
+    /// Displays the silent and unresponsive outputs in the corner as long as they remain so.
+    func showSilence() {
+        guard let group = stage.player.outputs else { return }
+        let members = group.members
+        let names = lost.compactMap { lost -> String? in
+            guard let output = group.output(number: lost.index), members.contains(where: { $0 === output }) else {
+                return nil
+            }
+            return output.name
+        }
+        let silent = names.isEmpty ? [] : ["No sound: " + names.joined(separator: ", ")]
+        let unresponsive = stage.player.state.outputProblems.filter { $0.kind == .unresponsive }
+        let marks = silent + unresponsive.map { "\($0.name) does not answer" }
+        console.setOutputMark(marks.isEmpty ? nil : marks.joined(separator: "; "))
+    }
+}

@@ -1,0 +1,151 @@
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import ScreenOutput
+
+/// Owns the panel over the video: the output list, a choice list, or a page. Only one is open at a time. Confined to the
+/// session's thread.
+final class SessionPanel {
+    /// What the user has chosen in a list.
+    enum Selection: Equatable {
+        /// By number, 1 for the first.
+        case audioTrack(Int)
+        /// By number, 1 for the first; nil: none.
+        case subtitles(Int?)
+        case chapter(MediaTime)
+        case speed(Double)
+    }
+
+    /// The open list of tracks, chapters or speeds.
+    private(set) var choice: ChoiceList?
+    /// The open page; nil while a list is open.
+    private(set) var page: InfoPage?
+    /// When the statistics page is next updated.
+    private var statisticsDue = HostInstant.now
+    private let stage: SessionDirector.Stage
+    private let console: SessionConsole
+    private let routes: RouteController?
+
+    init(_ stage: SessionDirector.Stage, _ console: SessionConsole, _ routes: RouteController?) {
+        (self.stage, self.console, self.routes) = (stage, console, routes)
+    }
+
+    var isListOpen: Bool { routes?.isOpen == true || choice != nil }
+
+    private func show() { stage.screen?.show(panel: routes?.picker?.panel ?? choice?.panel ?? page?.panel) }
+
+    func close() {
+        routes?.closePicker()
+        (choice, page) = (nil, nil)
+        show()
+    }
+
+    // MARK: Opening
+
+    /// Opens a page instead of a list, or closes it if it is open.
+    ///
+    /// - Parameter address: The address of the current film.
+    func toggle(_ subject: InfoPage.Subject, of address: String) {
+        let isOpen = page?.subject == subject
+        close()
+        guard !isOpen else { return }
+        page = subject == .keys ? .keys : statistics(of: address)
+        show()
+    }
+
+    private func statistics(of address: String) -> InfoPage {
+        StatisticsPage(
+            state: console.measuredState, address: PrintableText.withoutCredentials(address),
+            decoder: stage.player.videoDecoder, screen: stage.screen?.status, outputs: stage.player.outputs
+        ).page
+    }
+
+    /// Opens a list, or closes it if it is open.
+    func toggle(_ subject: ChoiceList.Subject) {
+        let isOpen = choice?.subject == subject
+        close()
+        guard !isOpen else { return }
+        let rows = ChoiceList.rows(subject, of: stage.player.state)
+        guard !rows.isEmpty else { return }
+        choice = ChoiceList(subject, title: ChoiceList.title(subject), rows: rows)
+        show()
+    }
+
+    /// Opens the list of outputs, or closes it if it is open.
+    func toggleRoutes() {
+        guard let routes else { return console.show("This film plays without sound") }
+        if routes.isOpen { return close() }
+        (choice, page) = (nil, nil)
+        routes.openPicker()
+        show()
+    }
+
+    // MARK: Input
+
+    /// Passes a key to the open panel. Returns whether it is used, and what was chosen with it.
+    func press(_ key: String) -> (isUsed: Bool, selection: Selection?) {
+        var selection: Selection?
+        if let routes, routes.isOpen {
+            guard routes.press(key) else { return (false, nil) }
+        } else if choice != nil {
+            guard let wish = choice?.press(key) else { return (false, nil) }
+            if let wish { selection = carryOut(wish) }
+        } else if page != nil, key == "ESC" {
+            page = nil
+        } else {
+            guard page?.press(key) == true else { return (false, nil) }
+        }
+        show()
+        return (true, selection)
+    }
+
+    /// Handles a pointer on the panel. Returns what was chosen with it.
+    func point(at row: Int, _ part: ScreenPanel.Part, turned: Int) -> Selection? {
+        var selection: Selection?
+        if let routes, routes.isOpen {
+            routes.point(at: row, RoutePicker.Part(part), turned: turned)
+        } else if let wish = choice?.point(at: row, turned: turned) {
+            selection = carryOut(wish)
+        } else if choice == nil {
+            page?.scroll(by: -3 * turned)
+        }
+        show()
+        return selection
+    }
+
+    private func carryOut(_ wish: ChoiceList.Wish) -> Selection? {
+        defer { close() }
+        guard case .choose(let row) = wish, let subject = choice?.subject else { return nil }
+        return Self.selection(row, of: subject, in: stage.player.state)
+    }
+
+    /// Returns what a row of a list stands for; nil if there is no such row any more.
+    static func selection(_ row: Int, of subject: ChoiceList.Subject, in state: PlayerState) -> Selection? {
+        switch subject {
+        case .sound where state.audioTracks.indices.contains(row): .audioTrack(state.audioTracks[row].number)
+        case .subtitles where row == 0: .subtitles(nil)
+        case .subtitles where state.subtitleTracks.indices.contains(row - 1):
+            .subtitles(state.subtitleTracks[row - 1].number)
+        case .chapters where state.chapters.indices.contains(row): .chapter(state.chapters[row].start)
+        case .speed where ChoiceList.speeds.indices.contains(row): .speed(ChoiceList.speeds[row])
+        case .sound, .subtitles, .chapters, .speed: nil
+        }
+    }
+
+    // MARK: Updates
+
+    /// Updates an open list of outputs.
+    func refreshRoutes() { if routes?.refresh() == true { show() } }
+
+    /// Updates an open list or page: another film can have other tracks.
+    func refresh(for address: String) {
+        if page?.subject == .statistics, statisticsDue <= .now {
+            page = statistics(of: address)
+            show()
+            statisticsDue = .now.advanced(by: .seconds(1))
+        }
+        guard let old = choice else { return }
+        choice?.update(ChoiceList.rows(old.subject, of: stage.player.state))
+        if choice != old { show() }
+    }
+}

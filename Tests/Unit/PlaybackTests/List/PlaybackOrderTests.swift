@@ -1,0 +1,461 @@
+import MediaCore
+import Testing
+
+@testable import Playback
+@testable import TalkieTestKit
+
+extension PlaybackList {
+    /// A list of items with these addresses, at its first one, which plays.
+    init(
+        _ items: [QueueItem], loop: PlayerOptions.Loop, order: PlayerOptions.PlaylistOrder = .listed,
+        retry: PlayerOptions.Retry = .eachPass
+    ) throws {
+        self.init()
+        _ = apply(.retry(retry))
+        _ = apply(.loop(item: .times(0), list: loop))
+        _ = apply(.order(order))
+        let first = reset(to: items)
+        self.await(first)
+    }
+
+    /// Makes the position that follows the current one current.
+    fileprivate mutating func goOn() throws {
+        let now = try #require(present)
+        let next = try #require(successor(of: now, plays: true))
+        self.await(next)
+    }
+
+    /// Makes the current position an entry of the schedule.
+    fileprivate mutating func begin() throws {
+        let turn = try #require(present)
+        begin(with: entry(of: turn))
+        noteGiven(turn)
+    }
+
+    private mutating func entry(of turn: Turn) -> Entry {
+        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        return Entry(
+            serial: newSerial(), turn: turn, media: PrefetchedMedia(film), audioTrack: film.summary.track(.audio),
+            videoTrack: film.summary.track(.video))
+    }
+
+    /// Schedules what follows without a pause, at most so many entries.
+    fileprivate mutating func layOut(atMost count: Int = 16) {
+        while entries.count <= count, let last = entries.last, let turn = successor(of: last),
+            pause(between: last.turn, and: turn, plays: true) == .zero
+        { append(entry(of: turn)) }
+    }
+
+    fileprivate var toCome: [String] { entries.dropFirst().map(\.item.address) }
+}
+
+private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0) } }
+
+/// The order of playback, passes, and unplayable items.
+@Suite struct PlaybackOrderTests {
+    /// The addresses that are played if all items can be.
+    private func play(_ list: PlaybackList, atMost limit: Int = 100) -> [String] {
+        var list = list
+        var played: [String] = []
+        var turn = list.present
+        while let now = turn, played.count < limit {
+            list.await(now)
+            list.noteGiven(now)
+            played.append(now.item.address)
+            turn = list.successor(of: now)
+        }
+        return played
+    }
+
+    @Test func theListIsPlayedInOrderAndAsOftenAsItWasAskedFor() throws {
+        #expect(play(try PlaybackList(items("a", "b"), loop: .times(0))) == ["a", "b"])
+        #expect(play(try PlaybackList(items("a", "b"), loop: .times(2))) == ["a", "b", "a", "b", "a", "b"])
+        #expect(play(try PlaybackList(items("a"), loop: .forever), atMost: 50).count == 50)
+    }
+
+    @Test func aListOfNothingButFailuresIsNotRepeated() throws {
+        /// What follows the first and the second item when both fail, or the second only.
+        func following(firstPlays: Bool) throws -> [String?] {
+            let all = items("a", "b")
+            var list = try PlaybackList(all, loop: .forever)
+            let first = try #require(list.present)
+            if firstPlays { list.noteGiven(first) } else { list.noteBarren(all[0].id, in: 0) }
+            let second = try #require(list.successor(of: first))
+            list.noteBarren(all[1].id, in: 0)
+            return [second.item.address, list.successor(of: second)?.item.address]
+        }
+        #expect(try following(firstPlays: false) == ["b", nil])
+        // One that plays among them is reason enough.
+        #expect(try following(firstPlays: true) == ["b", "a"])
+    }
+
+    @Test func itemsAreSteppedToWithinTheList() throws {
+        var list = try PlaybackList(items("a", "b"), loop: .times(0))
+        var answers: [String?] = []
+        for distance in [-1, 1, 1] {
+            let turn = list.step(by: distance)
+            if let turn { list.await(turn) }
+            answers.append(turn?.item.address)
+        }
+        #expect(answers == [nil, "b", nil])
+        #expect(list.present?.item.address == "b")
+        #expect(list.place == (2, 2))
+    }
+
+    @Test func whatAPageListsIsPutBehindItOnce() throws {
+        var list = try PlaybackList(items("a", "page", "z"), loop: .times(0))
+        let answers = ["page", "page", "gone"].map { list.insert(items("b", "c"), after: $0) }
+        #expect(answers == [true, false, false], "a second playing lists them again")
+        #expect(list.items.map(\.address) == ["a", "page", "b", "c", "z"])
+    }
+
+    @Test func theRestOfTheListComesAndThenAsManyPassesAsWereAskedFor() throws {
+        var list = try PlaybackList(items("a", "b", "c"), loop: .times(1))
+        try list.begin()
+        list.layOut()
+        #expect(list.toCome == ["b", "c", "a", "b", "c"])
+        var endless = try PlaybackList(items("a"), loop: .forever)
+        try endless.begin()
+        endless.layOut()
+        #expect(endless.toCome.count > 8 && endless.toCome.allSatisfy { $0 == "a" })
+    }
+
+    @Test func anItemThatBeginsLeavesTheListBehindItAndKeepsTheEntriesOfTheOthers() throws {
+        var list = try PlaybackList(items("a", "b", "c"), loop: .times(1))
+        try list.begin()
+        list.layOut()
+        let before = list.entries.map(\.serial)
+        list.advance()
+        list.advance()
+        #expect(list.present?.item.address == "c" && list.place == (3, 3))
+        list.layOut()
+        #expect(list.entries.map(\.serial) == Array(before.dropFirst(2)))
+        #expect(list.entry(before[1]) == nil)
+    }
+
+    @Test func anItemThatFailedAheadIsNotTriedAgainInThisPass() throws {
+        let all = items("a", "bad")
+        var list = try PlaybackList(all, loop: .times(0))
+        try list.begin()
+        list.noteBarren(all[1].id, in: 0)
+        list.layOut()
+        #expect(list.toCome.isEmpty)
+        #expect(list.successor(of: list.entries[0]) == nil)
+        // In a further pass it is.
+        var again = try PlaybackList(all, loop: .times(1))
+        try again.begin()
+        again.noteBarren(all[1].id, in: 0)
+        again.layOut()
+        #expect(again.toCome == ["a", "bad"])
+    }
+
+    @Test func anItemFurtherAheadThatFailedIsNotTriedAgainWhenTheOneBeforeItHasBegun() throws {
+        let all = items("a", "b", "bad")
+        var list = try PlaybackList(all, loop: .times(0))
+        try list.begin()
+        list.layOut(atMost: 1)
+        list.noteBarren(all[2].id, in: 0)
+        list.layOut()
+        #expect(list.toCome == ["b"])
+        list.advance()
+        list.noteGiven(list.entries[0].turn)
+        list.layOut()
+        #expect(list.toCome.isEmpty)
+        #expect(list.successor(of: list.entries[0]) == nil)
+    }
+
+    @Test func aPassOfWhichNothingCanBePlayedIsFollowedByPausesThatGrowAndByNoFurtherPass() throws {
+        var list = try PlaybackList(items("a", "b", "c"), loop: .forever)
+        try list.begin()
+        let playing = list.entries[0]
+        var tried = 0
+        while let next = list.successor(of: playing), tried < 100,
+            list.pause(between: playing.turn, and: next, plays: true) == .zero
+        {
+            tried += 1
+            list.noteBarren(next.item.id, in: next.listPass)
+        }
+        #expect(tried == 5, "the rest of this pass and all of the next")
+        // The item that plays has ended: each pass from here on waits longer than the one before, up to a limit.
+        var pauses: [Duration] = []
+        var turn = playing.turn
+        for _ in 0..<18 {
+            let next = try #require(list.successor(of: turn))
+            let pause = list.pause(between: turn, and: next, plays: false)
+            if next.item.address == "a" { pauses.append(pause) } else { #expect(pause == .zero) }
+            list.await(next)
+            list.noteBarren(next.item.id, in: next.listPass)
+            turn = next
+        }
+        #expect(pauses.map { $0 / .milliseconds(1) } == [100, 200, 400, 700, 700, 700])
+        list.noteGiven(turn)
+        let next = try #require(list.successor(of: turn))
+        #expect(list.pause(between: turn, and: next, plays: true) == .zero)
+    }
+
+    @Test func whatWasScheduledBehindItemsThatFailIsDropped() throws {
+        let all = items("a", "b")
+        var list = try PlaybackList(all, loop: .forever)
+        try list.begin()
+        list.layOut(atMost: 5)
+        #expect(list.firstMismatch == nil)
+        // The rest of this pass, and all of the next: a pause follows.
+        for (item, pass) in [(all[1], 0), (all[0], 1), (all[1], 1)] { list.noteBarren(item.id, in: pass) }
+        #expect(list.firstMismatch == 1)
+        list.truncate(after: list.entries[0].serial)
+        list.layOut()
+        #expect(list.toCome.isEmpty)
+    }
+
+    @Test func whatPlaysAgainAfterEmptyPassesIsFollowedWithoutAPause() throws {
+        let all = items("a", "b")
+        var list = try PlaybackList(all, loop: .times(3))
+        try list.begin()
+        for item in all { list.noteBarren(item.id, in: 1) }
+        list.noteBarren(all[1].id, in: 0)
+        let later = try #require(list.successor(of: list.entries[0]))
+        #expect(later.listPass == 2)
+        list.await(later)
+        try list.begin()
+        list.layOut()
+        #expect(list.toCome == ["b", "a", "b"], "empty passes are counted")
+    }
+}
+
+/// Lists that change while they are played.
+@Suite struct PlaybackListReplacingTests {
+    /// What comes from here on, so many.
+    private func coming(_ list: PlaybackList, _ count: Int) throws -> [String] {
+        var (list, names) = (list, [String]())
+        while names.count < count {
+            try list.goOn()
+            let turn = try #require(list.present)
+            list.noteGiven(turn)
+            names.append(turn.item.address)
+        }
+        return names
+    }
+
+    /// - Parameter index: The item that plays.
+    private func playing(_ index: Int, of all: [QueueItem]) throws -> PlaybackList {
+        var list = try PlaybackList(all, loop: .forever)
+        for _ in 0..<index { try list.goOn() }
+        let turn = try #require(list.present)
+        list.noteGiven(turn)
+        return list
+    }
+
+    private func replace(_ list: inout PlaybackList, with items: [QueueItem]) {
+        let isChanged = list.apply(.replaceAll(items, order: nil))
+        #expect(isChanged)
+    }
+
+    @Test func aNewFilmComesWhereTheListHasIt() throws {
+        var list = try playing(1, of: items("a", "b", "d"))
+        replace(&list, with: items("a", "b", "c", "d"))
+        #expect(list.present?.item.address == "b" && list.place == (2, 4))
+        #expect(try coming(list, 4) == ["c", "d", "a", "b"])
+    }
+
+    @Test func theFilmThatPlaysIsSeenToItsEndWhenItLeavesTheList() throws {
+        var list = try playing(1, of: items("a", "b", "c", "d"))
+        let present = try #require(list.present?.item)
+        replace(&list, with: items("a", "c", "d"))
+        #expect(list.present?.item == present && list.contains(present.id))
+        #expect(list.place == (1, 3))
+        #expect(try coming(list, 4) == ["c", "d", "a", "c"])
+    }
+
+    @Test func theLastFilmIsFollowedByTheFirstWhenItLeavesTheList() throws {
+        var list = try playing(2, of: items("a", "b", "c"))
+        replace(&list, with: items("a", "b"))
+        #expect(try coming(list, 3) == ["a", "b", "a"])
+    }
+
+    @Test func besideAFilmThatLeavesTheListAreItsNeighboursInTheNewOne() throws {
+        for (distance, neighbour) in [(-1, "a"), (1, "c")] {
+            var list = try playing(1, of: items("a", "b", "c", "d"))
+            replace(&list, with: items("a", "c", "d"))
+            let turn = list.step(by: distance)
+            #expect(turn?.item.address == neighbour)
+        }
+        var first = try playing(0, of: items("a", "b"))
+        replace(&first, with: items("x", "y"))
+        let answers = [-1, 1].map { first.step(by: $0)?.item.address }
+        #expect(answers == [nil, "x"])
+    }
+
+    @Test func aFilmThatWasChangedIsFollowedByItsNewEdition() throws {
+        let folder = TemporaryFolder()
+        let path = folder.write("1", to: "film")
+        let old = try #require(FileEdition(of: path))
+        folder.write("12", to: "film")
+        let new = try #require(FileEdition(of: path))
+        #expect(old != new)
+        func item(_ edition: FileEdition) -> QueueItem {
+            var item = PlaylistLoader.Item(address: path)
+            item.edition = edition
+            return QueueItem(item)
+        }
+        var list = try playing(0, of: [item(old)])
+        replace(&list, with: [item(new)])
+        #expect(list.present?.item.edition == old)
+        try list.goOn()
+        #expect(list.present?.item.edition == new)
+    }
+
+    @Test func ofAFilmThatIsListedTwiceTheOneThatPlaysIsKept() throws {
+        var list = try playing(3, of: items("a", "x", "b", "x", "c"))
+        replace(&list, with: items("a", "x", "b", "x", "d"))
+        #expect(try coming(list, 2) == ["d", "a"])
+    }
+
+    @Test func anotherListFollowsTheFilmThatPlays() throws {
+        var list = try playing(1, of: items("a", "b"))
+        replace(&list, with: items("x", "y"))
+        #expect(list.present?.item.address == "b")
+        #expect(try coming(list, 3) == ["x", "y", "x"])
+    }
+
+    @Test func aShuffledListPlaysEveryFilmOnceInEachPassAndNoneTwiceInARow() throws {
+        let list = try PlaybackList(items("a", "b", "c", "d"), loop: .forever, order: .shuffled(seed: 7))
+        let first = try #require(list.present)
+        let names = try [first.item.address] + coming(list, 39)
+        var orders: Set<[String]> = []
+        for pass in 0..<10 {
+            let order = Array(names[(pass * 4)..<(pass * 4 + 4)])
+            #expect(Set(order) == ["a", "b", "c", "d"])
+            orders.insert(order)
+        }
+        #expect(orders.count > 1)
+        #expect(zip(names, names.dropFirst()).allSatisfy { $0 != $1 })
+    }
+
+    @Test func aShuffledListIsScheduledInTheOrderInWhichItIsPlayed() throws {
+        var list = try PlaybackList(items("a", "b", "c", "d"), loop: .forever, order: .shuffled(seed: 7))
+        let names = try coming(list, 12)
+        try list.begin()
+        list.layOut(atMost: 12)
+        #expect(Array(list.toCome.prefix(12)) == names)
+        for _ in 0..<12 {
+            list.advance()
+            #expect(list.firstMismatch == nil)
+        }
+    }
+
+    @Test func aNewFilmFallsAmongThoseToComeOfAShuffledList() throws {
+        var list = try PlaybackList(items("a", "b", "c", "d"), loop: .forever, order: .shuffled(seed: 7))
+        try list.goOn()
+        let before = try coming(list, 2)
+        replace(&list, with: items("a", "b", "c", "d", "e"))
+        let after = try coming(list, 3)
+        #expect(after.contains("e"))
+        #expect(after.filter { $0 != "e" } == before)
+    }
+
+    @Test func anOrderThatIsGivenUpIsThatOfTheListAgain() throws {
+        let all = items("a", "b", "c", "d", "e")
+        var list = try PlaybackList(all, loop: .times(0))
+        _ = list.apply(.order(.shuffled(seed: 3)))
+        #expect(list.items.first == all[0], "the item that plays stays where it is")
+        #expect(list.items != all && Set(list.items) == Set(all))
+        _ = list.apply(.insert(items("x"), after: all[1].id))
+        _ = list.apply(.order(.listed))
+        #expect(list.items.map(\.address) == ["a", "b", "x", "c", "d", "e"])
+    }
+
+    @Test func whatWasOpenedAheadStaysWhereTheListAgreesWithIt() throws {
+        var list = try PlaybackList(items("a", "b", "c"), loop: .forever)
+        try list.begin()
+        list.layOut()
+        let first = list.entries[1].serial
+        replace(&list, with: items("a", "b", "x", "c"))
+        #expect(list.firstMismatch == 2)
+        list.truncate(after: first)
+        list.layOut()
+        #expect(list.entries[1].serial == first)
+        #expect(Array(list.toCome.prefix(4)) == ["b", "x", "c", "a"])
+    }
+}
+
+/// The items that have passed.
+@Suite struct PlaybackHistoryTests {
+    private func played(_ count: Int, of all: [QueueItem], loop: PlayerOptions.Loop = .times(0)) throws -> PlaybackList
+    {
+        var list = try PlaybackList(all, loop: loop)
+        try list.begin()
+        list.layOut()
+        for _ in 0..<count { list.advance() }
+        return list
+    }
+
+    @Test func itemsThatHavePassedAreTheHistory() throws {
+        let all = items("a", "b", "c")
+        var list = try played(2, of: all)
+        #expect(list.history == Array(all[..<2]) && list.items == [all[2]])
+        #expect(list.place == (3, 3))
+        let step = list.step(by: -1)
+        let back = try #require(step)
+        #expect(back.item == all[1])
+        list.await(back)
+        #expect(list.history == [all[0]] && list.items == Array(all[1...]))
+        #expect(list.place == (2, 3))
+    }
+
+    @Test func anItemOfTheHistoryReturnsWithThoseThatFollowIt() throws {
+        let all = items("a", "b", "c", "d")
+        var list = try played(3, of: all)
+        let turns = [all[1], QueueItem("a")].map { list.recall($0.id)?.item }
+        #expect(turns == [all[1], nil])
+        #expect(list.history == [all[0]] && list.items == Array(all[1...]))
+    }
+
+    @Test func anItemThatIsAddedAgainIsNotInTheHistory() throws {
+        let all = items("a", "b")
+        var list = try played(1, of: all)
+        let isChanged = list.apply(.append([all[0]]))
+        #expect(isChanged && list.history.isEmpty && list.items == [all[1], all[0]])
+    }
+
+    @Test func aListThatRepeatsHasNoHistoryBeforeItsLastPass() throws {
+        let all = items("a", "b")
+        #expect(try played(1, of: all, loop: .forever).history.isEmpty)
+        let last = try played(3, of: all, loop: .times(1))
+        #expect(last.history == [all[0]] && last.place == (2, 2))
+    }
+
+    @Test func theHistoryIsBounded() throws {
+        let most = PlaybackOrder.maxHistory
+        var list = PlaybackList()
+        let all = (0..<(most + 3)).map { QueueItem("\($0)") }
+        let turn = list.reset(to: all, first: all[most + 2].id)
+        list.await(turn)
+        #expect(list.history == Array(all[2..<(most + 2)]))
+        #expect(list.place == (most + 3, most + 3))
+    }
+
+    @Test func aPlaceInTheMiddleLeavesTheItemsBeforeItToTheHistory() throws {
+        let all = items("a", "b", "c")
+        var list = PlaybackList()
+        let turn = list.reset(to: all, first: all[1].id)
+        list.await(turn)
+        #expect(list.present?.item == all[1] && list.place == (2, 3))
+        #expect(list.history == [all[0]] && list.items == [all[1], all[2]])
+    }
+
+    @Test func aStartIsForgottenWhenTheItemHasPlayedToItsEnd() throws {
+        var all = items("a", "b")
+        all[0].start = MediaTime(value: 3, timescale: 1)
+        var list = try PlaybackList(all, loop: .forever)
+        let turn = try #require(list.present)
+        #expect(list.start(of: turn) == all[0].start)
+        let next = list.step(by: 1)
+        list.await(next)
+        #expect(list.start(of: turn) == all[0].start, "it was left, and did not end")
+        list.await(turn)
+        try list.begin()
+        list.layOut(atMost: 1)
+        list.advance()
+        #expect(list.start(of: turn) == nil)
+    }
+}
