@@ -158,7 +158,7 @@ let package = Package(
             "MediaCodecsTests", in: "Unit",
             ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
         tests("TextTests", in: "Unit", ["Text", "MediaCore"]),
-        tests("ScreenOutputTests", in: "Unit", ["ScreenOutput", "Text", "SyncRendering", "MediaCore"]),
+        tests("ScreenOutputTests", in: "Unit", ["ScreenOutput", "Text", "SyncRendering", "MediaCore", "CSDL"]),
         tests("CardOutputTests", in: "Unit", ["CardOutput", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "Sockets", "MediaCore", "TalkieTestKit"]),
@@ -290,6 +290,12 @@ let package = Package(
         .target(name: "FuzzSupport", path: "Tests/Support/FuzzSupport", swiftSettings: settings),
         .target(name: "FuzzWatch", path: "Tests/Support/FuzzWatch"),
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing(
+            "PlayFuzz",
+            [
+                "FuzzSupport", "TalkieTestKit", "Playback", "CardPlayout", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "MediaCore",
+            ]),
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),

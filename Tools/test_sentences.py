@@ -47,6 +47,18 @@ class SentencesTests(unittest.TestCase):
                         count += len(list(sentences.sentences(file.read())))
         self.assertGreater(count, 1000)
 
+    def test_the_modules_of_the_library_advise_no_command_of_the_program(self):
+        root = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "Sources")
+        programs = {"TalkieApp", "TalkieCLI", "Kiosk", "VirtualSpeaker", "CLibraries", "Helpers"}
+        for module in sorted(set(os.listdir(root)) - programs):
+            for folder, _, names in os.walk(os.path.join(root, module)):
+                for name in sorted(names):
+                    if not name.endswith(".swift"):
+                        continue
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        for line, text in sentences.sentences(file.read()):
+                            self.assertNotRegex(text, r"\btalkie [a-z]|(?<![\w-])--[a-z]", f"{folder}/{name}:{line}")
+
     def test_an_idiom_is_found_and_its_module_can_be_selected(self):
         with tempfile.TemporaryDirectory() as folder:
             os.makedirs(os.path.join(folder, "Sources/Player"))

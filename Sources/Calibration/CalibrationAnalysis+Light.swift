@@ -22,7 +22,7 @@ extension CalibrationAnalysis {
         guard let other else {
             guard expectsLight else { return nil }
             throw Self.failed(
-                "no light sensor is on the recording's second channel; connect it, or omit --light-sensor")
+                "no light sensor is on the recording's second channel; connect it, or calibrate without a light sensor")
         }
         let flashed = record.events.enumerated().compactMap { index, event in
             event.flashed.map {

@@ -23,12 +23,12 @@ extension CalibrationAnalysis {
         let seconds = { (frames: Double) in Decimals.text(max(0, frames) / rate, 0) }
         if end < 0 {
             throw Self.unfit(
-                "the recording began \(seconds(-end)) s after the run had ended; record while --emit plays")
+                "the recording began \(seconds(-end)) s after the run had ended; record while the events are played")
         }
         if begin > frames {
             throw Self.unfit(
                 "the recording is an old one: it ended \(seconds(begin - frames)) s before the first event; "
-                    + "record while --emit plays")
+                    + "record while the events are played")
         }
         let covered = record.events.count { (0..<frames).contains(clock.frame(at: $0.due)) }
         guard Double(covered) >= EventPattern.leastShare * Double(record.events.count) else {
@@ -136,7 +136,7 @@ extension CalibrationAnalysis {
             case "outlier": "the measurements do not agree with each other; close other programs"
             case nil: "the recording is too short; record until the end of the run"
             // Reasons without advice of their own.
-            case let other?: "most are rejected as '\(other)'; run it again with --plot to see them"
+            case let other?: "most are rejected as '\(other)'; a plot of the run shows them"
             }
         return Self.failed("\(used) of \(readings.count) events can be used: \(why)")
     }

@@ -115,7 +115,7 @@ extension CalibrationAnswer {
         var text = "offsets are positive when sound is later than picture (Sync-One2 uses the opposite sign)\n"
         for speaker in speakers { text += speaker.text }
         for remark in remarks { text += "note: \(PrintableText.sentence(remark))\n" }
-        text += isStored ? "stored; talkie play uses it from now on\n" : "not stored\n"
+        text += isStored ? "stored; applied to every film from now on\n" : "not stored\n"
         return text
     }
 }

@@ -127,7 +127,7 @@ package struct CalibrationRecord: Sendable, Equatable {
 
     private init(_ raw: UnsafeRawBufferPointer) throws(FileFailure) {
         guard let object = FlatObject(raw), let version = object.whole("talkie_calibration_events") else {
-            throw .unreadable("was not written by talkie calibrate --emit")
+            throw .unreadable("is no list of calibration events")
         }
         guard version == Self.version else { throw .unreadable("was written by a newer Talkie; update this one") }
         func instant(_ value: Int64?) -> HostInstant? {

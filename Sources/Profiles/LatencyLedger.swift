@@ -76,9 +76,7 @@ package struct LatencyLedger: Sendable, Equatable {
             shares.append(Share("screen", 0 - profile.screenRest, source, note))
         } else {
             let note =
-                isPlaceKnown
-                ? "not calibrated; talkie calibrate measures it"
-                : "the sink is unknown, so no calibration is applied; see talkie doctor"
+                isPlaceKnown ? "not calibrated" : "the sink is unknown, so no calibration is applied"
             shares.append(Share("calibrated rest", 0, "unknown", note))
             shares.append(Share("screen", 0, "unknown", "not calibrated"))
         }

@@ -5,9 +5,7 @@ extension LatencyProfile {
     package var text: String {
         var lines = ["\(speakerName)  \(key.speaker)  \(key.route)"]
         if key.isOfUnknownSink {
-            lines.append(
-                "    stored under an ALSA card name, which does not identify the sink: not applied; "
-                    + "talkie calibrate local measures it again, talkie profile forget \(key.speaker) removes it")
+            lines.append("    stored under an ALSA card name, which does not identify the sink: not applied")
         }
         if !key.screen.isEmpty || !key.mode.isEmpty { lines.append("    with \(key.screen), \(key.mode)") }
         if let offset {

@@ -24,7 +24,7 @@ package enum ProfileExchange {
         let found: Result<[LatencyProfile], FileFailure> = bytes.withUnsafeBytes { raw in
             guard let object = FlatObject(raw), let version = object.whole("talkie_profiles"),
                 let list = object.objects("profiles", most: most)
-            else { return .failure(.unreadable("was not written by talkie profile export")) }
+            else { return .failure(.unreadable("is no export of calibration profiles")) }
             guard version == Self.version else {
                 return .failure(.unreadable("was written by a newer Talkie; update this one"))
             }

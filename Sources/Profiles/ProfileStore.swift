@@ -80,8 +80,8 @@ package struct ProfileStore: Sendable {
         guard !old.isEmpty, (try? folder.create(Self.oldCardsTold, Array("told\n".utf8))) == true else { return nil }
         let names = Set(old.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
         return
-            "the calibration of \(names) does not state which loudspeakers or headset it was measured with, and is no longer "
-            + "applied; talkie calibrate local measures it again, talkie profile list still shows it"
+            "the calibration of \(names) does not state which loudspeakers or headset it was measured with, and is no "
+            + "longer applied"
     }
 
     private func read(_ key: LatencyProfile.Key) throws(StateError) -> LatencyProfile? {

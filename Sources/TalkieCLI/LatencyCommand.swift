@@ -33,6 +33,10 @@ struct LatencyCommand: ParsableCommand, UsageLine {
                 ledgers.count == 1 ? ledgers[0].json.formatted : JSONValue.array(ledgers.map(\.json)).formatted)
         } else {
             StandardStream.output.write(ledgers.map(\.text).joined())
+            if ledgers.contains(where: { $0.profile?.offset == nil }) {
+                StandardStream.output.write(
+                    "talkie calibrate measures what is not calibrated; talkie doctor explains an unknown sink\n")
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "CShim.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -50,6 +51,8 @@ int cshim_poll_until(int first, int second, int third, int64_t deadline_ns) {
 int cshim_is_main_thread(void) { return gettid() == getpid(); }
 
 void cshim_set_timer_slack(int64_t ns) { prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0); }
+
+void cshim_release_free_memory(void) { malloc_trim(0); }
 
 int cshim_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 

@@ -129,7 +129,7 @@ package struct KioskHealth: Sendable, Equatable {
         case .waiting(let source): return .well("waiting for \(source)" + suffix)
         case .paused: return .well("paused by command" + suffix)
         case .slate: return .well("slate by command" + suffix)
-        case .off(let reason): return .well("off as configured:  \(reason)")
+        case .off(let reason): return .well("off on purpose: \(reason)")
         case .nothing(let reason): return .ill("nothing to show: \(reason)")
         }
     }

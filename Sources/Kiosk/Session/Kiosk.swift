@@ -57,7 +57,9 @@ package final class Kiosk: Sendable {
         var options = PlayerOptions()
         // Video starts without waiting for speakers; each joins as soon as it is ready.
         options.startPolicy = .picture
-        options.expectsMore = true
+        // A wall's list may become longer; other lists are known when they start.
+        options.expectsMore = configuration.wall != nil
+        options.stopsAtFailures = configuration.wall == nil
         options.playsAudio = configuration.hasSound
         options.imageDisplayDuration = configuration.imageDuration
         options.volume = configuration.programme.volume

@@ -37,50 +37,67 @@ extension KioskDirector {
         take(items)
     }
 
-    private func take(_ items: [PlayQueue.Item]) {
+    private func take(_ items: [Item]) {
         stopBefore = nil
         hasFilms = !items.isEmpty
         guard hasFilms else {
             // The current film is played to its end.
-            toCome.removeAll()
-            return isPlaying ? stage.player.setNext([]) : showSlate(.nothing(lastFailure))
+            if isPlaying { return stage.player.replaceAll(with: []) }
+            stage.player.removeAll()
+            return showSlate(.nothing(lastFailure))
         }
+        self.items = items
         if wall != nil { return measure(items) }
-        guard queue != nil else { return begin(with: items) }
-        say(.info, "the list now has \(Self.films(items.count))", KioskNote(.schedule))
-        queue?.replace(with: items, order: order)
-        guard isPlaying else {
+        guard current != nil else { return begin(with: items) }
+        say(.info, "the list has \(Self.films(items.count)) now", KioskNote(.schedule))
+        guard isPlaying, unopened == nil else {
             // New items may precede those that could not be played.
-            if case .nothing? = slate { queue?.startOver() }
+            if case .nothing? = slate { load(items) } else { load(items, startingWith: current?.address) }
             return openSoon()
         }
-        if let queue { toCome.renew(behind: queue) }
-        announce()
+        suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
+        stage.player.apply(.replaceAll(items.map(queueItem), order: order))
     }
 
     static func films(_ count: Int) -> String { count == 1 ? "one film" : "\(count) films" }
 
-    private var order: PlayQueue.Order {
+    private var order: PlayerOptions.PlaylistOrder {
         shown.programme.order == .shuffled ? .shuffled(seed: stage.seed) : .listed
     }
 
-    private func begin(with items: [PlayQueue.Item]) {
-        var queue = PlayQueue(items, loop: configuration.loops ? .forever : .times(0), order: order)
-        var position: MediaTime?
+    private func queueItem(_ item: Item) -> QueueItem {
+        var made = QueueItem(item)
+        made.isAlone = suspects.contains(item.address)
+        return made
+    }
+
+    private func begin(with items: [Item]) {
+        var (first, position) = (String?.none, MediaTime?.none)
         if let place = kept.place {
-            if let film = place.film(among: items.map(\.address)), queue.go(to: film) {
-                position = place.position
-            } else if let film = place.film(among: found.map(\.address)), let next = following(film, among: items) {
-                _ = queue.go(to: next)
+            if let film = place.film(among: items.map(\.address)) {
+                (first, position) = (film, place.position)
+            } else if let film = place.film(among: found.map(\.address)) {
+                first = following(film, among: items)
             }
         }
         kept.place = nil
-        self.queue = queue
+        stage.player.setRetry(.eachPass)
+        applyLoop()
+        load(items, startingWith: first)
         open(at: position)
     }
 
+    /// Makes items the playlist that is opened next.
+    private func load(_ items: [Item], startingWith address: String? = nil) {
+        suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
+        let list = items.map(queueItem)
+        let index = items.firstIndex { $0.address == address }
+        unopened = (list, index.map { list[$0].id })
+        (current, isOpen, hasBegun) = (items[index ?? 0], false, false)
+    }
+
     /// Returns the first of `items` that follows the excluded `address` in the list; nil if `address` was not found.
-    private func following(_ address: String, among items: [PlayQueue.Item]) -> String? {
+    private func following(_ address: String, among items: [Item]) -> String? {
         guard let place = found.firstIndex(where: { $0.address == address }) else { return nil }
         let admitted = Set(items)
         return found[place...].first(where: admitted.contains)?.address
@@ -90,18 +107,24 @@ extension KioskDirector {
 
     /// Opens the current item of the playlist.
     func open(at position: MediaTime? = nil) {
-        guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
+        guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
         if isWaiting { return }
         if wall != nil { return meetWall() }
-        opensUnderWay += 1
-        isSlatePicture = false
-        isPlaying = true
-        nextAttempt = nil
-        toCome.removeAll()
-        stage.distributor.note(.film(Self.name(of: queue.current)))
-        stage.player.open(queue.current.address, at: position)
+        let (player, attempt) = (stage.player, attempt)
+        (isSlatePicture, isPlaying, nextAttempt, self.attempt) = (false, true, nil, .reopen)
+        if let unopened {
+            self.unopened = nil
+            player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
+            opensUnderWay += 1
+        } else if attempt == .skip {
+            // The end of the list may follow, without an opening.
+            player.skipFailed()
+        } else {
+            if attempt == .reopen { player.reopen(at: position) } else { player.startOver() }
+            opensUnderWay += 1
+        }
         // The image of a slate is shown even while paused.
-        if isHeld { stage.player.pause() }
+        if isHeld { player.pause() }
     }
 
     /// Retries at once after a change.
@@ -117,7 +140,9 @@ extension KioskDirector {
     func take(_ news: PlayerNews) {
         switch news {
         case .phase(.opening):
+            let isCommanded = opensUnderWay > 0
             opensUnderWay = max(0, opensUnderWay - 1)
+            if opensUnderWay == 0 { noteOpening(isCommanded: isCommanded) }
         case .phase(let phase):
             guard opensUnderWay == 0 else { return }
             if isSlatePicture { return takeOfSlate(phase) }
@@ -128,21 +153,20 @@ extension KioskDirector {
             if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
             exclusions.noteFailed(item.address)
-            guard opensUnderWay == 0, let queue, !toCome.hasForgotten(item) else { return }
-            if configuration.onBrokenItem == .stop, toCome.items.contains(item) {
-                // The current film, and those before the broken one, are played to their end.
-                stopBefore = stopBefore ?? (item, failure)
-                return announce()
-            }
-            let isToCome = toCome.failed(item, behind: queue)
+            guard opensUnderWay == 0 else { return }
+            if configuration.onBrokenItem == .stop, wall == nil { return stop(before: item, failure) }
             tellBroken(item.address, failure)
-            if isToCome { announce() }
         case .incomplete(let item, let failure):
             // Once per item: a playlist may loop for months.
-            guard opensUnderWay == 0, queue?.item(at: item.address).map({ toldBroken.insert($0).inserted }) ?? true
-            else { return }
+            guard opensUnderWay == 0, listed(item.address).map({ toldBroken.insert($0).inserted }) ?? true else {
+                return
+            }
             say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
-        case .lost(let failure): if opensUnderWay == 0 { say(.error, failure.message) }
+        case .lost(let failure):
+            guard opensUnderWay == 0 else { return }
+            if wall != nil { return say(.error, failure.message) }
+            isPlaying = false
+            waitForFilms(nil)
         case .outputProblem(let problem):
             if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
             if problem.kind == .unresponsive { note(problem.output, isUnresponsive: true) }
@@ -160,13 +184,12 @@ extension KioskDirector {
     private func take(_ phase: PlayerState.Phase) {
         switch phase {
         case .buffering:
-            guard queue?.hasBegun == false else { return }
-            queue?.noteOpened()
+            guard !isOpen, current != nil else { return }
+            (isOpen, isPlaying) = (true, true)
             showFilm()
-            announce()
         case .playing:
-            queue?.noteBegun()
-            if let queue { exclusions.notePlaying(queue.current, at: now) }
+            hasPlayed = true
+            if let current { exclusions.notePlaying(current, at: now) }
             lastFailure = nil
             hideSlate()
         case .ended:
@@ -174,100 +197,127 @@ extension KioskDirector {
             goOn()
         case .failed:
             let state = stage.player.state
-            if let queue { exclusions.noteFailed(queue.current.address) }
-            if let item = state.current, toCome.hasForgotten(item) { return goOn() }
-            tellBroken(queue?.current.address ?? "", state.failure ?? TalkieError(.failed, "the film cannot be played"))
-            goOn()
+            let address = state.current?.address ?? current?.address ?? ""
+            (isOpen, hasBegun) = (false, false)
+            exclusions.noteFailed(address)
+            tellBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
+            goOnAfterFailure()
         case .idle, .opening, .paused: break
         }
     }
 
-    /// Announces the following items to the player.
-    func announce() {
-        guard wall == nil, let queue else { return }
-        toCome.fill(behind: queue)
-        // A suspect item is played with no other item open.
-        guard !exclusions.isSuspect(queue.current.address) else { return stage.player.setNext([]) }
-        let next = toCome.items.prefix { $0 != stopBefore?.item && !exclusions.isSuspect($0.address) }
-        stage.player.setNext(Array(next))
+    private func noteOpening(isCommanded: Bool) {
+        guard !isSlatePicture, let item = stage.player.state.current, isCommanded || item.id != currentID else {
+            return
+        }
+        if hasBegun, !isCommanded { exclusions.noteEnded() }
+        (current, currentID, isOpen, hasBegun) = (Item(item), item.id, false, false)
+        // Attempts of a list without playable items do not count as playing.
+        if case .nothing? = slate {} else { isPlaying = true }
+        stage.distributor.note(.film(Self.name(of: Item(item))))
     }
 
     /// Handles the start of an item after the previous one.
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
-        if wall != nil {
-            _ = queue?.go(to: item.address)
-            queue?.noteBegun()
-        } else {
-            guard let queue = toCome.began(item) else { return }
-            self.queue = queue
-            // Short films after the broken one were already on the timeline when it failed.
-            if let stopBefore, !toCome.items.contains(stopBefore.item) { return goOn() }
-        }
-        guard let queue else { return }
-        exclusions.noteBegan(queue.current, at: now)
-        let name = Self.name(of: queue.current)
+        defer { hasBegun = true }
+        // It was opened separately.
+        guard isJoined || !isOpen || hasBegun || item.id != currentID else { return }
+        let film = Item(item)
+        (current, currentID, isOpen) = (film, item.id, true)
+        exclusions.noteBegan(film, at: now)
+        let name = Self.name(of: film)
         stage.distributor.note(
             isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
         showFilm()
-        announce()
+        applySuspects()
     }
 
-    /// Continues after an item that has ended or failed without a successor.
+    /// Applies a change of the items that are played alone.
+    private func applySuspects() {
+        guard wall == nil, stopBefore == nil else { return }
+        let suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
+        guard suspects != self.suspects else { return }
+        self.suspects = suspects
+        stage.player.replaceAll(with: items.map(queueItem))
+    }
+
+    /// Lets the items before a broken one play to their end; the kiosk ends then.
+    private func stop(before item: QueueItem, _ failure: TalkieError) {
+        guard stopBefore == nil else { return }
+        stopBefore = (item, failure)
+        let state = stage.player.state
+        let all = state.items
+        let present = all.firstIndex { $0 == state.current } ?? 0
+        let end = all.firstIndex(of: item) ?? all.endIndex
+        let rest = end > present ? all[(present + 1)..<end] : all.dropFirst(present + 1) + all[..<end]
+        stage.player.setLoop(item: .times(0), list: .times(0))
+        stage.player.setNext(Array(rest))
+    }
+
+    /// Continues after the end of the playlist.
     private func goOn() {
         isPlaying = false
         if let stopBefore {
             tellBroken(stopBefore.item.address, stopBefore.failure)
             return end(.broken(stopBefore.failure))
         }
-        guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
-        guard let next = toCome.rest(of: queue).next else {
-            if !configuration.loops, queue.hasBegun { return end(.done) }
-            // No item of the playlist was ever played: retried from the start after a delay or a change.
-            var again = queue
-            again.startOver()
-            self.queue = again
-            return waitForFilms(Self.again)
-        }
-        self.queue = next
-        if next.pause > .zero { return waitForFilms(next.pause) }
-        if slate == nil, configuration.onBrokenItem == .slate, let lastFailure, !queue.hasBegun {
+        guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
+        if !configuration.loops, isOpen { return end(.done) }
+        if wall != nil, isOpen { return open() }
+        // No item of the playlist was ever played: retried from the start after a delay or a change.
+        attempt = .startOver
+        waitForFilms(Self.again)
+    }
+
+    private func goOnAfterFailure() {
+        isPlaying = false
+        if stopBefore != nil || !hasFilms { return goOn() }
+        if wall != nil { return hasPlayed ? open() : waitForFilms(Self.again) }
+        let state = stage.player.state
+        let isLast = state.itemNumber >= state.itemCount && !(configuration.loops && hasPlayed)
+        if slate == nil, configuration.onBrokenItem == .slate, let lastFailure, !isLast {
+            attempt = .skip
             return waitForFilms(Self.again, saying: lastFailure)
         }
-        open()
+        stage.player.skipFailed()
     }
 
     /// Skips an item that makes no progress.
     func passOver(for cause: Liveness.Cause) {
-        guard let queue else { return }
+        guard let current else { return }
         switch cause {
-        case .waiting: exclusions.exclude(queue.current, for: .slow, at: now)
-        case .frozen, .hole, .decoder: exclusions.exclude(queue.current, for: .stuck, at: now)
+        case .waiting: exclusions.exclude(current, for: .slow, at: now)
+        case .frozen, .hole, .decoder: exclusions.exclude(current, for: .stuck, at: now)
         // The cause may be outside the item.
         case .engine, .picture, .sound: break
         }
         watch.startOver()
-        isPlaying = false
-        guard let next = toCome.rest(of: queue).next else { return goOn() }
-        self.queue = next
         applyExclusions()
-        if !isPlaying { open() }
+        if wall != nil { return open() }
+        hasBegun = false
+        stage.player.skip()
     }
 
-    private func waitForFilms(_ pause: Duration, saying reason: String? = nil) {
-        toCome.removeAll()
-        nextAttempt = now.advanced(by: pause)
+    /// Shows that nothing can be played, and tries the playlist again.
+    ///
+    /// - Parameter pause: Nil: the player tries it again, unless the image of the slate is shown.
+    private func waitForFilms(_ pause: Duration?, saying reason: String? = nil) {
+        nextAttempt = pause.map { now.advanced(by: $0) }
         showSlate(.nothing(reason ?? lastFailure))
         // An attempt removes the slate image from the screen.
         if !isSlatePicture, case .nothing? = slate {
             showSlatePicture()
             refreshSlate()
         }
+        if pause == nil, isSlatePicture { nextAttempt = now.advanced(by: Self.passPause) }
     }
+
+    /// Returns the item of the playlist with an address.
+    private func listed(_ address: String) -> Item? { items.first { $0.address == address } }
 
     private func tellBroken(_ address: String, _ failure: TalkieError) {
         lastFailure = failure.message
-        let item = queue.flatMap { $0.item(at: address) }
-        if item.map({ toldBroken.insert($0).inserted }) ?? true {
+        if listed(address).map({ toldBroken.insert($0).inserted }) ?? true {
             say(.error, failure.message, KioskNote(.broken, item: address))
         }
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
@@ -275,24 +325,24 @@ extension KioskDirector {
 
     /// Shows the current item: title, log line, window and display mode.
     private func showFilm() {
-        guard let queue else { return }
+        guard let current else { return }
         let state = stage.player.state
-        stage.registry.setTitle(queue.current.title ?? state.title)
+        stage.registry.setTitle(current.title ?? state.title)
         say(
-            .info, "playing '\(queue.current.title ?? state.title)' (\(queue.number) of \(queue.count))",
-            KioskNote(.item, item: queue.current.address))
-        reporter.note(KioskHealth.Item(Self.name(of: queue.current), index: queue.number, began: stage.now()))
+            .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
+            KioskNote(.item, item: current.address))
+        reporter.note(KioskHealth.Item(Self.name(of: current), index: state.itemNumber, began: stage.now()))
         guard stage.screen != nil else { return }
         attachScreen()
         if configuration.mode == .film { applyMode() }
-        if state.hasVideo { hideSlate() } else { showSlate(.sound(title: queue.current.title ?? state.title)) }
+        if state.hasVideo { hideSlate() } else { showSlate(.sound(title: current.title ?? state.title)) }
     }
 
     func attachScreen() {
         screen?.attach(stage.player)
     }
 
-    static func name(of item: PlayQueue.Item) -> String {
+    static func name(of item: Item) -> String {
         item.title ?? PrintableText.withoutCredentials(item.address)
     }
 }

@@ -27,9 +27,9 @@ extension KioskDirector {
     var stateMessage: KioskStateMessage {
         let state = stage.player.state
         var message = KioskStateMessage(stage.health.withLock { $0 })
-        if let queue, isPlaying {
-            message.title = queue.current.title ?? state.title
-            (message.item, message.items) = (queue.number, queue.count)
+        if let current, isPlaying {
+            message.title = current.title ?? state.title
+            (message.item, message.items) = (state.itemNumber, state.itemCount)
             (message.position, message.duration) = (state.position, state.duration)
         }
         message.part = shown.part
@@ -52,8 +52,12 @@ extension KioskDirector {
         case .next where !isPlaying: return reply(false, "no film is shown")
         case .next: stage.player.skip()
         case .previous:
-            guard queue?.step(by: -1) == true else { return reply(false, "this is the first film") }
-            open()
+            guard current != nil, stage.player.state.itemNumber > 1 else {
+                return reply(false, "this is the first film")
+            }
+            (nextAttempt, isSlatePicture, hasBegun) = (nil, false, false)
+            stage.player.previous()
+            if isHeld { stage.player.pause() }
         case .pause:
             slates.hold()
             stage.player.pause()

@@ -42,9 +42,9 @@ extension KioskDirector {
 
     /// The source that playback waits for; nil while it does not wait, or for less than `Presence.tolerance`.
     var awaitedSource: String? {
-        guard isPlaying, wall == nil, let queue, let since = watch.waitingSince, now - since >= Presence.tolerance
+        guard isPlaying, wall == nil, let current, let since = watch.waitingSince, now - since >= Presence.tolerance
         else { return nil }
-        return InputCheck.isAddress(queue.current.address) ? "the network" : "the disk"
+        return InputCheck.isAddress(current.address) ? "the network" : "the disk"
     }
 
     private var whatIsShown: KioskHealth.Shown {
@@ -53,7 +53,7 @@ extension KioskDirector {
         if case .asked? = slate { return .slate }
         if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films have been found yet") }
         if isHeld { return .paused }
-        if let source = awaitedSource, let queue { return .waiting("\(source): '\(Self.name(of: queue.current))'") }
+        if let source = awaitedSource, let current { return .waiting("\(source): '\(Self.name(of: current))'") }
         return isPlaying ? .playing : .nothing("no films have been found yet")
     }
 }

@@ -55,7 +55,7 @@ extension KioskDirector {
         say(.info, "quiet hours are over", KioskNote(.schedule))
         setScreenPower(true)
         if !isHeld { stage.player.play() }
-        if wall != nil { meetWall() } else if !isPlaying { open() }
+        if wall != nil || !isPlaying { open() }
     }
 
     // MARK: Configuration
@@ -89,13 +89,7 @@ extension KioskDirector {
         configuration = fresh
         hours.replace(fresh)
         for sentence in ConfigMistake.told(fresh.remarks) { stage.log.say(.warning, sentence, KioskNote(.reload)) }
-        if fresh.loops != old.loops {
-            queue?.setLoop(fresh.loops ? .forever : .times(0))
-            // Announced items follow from the previous loop mode.
-            if let queue, wall == nil { toCome.renew(behind: queue) }
-            if isPlaying { announce() }
-            applyLoopToWall()
-        }
+        if fresh.loops != old.loops { applyLoop() }
         if fresh.start != old.start, fresh.start != inForce.start, !isPlaying, wall == nil {
             inForce.start = fresh.start
             applyStart()
@@ -179,8 +173,7 @@ extension KioskDirector {
         else { return }
         isSlatePicture = true
         opensUnderWay += 1
-        toCome.removeAll()
-        stage.player.open(picture)
+        stage.player.openOutsideList(picture)
         stage.player.play()
     }
 

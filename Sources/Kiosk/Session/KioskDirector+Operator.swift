@@ -16,15 +16,12 @@ extension KioskDirector {
     }
 
     private var nextName: String? {
-        guard let queue, hasFilms else { return nil }
-        if wall == nil, let item = toCome.items.first {
-            return queue.item(at: item.address).map(Self.shortName)
-        }
-        return queue.next.map { Self.shortName($0.current) }
+        guard hasFilms, let next = stage.player.state.next else { return nil }
+        return Self.shortName(Item(next))
     }
 
     /// Returns the name without the folder, which most items share.
-    private static func shortName(_ item: PlayQueue.Item) -> String {
+    private static func shortName(_ item: Item) -> String {
         let name = name(of: item)
         guard item.title == nil, let last = name.split(separator: "/").last else { return name }
         return String(last)

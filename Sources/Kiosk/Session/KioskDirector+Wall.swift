@@ -7,7 +7,7 @@ final class WallSteps: Sendable {
     /// The result of measuring the durations of all items.
     struct Measured: Sendable {
         var programme: Int
-        var items: [PlayQueue.Item] = []
+        var items: [PlaylistLoader.Item] = []
         var extents: [FilmExtent] = []
         /// The sentences about items that could not be measured.
         var failures: [String] = []
@@ -18,7 +18,7 @@ final class WallSteps: Sendable {
         /// The synchronizer holds a weak reference only.
         var follower: WallFollower?
         /// The known durations, so that unchanged files are not measured again.
-        var known: [PlayQueue.Item: FilmExtent] = [:]
+        var known: [PlaylistLoader.Item: FilmExtent] = [:]
     }
 
     let clock: WallClock
@@ -47,7 +47,7 @@ extension KioskDirector {
     }
 
     /// Measures the items' durations on a thread "wall lengths", which posts the result.
-    func measure(_ items: [PlayQueue.Item]) {
+    func measure(_ items: [PlaylistLoader.Item]) {
         guard let wall else { return }
         let (mailbox, measure, crashes, programme) = (mailbox, stage.measure, stage.crashes, programme)
         do throws(ExhaustionError) {
@@ -90,13 +90,13 @@ extension KioskDirector {
             let line = WallLine(epoch: epoch, items: measured.extents, loops: configuration.loops)
         else { return showSlate(.nothing(lastFailure)) }
         let items = measured.items.map { QueueItem($0.address, title: $0.title) }
-        queue = PlayQueue(measured.items, loop: configuration.loops ? .forever : .times(0))
+        if current == nil { current = measured.items[0] }
         wall.state.withLock { $0.items = items }
         present?.line = line
         let player = stage.player
         player.removeAll()
         player.append(items)
-        player.setLoop(item: .times(0), list: configuration.loops ? .forever : .times(0))
+        applyLoop()
         if present == nil { follow(line, wall) }
         isPlaying = false
         meetWall()
@@ -116,13 +116,13 @@ extension KioskDirector {
         player.synchronizer.follow(follower)
     }
 
-    /// Applies a changed `loop`. The current film and the wall's time continue.
-    func applyLoopToWall() {
+    /// Applies `loop`. The current film and a wall's time continue.
+    func applyLoop() {
+        stage.player.setLoop(item: .times(0), list: configuration.loops ? .forever : .times(0))
         guard let follower = wall?.state.withLock({ $0.follower }),
             let line = WallLine(epoch: follower.line.epoch, items: follower.line.items, loops: configuration.loops)
         else { return }
         follower.line = line
-        stage.player.setLoop(item: .times(0), list: configuration.loops ? .forever : .times(0))
     }
 
     /// Measures all items again after the display duration of images has changed.

@@ -18,14 +18,14 @@ extension KioskDirector {
                 .warning, "\(count) pictures were late and dropped; the picture is in sync again",
                 KioskNote(.fault))
         }
-        if outcome.isHealthy, let queue { exclusions.noteProgress(of: queue.current, at: now) }
+        if outcome.isHealthy, let current { exclusions.noteProgress(of: current, at: now) }
         if let repair = outcome.repair { run(repair) }
     }
 
     private var watchedItem: RepairLadder.Item? {
-        guard let queue else { return nil }
-        let address = queue.current.address
-        let hasOther = wall == nil && (queue.count > 1 || queue.item(at: address) == nil || !configuration.loops)
+        guard let address = current?.address else { return nil }
+        let isListed = items.contains { $0.address == address }
+        let hasOther = wall == nil && (items.count > 1 || !isListed || !configuration.loops)
         return RepairLadder.Item(address, isRemote: InputCheck.isAddress(address), hasOther: hasOther)
     }
 

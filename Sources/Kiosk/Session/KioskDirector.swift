@@ -1,3 +1,4 @@
+internal import CShim
 internal import MediaCore
 internal import Playback
 internal import Routing
@@ -51,8 +52,22 @@ final class KioskDirector: @unchecked Sendable {
         var run: Run = { (name, priority, body) throws(ExhaustionError) in
             _ = try WorkerThread.start(name: name, priority: priority, body)
         }
+        /// Returns free memory to the system.
+        var releaseFreeMemory: @Sendable () -> Void = { cshim_release_free_memory() }
         /// The seed of shuffled playlists.
         var seed: UInt64 = .random(in: 0 ... .max)
+    }
+
+    typealias Item = PlaylistLoader.Item
+
+    /// How the playlist is tried again.
+    enum Attempt {
+        /// From its current item on.
+        case reopen
+        /// From its first item on.
+        case startOver
+        /// From the item after the current one on.
+        case skip
     }
 
     let stage: Stage
@@ -70,27 +85,39 @@ final class KioskDirector: @unchecked Sendable {
     let files: ItemsWatch
     let sound: SoundKeeper?
     /// The items found last, before exclusions.
-    var found: [PlayQueue.Item] = []
+    var found: [Item] = []
     var exclusions: ItemExclusions
-    /// The playlist; nil until items were found.
-    var queue: PlayQueue?
+    /// The items of the playlist.
+    var items: [Item] = []
+    /// Items that are played while no other item is open.
+    var suspects: Set<String> = []
+    /// A playlist that the player does not have yet, and the item to start with.
+    var unopened: (items: [QueueItem], first: QueueItem.ID?)?
+    /// The item that plays or is opened next; nil until items were found.
+    var current: Item?
+    /// The same item in the player's playlist.
+    var currentID: QueueItem.ID?
+    /// Whether it is open, and whether it has begun.
+    var isOpen = false
+    var hasBegun = false
+    /// Whether an item has played.
+    var hasPlayed = false
     /// False if the playlist has become empty.
     var hasFilms = false
-    /// The items that follow the current one, as announced to the player.
-    var toCome = FilmsToCome()
     /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and its failure.
     var stopBefore: (item: QueueItem, failure: TalkieError)?
     /// True while the player plays an item of the playlist.
     var isPlaying = false
     /// The number of open commands whose `opening` phase has not arrived yet; earlier events belong to previous items.
     var opensUnderWay = 0
-    /// When the playlist is tried again, after none of its items could be played.
+    /// When the playlist is tried again, after none of its items could be played, and how.
     var nextAttempt: HostInstant?
     var slates = SlateStack()
+    var attempt = Attempt.reopen
     /// True while the player shows the configured slate image.
     var isSlatePicture = false
     /// The items whose failure was logged, so that each edition is logged once.
-    var toldBroken: Set<PlayQueue.Item> = []
+    var toldBroken: Set<Item> = []
     /// The last failure, shown on the slate.
     var lastFailure: String?
     /// The state that is written to disk.
@@ -110,6 +137,7 @@ final class KioskDirector: @unchecked Sendable {
     private var placesFailure: String?
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
+    private var lastRelease: HostInstant
     /// Nil before `begin`.
     private var service: ServiceReport?
     private(set) var result: KioskEnd?
@@ -119,8 +147,13 @@ final class KioskDirector: @unchecked Sendable {
     static let beat = Duration.seconds(1)
     /// The interval at which the position is written: the maximum loss after a kill. At most 5760 small writes a day.
     static let keepingInterval = Duration.seconds(15)
+    /// The interval at which free memory is returned to the system. Each film is decoded on new threads, and glibc keeps
+    /// what they freed in up to eight arenas per processor: 100 MB more after an hour of films that were opened again.
+    static let releaseInterval = Duration.seconds(60)
     /// Delay before a playlist without playable items is tried again, unless something changes earlier.
     static let again = Duration.seconds(10)
+    /// The same for a playlist that has played, while the image of the slate is shown.
+    static let passPause = Duration.milliseconds(700)
 
     /// Creates a director; `start` starts its thread.
     ///
@@ -137,6 +170,7 @@ final class KioskDirector: @unchecked Sendable {
         screen = stage.screen.map { KioskScreen($0, isOverscanning: stage.isOverscanning) }
         hookRunner = HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) }
         let now = stage.clock.now
+        lastRelease = now
         reporter = HealthReporter(at: now, wall: stage.now())
         files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
         let programme = hours.shown.programme
@@ -329,8 +363,8 @@ final class KioskDirector: @unchecked Sendable {
     /// Passes the current position to the thread that writes it.
     func keepPlace() {
         lastKept = now
-        if isPlaying, let queue, queue.hasBegun {
-            kept.place = KioskPlaces.Place(address: queue.current.address, position: stage.player.state.position)
+        if isPlaying, isOpen, let current {
+            kept.place = KioskPlaces.Place(address: current.address, position: stage.player.state.position)
         }
         stage.places.keep(kept)
     }
@@ -346,6 +380,10 @@ final class KioskDirector: @unchecked Sendable {
         lastBeat = now
         followTheClock()
         if lastKept.map({ now - $0 >= Self.keepingInterval }) ?? true { keepPlace() }
+        if now - lastRelease >= Self.releaseInterval {
+            lastRelease = now
+            stage.releaseFreeMemory()
+        }
         if exclusions.expire(at: now, wall: stage.now()) { applyExclusions() }
         watchOver(at: now)
         keepStep(at: now)
@@ -367,15 +405,16 @@ final class KioskDirector: @unchecked Sendable {
     var statusLine: String { statusLine(naming: Self.name) }
 
     /// The current state as one line, with items named by `name`.
-    func statusLine(naming name: (PlayQueue.Item) -> String) -> String {
+    func statusLine(naming name: (Item) -> String) -> String {
         if shown.isQuiet { return "Quiet hours: screen and sound are off\(quietEnd)" }
         if let start = hours.start { return "Starts at \(start)" }
         switch slate {
         case .nothing(let reason)?: return "Nothing is shown: \(reason ?? "no films have been found yet")"
         default: break
         }
-        guard let queue, isPlaying else { return "Searching for films" }
+        guard let current, isPlaying else { return "Searching for films" }
         let what = awaitedSource.map { "Waiting for \($0):" } ?? "Plays"
-        return "\(what) '\(name(queue.current))' (\(queue.number) of \(queue.count))"
+        let state = stage.player.state
+        return "\(what) '\(name(current))' (\(state.itemNumber) of \(state.itemCount))"
     }
 }

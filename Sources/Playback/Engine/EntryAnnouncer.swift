@@ -1,7 +1,8 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// Describes the current entry in the state and reports it, once. Confined to the player's thread.
+/// Makes the next entry current at a gapless boundary, describes the current one in the state, and reports it once.
+/// Confined to the player's thread.
 final class EntryAnnouncer {
     /// The entry that was reported as current.
     private var announced: Int?
@@ -10,13 +11,54 @@ final class EntryAnnouncer {
     private let context: PlayerContext
     private let tracks: PlaybackTracks
     private let preparation: ItemPreparation
+    private let losses: LossReporter
+    private let recovery: MediaRecovery
 
-    init(_ context: PlayerContext, _ tracks: PlaybackTracks, _ preparation: ItemPreparation) {
+    init(
+        _ context: PlayerContext, _ tracks: PlaybackTracks, _ preparation: ItemPreparation, _ losses: LossReporter,
+        _ recovery: MediaRecovery
+    ) {
         (self.context, self.tracks, self.preparation) = (context, tracks, preparation)
+        (self.losses, self.recovery) = (losses, recovery)
     }
 
     private var list: SharedPlaybackList { context.list }
     private var status: PlayerStatus { context.status }
+
+    // MARK: Boundaries
+
+    /// Makes the next entries current once the playhead has reached them. Returns a seek if lost audio is retried.
+    func passBoundaries() -> PlaybackAction? {
+        while true {
+            let entries = list.list.entries
+            // Only if the leading track has entered the entry.
+            guard entries.count > 1, let begin = entries[1].begin, context.playhead >= begin,
+                list.hasEntered(entries[1].serial, tracks.leading)
+            else { return nil }
+            advance()
+            noteItemPlays()
+            announce(isJoined: true)
+            // Another item is an occasion to retry lost audio.
+            guard tracks.isSoundLost, !entries[1].isLoop else { continue }
+            tracks.retrySound()
+            return .seek(to: entries[1].start)
+        }
+    }
+
+    /// Replaces the current entry by the next one.
+    func advance() {
+        if let entry = list.current { losses.reportRest(of: entry) }
+        list.update { $0.advance() }
+        describe()
+    }
+
+    /// Opens failed items without a pause again, because the current one plays.
+    func noteItemPlays() {
+        recovery.notePlays()
+        if let entry = list.current { list.update { $0.noteGiven(entry.turn) } }
+    }
+
+    // MARK: Current entry
 
     /// Describes the current entry.
     func describe() {

@@ -153,6 +153,7 @@ final class ItemPreparation {
             return .openOrFinish(list.list.turn(behind: turn, lasting: .zero))
         }
         list.update { $0.noteBarren(turn.item.id, in: turn.listPass) }
+        if turn.isOutsideList || context.options.stopsAtFailures { return .fail(failure) }
         let list = list.list
         let action = list.actionAfterFailure(of: turn)
         if case .finish = action {
@@ -176,6 +177,7 @@ final class ItemPreparation {
         recovery.pauseOpening(of: turn.item.address)
         // Repeated failures of lost media are not reported.
         if !recovery.isActive { status.report(.failed(turn.item, failure)) }
+        status.describe(list.list)
     }
 
     // MARK: Schedule
@@ -203,9 +205,7 @@ final class ItemPreparation {
 
     private func canJoin(_ next: PlaybackList.Turn, _ last: PlaybackList.Entry, in list: PlaybackList) -> Bool {
         if last.film.summary.isLive || last.serial == closed || !isInTime(behind: last) { return false }
-        if list.start(of: next) != nil || list.pause(between: last.turn, and: next, plays: true) > .zero {
-            return false
-        }
+        if list.separates(next, from: last.turn) { return false }
         if last.isEmpty, next.item == last.item, next.aside == nil { return false }
         if Self.isMore(next, of: last) {
             if let again = loopAgain, now < again.notBefore { return false }

@@ -11,9 +11,28 @@ extension PlaybackEngine {
     }
 
     /// Replaces the list and plays from one of its items on.
-    func open(_ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil) {
-        restart(with: shared.update { $0.reset(to: items, first: first) }, at: position)
+    func open(
+        _ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil,
+        order: PlayerOptions.PlaylistOrder? = nil
+    ) {
+        restart(with: shared.update { $0.reset(to: items, first: first, order: order) }, at: position)
     }
+
+    /// Plays an item that is not in the list.
+    func openOutsideList(_ address: String) {
+        var turn = PlaybackList.Turn(item: QueueItem(address))
+        turn.isOutsideList = true
+        restart(with: turn)
+    }
+
+    /// Opens the current item of the list again, or its first one.
+    func reopen(at position: MediaTime?) {
+        let present = list.present.flatMap { list.contains($0.item.id) ? $0.plain : nil }
+        restart(with: present ?? list.firstTurn() ?? shared.update { $0.startOver() }, at: position)
+    }
+
+    /// Opens the first item of the pass, and permits items that have failed.
+    func startOver() { restart(with: shared.update { $0.startOver() }) }
 
     /// Opens an item without regard to earlier failures; ends playback if there is none.
     private func restart(with turn: PlaybackList.Turn?, at position: MediaTime? = nil) {
@@ -92,9 +111,10 @@ extension PlaybackEngine {
         status.describe(list)
     }
 
-    /// Continues after an item that has failed; ends if nothing follows.
+    /// Continues after an item that has failed, or after one that is not in the list; ends if nothing follows.
     func skipFailed() {
-        guard state.phase == .failed, let turn = list.present else { return }
+        let isOutsideList = (current?.turn ?? list.awaited)?.isOutsideList ?? false
+        guard state.phase == .failed || isOutsideList, let turn = list.present else { return }
         perform(list.actionAfterFailure(of: turn))
     }
 
@@ -180,10 +200,7 @@ extension PlaybackEngine {
     func proceedWithSteps() {
         guard steps.isActive, seeks.pending == nil else { return }
         guard state.phase == .paused else { return steps.cancel() }
-        let layer = tracks.layer
-        let frames = FrameSteps.Frames(
-            shown: layer.shownTime, next: layer.nextTime, awaitsFirst: layer.awaitsFirst, isDrained: layer.isDrained)
-        switch steps.next(frames, playhead: synchronizer.currentTime()) {
+        switch steps.next(tracks.frames, playhead: synchronizer.currentTime()) {
         case nil: break
         case .forward(let time): synchronizer.setRate(0, time: time)
         case .backward(let shown):

@@ -12,7 +12,7 @@ extension PlaybackEngine {
         case .seek(let moment, let aim, let instant): begin(at: moment, aim: aim, perceivedAt: instant)
         case .open(let turn, let position): begin(with: turn, at: position)
         case .advance(let entry):
-            advance(to: entry)
+            announcer.advance()
             begin(at: entry.start)
         case .startAgain(let turn):
             if let entry = current { shared.update { list in list.change(entry.serial) { $0.turn = turn } } }
@@ -76,39 +76,7 @@ extension PlaybackEngine {
     /// Reads the audio of the current position again; the video only if it is seeking.
     func beginSound() { begin(at: seeks.moment, movesPicture: seeks.pending?.movesPicture ?? false) }
 
-    // MARK: Boundaries
-
-    /// Makes the next entry current once the playhead has reached it.
-    func passJoints() {
-        guard seeks.pending == nil, state.phase == .playing || state.phase == .paused else { return }
-        while true {
-            let entries = list.entries
-            guard entries.count > 1, let begin = entries[1].begin, synchronizer.currentTime() >= begin else { return }
-            let next = entries[1]
-            // Only if the leading track has entered the entry.
-            guard shared.hasEntered(next.serial, tracks.leading) else { return }
-            advance(to: next)
-            noteItemPlays()
-            announcer.announce(isJoined: true)
-            // Another item is an occasion to retry lost audio.
-            guard tracks.isSoundLost, !next.isLoop else { continue }
-            tracks.retrySound()
-            return self.begin(at: next.start)
-        }
-    }
-
-    /// Replaces the current entry by the next one.
-    private func advance(to next: PlaybackList.Entry) {
-        if let entry = current { losses.reportRest(of: entry) }
-        shared.update { $0.advance() }
-        announcer.describe()
-    }
-
-    /// Opens failed items without a pause again, because an item plays.
-    func noteItemPlays() {
-        recovery.notePlays()
-        if let entry = current { shared.update { $0.noteGiven(entry.turn) } }
-    }
+    // MARK: Ends of entries
 
     /// Ends the current entry if nothing follows gaplessly; the successor starts as soon as possible.
     func reachEnd() {
@@ -203,7 +171,7 @@ extension PlaybackEngine {
     func reconcile() {
         guard !truncation.isActive else { return }
         let list = list
-        if let awaited = list.awaited, !list.contains(awaited.item.id) {
+        if let awaited = list.awaited, !list.contains(awaited.item.id), !awaited.isOutsideList {
             // The awaited item was removed.
             perform(.openOrFinish(list.successor(of: awaited)))
         }

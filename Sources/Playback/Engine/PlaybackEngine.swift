@@ -68,9 +68,9 @@ package final class PlaybackEngine {
         factory = EntryFactory(context, tracks)
         recovery = MediaRecovery(clock: parts.clock, status: status)
         preparation = ItemPreparation(context, tracks, seeks, factory, recovery, prefetcher)
-        announcer = EntryAnnouncer(context, tracks, preparation)
-        arrival = ItemArrival(context, tracks, factory, preparation, announcer)
         losses = LossReporter(context, tracks.renderer)
+        announcer = EntryAnnouncer(context, tracks, preparation, losses, recovery)
+        arrival = ItemArrival(context, tracks, factory, preparation, announcer)
         truncation = ListTruncation(context, tracks, seeks, preparation, edits, losses)
         watch = TimelineWatch(mailbox.signal)
         synchronizer.add(watch)
@@ -155,11 +155,10 @@ package final class PlaybackEngine {
         perform(truncation.proceed())
         perform(truncation.removeUnreadable())
         repeatSection()
-        passJoints()
+        if isPerceived { perform(announcer.passBoundaries()) }
         perform(truncation.endBrokenOffEntry())
         reconcile()
         tracks.dropUnseenFrames()
-        let isPerceived = seeks.pending == nil && (state.phase == .playing || state.phase == .paused)
         losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
         sound.reportProblems()
         proceedWithSeek()
@@ -170,12 +169,15 @@ package final class PlaybackEngine {
         if state.phase == .playing, hasReachedEnd { reachEnd() }
     }
 
+    /// Whether the current position is perceived.
+    private var isPerceived: Bool { seeks.pending == nil && (state.phase == .playing || state.phase == .paused) }
+
     private func proceedWithSeek() {
         switch seeks.proceed() {
         case .pending: break
         case .started:
             recovery.noteStart()
-            noteItemPlays()
+            announcer.noteItemPlays()
             announcer.announce(isJoined: false)
         case .paused: announcer.announce(isJoined: false)
         case .restarts(let moment): begin(at: moment)

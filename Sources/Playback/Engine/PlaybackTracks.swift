@@ -98,6 +98,12 @@ final class PlaybackTracks {
         return end ?? context.playhead
     }
 
+    /// The frames that steps while paused move through.
+    var frames: FrameSteps.Frames {
+        FrameSteps.Frames(
+            shown: layer.shownTime, next: layer.nextTime, awaitsFirst: layer.awaitsFirst, isDrained: layer.isDrained)
+    }
+
     /// Whether no screen takes the frames during playback.
     var isUnseen: Bool { video != nil && context.status.state.phase == .playing && !layer.hasPresenter }
 

@@ -110,11 +110,34 @@ public final class Player: Sendable {
 
     /// Replaces the playlist by several items.
     ///
-    /// - Parameter first: The item to start with, at its own start; nil: the first one. Preceding items are those that
-    ///   `previous` returns to.
-    public func open(_ items: [QueueItem], startingWith first: QueueItem.ID? = nil) {
+    /// - Parameters:
+    ///   - first: The item to start with; nil: the first one. Preceding items are those that `previous` returns to.
+    ///   - position: The media time of the start; nil: that of the item.
+    ///   - order: The order of the items; nil: unchanged.
+    public func open(
+        _ items: [QueueItem], startingWith first: QueueItem.ID? = nil, at position: MediaTime? = nil,
+        order: PlayerOptions.PlaylistOrder? = nil
+    ) {
         mailbox.cancelOpening()
-        mailbox.post { $0.open(items, startingWith: first) }
+        mailbox.post { $0.open(items, startingWith: first, at: position, order: order) }
+    }
+
+    /// Plays an item that is not in the playlist; `reopen` returns to that.
+    package func openOutsideList(_ address: String) {
+        mailbox.cancelOpening()
+        mailbox.post { $0.openOutsideList(address) }
+    }
+
+    /// Opens the current item of the playlist again, or its first one.
+    package func reopen(at position: MediaTime? = nil) {
+        mailbox.cancelOpening()
+        mailbox.post { $0.reopen(at: position) }
+    }
+
+    /// Opens the first item of the current pass, and permits items that have failed.
+    package func startOver() {
+        mailbox.cancelOpening()
+        mailbox.post { $0.startOver() }
     }
 
     // MARK: Playlist
@@ -186,7 +209,8 @@ public final class Player: Sendable {
     /// Skips to the next item.
     public func skip() { mailbox.post { $0.skip() } }
 
-    /// Continues after an item that has failed; ends if nothing follows. No effect in other phases.
+    /// Continues after an item that has failed, or after one that is not in the playlist; ends if nothing follows. No
+    /// effect otherwise.
     package func skipFailed() { mailbox.post { $0.skipFailed() } }
 
     /// Returns to the preceding item, in the order of playback. No effect at the first one.

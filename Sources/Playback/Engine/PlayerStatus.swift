@@ -136,6 +136,7 @@ extension PlayerState {
     fileprivate mutating func describe(_ list: PlaybackList) {
         (items, history) = (list.items, list.history)
         (itemNumber, itemCount) = list.place
+        next = list.next
     }
 }
 

@@ -21,6 +21,8 @@ package struct PlaybackList: Sendable {
         var until: MediaTime?
         /// The part of an interstitial that plays instead of the item.
         package var aside: Aside?
+        /// Whether the item is not in the playlist; nothing follows it.
+        var isOutsideList = false
 
         /// Returns true if another position is of the same item in the same pass of the playlist.
         func isSamePass(as other: Turn) -> Bool { item == other.item && listPass == other.listPass }
@@ -51,8 +53,13 @@ package struct PlaybackList: Sendable {
     package var history: [QueueItem] { order.history }
     var loopItem: PlayerOptions.Loop { order.loopItem }
     var loopList: PlayerOptions.Loop { order.loopList }
-    /// The current or awaited position, or the last one.
-    var present: Turn? { entries.first?.turn ?? awaited ?? lastTurn }
+    /// The current or awaited position in the playlist, or the last one.
+    var present: Turn? {
+        let turn = entries.first?.turn ?? awaited
+        return turn?.isOutsideList == false ? turn : lastTurn
+    }
+    /// The item that follows the current one; nil at the end.
+    var next: QueueItem? { present.flatMap { successor(of: $0, leavesLoop: true, plays: true) }?.item }
     /// The position of the current item, starting at 1, and the number of items, including those that have passed.
     package var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
 
@@ -67,10 +74,19 @@ package struct PlaybackList: Sendable {
         turn.itemPass == 0 && turn.from == nil && turn.aside == nil ? order.start(of: turn.item.id) : nil
     }
 
+    /// Returns true if a position cannot follow another one gaplessly.
+    func separates(_ turn: Turn, from last: Turn) -> Bool {
+        let isAnother = !turn.isSamePass(as: last)
+        return isAnother && (order.isAlone(turn.item.id) || order.isAlone(last.item.id)) || start(of: turn) != nil
+            || pause(between: last, and: turn, plays: true) > .zero
+    }
+
     /// Marks an item that is unplayable in a pass. It is not tried again in that pass, or until it is permitted.
     mutating func noteBarren(_ id: QueueItem.ID, in pass: Int = 0) { order.markFailed(id, in: pass) }
     /// Marks an item that plays in a pass, and permits others that have played before.
-    mutating func noteGiven(_ turn: Turn) { order.markPlayed(turn.item.id, in: turn.listPass) }
+    mutating func noteGiven(_ turn: Turn) {
+        if !turn.isOutsideList { order.markPlayed(turn.item.id, in: turn.listPass) }
+    }
     /// Permits items that have played before.
     mutating func forgive() { order.retryPlayed() }
     /// Whether the playlist repeats forever and has an item that has played.
@@ -96,7 +112,7 @@ package struct PlaybackList: Sendable {
     ///   - leavesLoop: Whether to ignore remaining repetitions of the item.
     ///   - plays: Whether the item plays or is assumed to.
     func successor(of turn: Turn, leavesLoop: Bool = false, plays: Bool = false) -> Turn? {
-        order.successor(of: turn, leavesLoop: leavesLoop, plays: plays)
+        turn.isOutsideList ? nil : order.successor(of: turn, leavesLoop: leavesLoop, plays: plays)
     }
 
     /// Returns the pause before a position that follows another one: zero, unless no item was playable in the passes
@@ -109,7 +125,7 @@ package struct PlaybackList: Sendable {
 
     /// Returns the index of the first entry that the playlist no longer leads to; nil if there is none.
     var firstMismatch: Int? {
-        if let first = entries.first, !contains(first.item.id), !first.isCut { return 0 }
+        if let first = entries.first, !contains(first.item.id), !first.isCut, !first.turn.isOutsideList { return 0 }
         for (index, entry) in entries.enumerated().dropFirst() {
             if let expected = successor(of: entries[index - 1]), expected.isSame(as: entry.turn) { continue }
             // A cut entry has been handled.
@@ -188,6 +204,7 @@ package struct PlaybackList: Sendable {
 
     /// Makes a position the current one in the order of playback.
     mutating func enter(_ turn: Turn) {
+        guard !turn.isOutsideList else { return }
         lastTurn = turn
         order.enter(turn)
     }
@@ -278,7 +295,7 @@ package struct PlaybackList: Sendable {
 
     /// Moves items that have played to the history, unless a further pass repeats them.
     private mutating func forgetPassed() {
-        if let entry = entries.first {
+        if let entry = entries.first, !entry.turn.isOutsideList {
             // If it was removed from the playlist, the preceding item has ended as well.
             if var basis = entry.basis {
                 basis.listPass = entry.turn.listPass
@@ -365,14 +382,22 @@ package struct PlaybackList: Sendable {
 
     /// Replaces the playlist and its history. Returns the position to start with.
     ///
-    /// - Parameter first: The item to start with; nil: the first one. Preceding items have passed.
-    mutating func reset(to items: [QueueItem], first: QueueItem.ID? = nil) -> Turn? {
-        order.reset(to: items, first: first)
+    /// - Parameters:
+    ///   - first: The item to start with; nil: the first one. Preceding items have passed.
+    ///   - wanted: The order of the items; nil: unchanged.
+    mutating func reset(
+        to items: [QueueItem], first: QueueItem.ID? = nil, order wanted: PlayerOptions.PlaylistOrder? = nil
+    ) -> Turn? {
+        if let wanted { order.setOrder(wanted, current: nil) }
+        return order.reset(to: items, first: first)
     }
 
     /// Returns the position of an adjacent item of the pass; nil beyond its ends. Items of the history return to the
     /// playlist.
     mutating func step(by distance: Int) -> Turn? { present.flatMap { order.step(from: $0, by: distance) } }
+
+    /// Returns the first position of the pass, also of an item that has failed, and permits all items.
+    mutating func startOver() -> Turn? { order.startOver() }
 
     /// Returns the position of an item of the playlist or of the history, which returns to the playlist together with
     /// the later ones; nil if there is none.

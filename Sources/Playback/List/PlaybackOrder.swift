@@ -67,6 +67,8 @@ struct PlaybackOrder: Sendable {
     func index(of id: QueueItem.ID) -> Int? { slots.firstIndex { $0.item.id == id && !$0.isRemoved } }
     /// Returns true if the item is known, including removed items that an entry requires.
     func knows(_ id: QueueItem.ID) -> Bool { slots.contains { $0.item.id == id } }
+    /// Returns true if an item must be played while no other item is open.
+    func isAlone(_ id: QueueItem.ID) -> Bool { index(of: id).map { slots[$0].item.isAlone } ?? false }
     /// Returns the position at which an item starts; nil: the default start.
     func start(of id: QueueItem.ID) -> MediaTime? { index(of: id).flatMap { slots[$0].item.start } }
 
@@ -198,6 +200,12 @@ struct PlaybackOrder: Sendable {
     mutating func clearStart(of item: QueueItem) {
         guard slots.contains(where: { $0.item.start != nil }) else { return }
         for index in slots.indices where slots[index].item.address == item.address { slots[index].item.start = nil }
+    }
+
+    /// Permits all items. Returns the first position of the pass.
+    mutating func startOver() -> Turn? {
+        for index in slots.indices { slots[index].failedPass = -1 }
+        return firstTurn()
     }
 
     /// Makes a position the current one.
@@ -359,7 +367,7 @@ struct PlaybackOrder: Sendable {
     /// Sets when unplayable items are tried again; all are from now on.
     mutating func setRetry(_ retry: PlayerOptions.Retry) {
         self.retry = retry
-        for index in slots.indices { slots[index].failedPass = -1 }
+        _ = startOver()
     }
 
     /// Sets the order of the items after the current one and of later passes.
@@ -423,7 +431,7 @@ extension PlaybackOrder {
         if let playing {
             let item = slots[playing].item
             kept = next.nearest(to: place) { $0.item == item || !ids.contains(item) && $0.item.isSameMedia(as: item) }
-            if let kept { next[kept].item = item.starting(at: next[kept].item.start) }
+            if let kept { next[kept].item = item.prepared(as: next[kept].item) }
         }
         var known = Dictionary(grouping: coming + played) { $0.item.media }
         var present: Set<QueueItem.ID> = []
@@ -431,7 +439,7 @@ extension PlaybackOrder {
             let item = next[index].item
             let same = known[item.media]?.firstIndex { $0.item == item || !ids.contains($0.item) }
             guard let same, let slot = known[item.media]?.remove(at: same) else { continue }
-            next[index].item = slot.item.starting(at: item.start)
+            next[index].item = slot.item.prepared(as: item)
             next[index].hasPlayed = slot.hasPlayed
             present.insert(slot.item.id)
         }

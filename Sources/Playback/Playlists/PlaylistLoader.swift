@@ -17,6 +17,9 @@ package struct PlaylistLoader {
 
         /// Creates an item without a version.
         package init(address: String, title: String? = nil) { (self.address, self.title) = (address, title) }
+
+        /// Creates the item to which an item of a playlist refers.
+        package init(_ item: QueueItem) { (address, title, edition) = (item.address, item.title, item.edition) }
     }
 
     /// The maximum number of items.

@@ -17,6 +17,8 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     /// The media time at which it starts until it has played to its end; nil: the default start. An item with a
     /// position does not follow gaplessly.
     public var start: MediaTime?
+    /// Whether the item is played while no other item is open.
+    package var isAlone = false
     /// The version of a watched file; nil otherwise.
     package var edition: FileEdition?
 
@@ -47,10 +49,10 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
 
     func isSameMedia(as other: QueueItem) -> Bool { media == other.media }
 
-    /// Returns the item with another start.
-    func starting(at start: MediaTime?) -> QueueItem {
+    /// Returns the item with the way of playing of another one.
+    func prepared(as other: QueueItem) -> QueueItem {
         var item = self
-        item.start = start
+        (item.start, item.isAlone) = (other.start, other.isAlone)
         return item
     }
 

@@ -131,6 +131,8 @@ public struct PlayerOptions: Sendable {
     /// Whether further items follow the first. Consecutive songs are then decoded for a speaker, so that they join
     /// sample-accurately. A playlist that repeats is then not a loop of its first item.
     public var expectsMore = false
+    /// Whether the phase is `failed` after an item that was to start cannot be played, until `Player.skipFailed`.
+    package var stopsAtFailures = false
     /// Whether the user selected the output; nothing is played if that is unavailable.
     public var isOutputNamed = false
 

@@ -29,6 +29,8 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var history: [QueueItem] = []
     /// The position of the current item among all items including those that have passed, 1 for the first.
     public internal(set) var itemNumber = 0
+    /// The item that follows the current one; nil at the end of the playlist.
+    public internal(set) var next: QueueItem?
     /// The number of all items, including those that have passed.
     public internal(set) var itemCount = 0
     /// The current item.

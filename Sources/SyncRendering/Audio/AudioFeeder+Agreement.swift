@@ -63,7 +63,7 @@ extension AudioFeeder {
                 renderer.fail(.outputFailed(error))
                 return false
             }
-            encoder = nil
+            encoder.remove()
             delivery = wanted
             output.timebaseDidChange(renderer.timebase.snapshot)
         }
@@ -84,9 +84,9 @@ extension AudioFeeder {
         }
         do {
             let natural = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
-            converter = TreatedConverter(natural, format: pcm, treatment: treatment, leveller: leveller)
-            if case .encoded(let target, _) = delivery, encoder == nil {
-                encoder = try renderer.codecs.encoder(from: pcm, to: target)
+            converter = TreatedConverter(natural, format: pcm, treatment: change.treatment, leveller: leveller)
+            if case .encoded(let target, _) = delivery, !encoder.isPresent {
+                encoder.use(try renderer.codecs.encoder(from: pcm, to: target))
             }
         } catch {
             isRefused = true
@@ -94,50 +94,37 @@ extension AudioFeeder {
             return false
         }
         // About a fiftieth of a second: short enough for a quick start, long enough for little overhead.
-        let frames = encoder?.framesPerPacket ?? 1024
+        let frames = encoder.framesPerPacket ?? 1024
         if block == nil || block?.format != pcm { block = PCMBlock(format: pcm, capacity: frames) }
         return true
     }
 
-    // MARK: Resuming at a media time
+    // MARK: Gapless boundaries
 
-    /// Returns the number of leading frames of a block that precede `resumesFrom`.
-    mutating func framesBeforeResuming(in block: PCMBlock) -> Int {
-        guard let moment = resumesFrom else { return 0 }
-        if block.end <= moment { return block.frames }
-        resumesFrom = nil
-        return block.frames(before: moment)
-    }
+    var passesPackets: Bool { if case .passThrough? = delivery { true } else { false } }
 
-    /// Returns the number of leading packets that end before `resumesFrom`, except the last one, which decoders need as
-    /// preroll.
-    mutating func packetsBeforeResuming(in batch: PacketBatch) -> Int {
-        guard let moment = resumesFrom else { return 0 }
-        let count = batch.packets.prefix { packet in
-            packet.presentationTime.map { $0 + packet.duration <= moment } ?? false
-        }.count
-        guard count < batch.packets.count else { return max(0, count - 1) }
-        resumesFrom = nil
-        return max(0, count - 1)
-    }
-
-    // MARK: Encoding
-
-    /// A gap above this restarts the encoder. It exceeds any rounding error and is below the audible offset.
-    private static let seam: Duration = .milliseconds(20)
-
-    /// Encodes a block. Encoder packets are contiguous: a gap in the media finishes the current run, and overlapping
-    /// blocks are dropped.
-    mutating func encode(_ block: PCMBlock, with encoder: any PCMEncoder) throws(MediaError) {
-        if let end = encodedUntil {
-            let gap = (block.start - end).duration
-            if gap < .zero - Self.seam { return }
-            if gap > Self.seam {
-                isBlockHeld = true
-                return encoder.finish()
-            }
+    /// Decides whether to deliver or drop the retained tail packet before `buffer`; returns true if the tail is
+    /// delivered first.
+    mutating func settleTail(before buffer: SampleBuffer, output: any AudioOutput) -> Bool {
+        if buffer.flags.contains(.joint) { passed.noteJoint() }
+        guard passed.hasTail else { return false }
+        if passed.isAtJoint, let wanted = wantedDelivery(for: buffer.audioFormat(after: format), output: output) {
+            let passesThrough = if case .passThrough = wanted { true } else { false }
+            guard passed.decideTail(before: buffer, passesThrough: passesThrough) == .delivered else { return false }
         }
-        encodedUntil = block.end
-        try encoder.send(block)
+        guard let tail = passed.takeTail() else { return false }
+        pending = .packets(tail, 0)
+        nextFormat = buffer
+        return true
+    }
+
+    /// Aligns encoded audio with preceding pass-through packets.
+    ///
+    /// The first encoded packet starts at the end of the last one, so that every frame plays at its time.
+    mutating func joinEncoder(at beginning: MediaTime?, after end: MediaTime) {
+        defer { passed.endLine() }
+        guard case .encoded(_, let pcm)? = delivery, encoder.isPresent, let beginning else { return }
+        let hole = Int(clamping: (beginning - end).rescaled(to: Int32(clamping: pcm.sampleRate)))
+        if hole <= 0 { resume.raise(to: end) } else { encoder.fill(hole, from: end, pcm) }
     }
 }

@@ -34,17 +34,16 @@ extension AudioFeeder {
 
     private func nextPartialFlush() -> PartialFlushRequest? {
         renderer.state.withLock { state in
-            guard !state.partialFlushes.isEmpty, !state.flushRequested, !state.outputChanged else { return nil }
-            state.isCutting = true
-            return state.partialFlushes.removeFirst()
+            guard !state.flushRequested, !state.outputChanged else { return nil }
+            return state.partialFlushes.begin()
         }
     }
 
     private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
         steps &+= 1
         let enqueuedUntil = renderer.state.withLock { state -> MediaTime? in
-            state.isCutting = false
-            return state.enqueuedUntil
+            state.partialFlushes.end()
+            return state.queue.enqueuedUntil
         }
         var result = result
         // No audio was enqueued up to that time: playback ends where the queue ended.
@@ -52,7 +51,7 @@ extension AudioFeeder {
             result = .flushed(from: enqueuedUntil)
         }
         request.completion(result)
-        if request.feedsAgain { hear(result, of: request) }
+        if request.feedsAgain { continueChange(after: result, of: request) }
         renderer.tell(.progress)
     }
 
@@ -93,26 +92,12 @@ extension AudioFeeder {
     /// - Parameter isLast: Whether the audio taken by the feeder already ends at that time.
     private mutating func cutQueue(at time: MediaTime, isLast: Bool) {
         let isEmpty = renderer.state.withLock { state -> Bool in
-            if let end = state.enqueuedUntil, end <= time, !isLast { return false }
-            var end = takenUntil ?? time
-            var kept = 0
-            for buffer in state.queue {
-                let start = buffer.presentationTime ?? end
-                guard start < time, !isLast else { break }
-                end = start + buffer.duration
-                kept += 1
+            guard let isEmpty = state.queue.cut(at: time, takenUntil: takenUntil, isLast: isLast) else {
+                return false
             }
-            state.queue.removeLast(state.queue.count - kept)
-            renderer.cutKept(&state, at: time)
-            if kept > 0 {
-                let before = state.queue[kept - 1].heardUntil
-                state.queue[kept - 1].heardUntil = min(before ?? time, time)
-            }
-            state.enqueuedUntil = time
-            state.finished = false
             state.status.isDrained = false
             state.wasFull = true
-            return kept == 0
+            return isEmpty
         }
         // The next buffer is different audio, even if it is contiguous.
         if isEmpty, converter != nil { limit = min(limit ?? time, time) }
@@ -130,57 +115,23 @@ extension AudioFeeder {
                 nextFormat?.heardUntil = min(waiting.heardUntil ?? time, time)
             }
         }
-        if let tail { self.tail = tail.start < time ? tail.ending(at: time) : nil }
-        // The next buffer follows a gapless boundary, even without the flag.
-        isAtJoint = passesPackets
+        passed.cut(at: time, isPassing: passesPackets)
         guard let takenUntil, takenUntil > time else { return cutQueue(at: time, isLast: false) }
         cutQueue(at: time, isLast: true)
         self.takenUntil = time
         if isEncoding { return cutEncoder(at: time) }
-        switch pending {
-        case .block(let block, let offset):
-            if !block.cut(at: time) || block.frames <= offset { pending = .nothing }
-        case .packets(let packets, let offset): pending = .packets(packets.prefix(before: time, from: offset), 0)
-        case .buffer, .nothing: break
-        }
-        if case .packets(let packets, _) = pending, packets.packets.isEmpty { pending = .nothing }
+        pending.cut(at: time)
     }
 
     /// Drains the encoder. A packet that spans the time, or is not full, is decoded, trimmed and encoded again.
     private mutating func cutEncoder(at time: MediaTime) {
-        if isBlockHeld {
-            // The held block follows a gap, so the encoder is already finished.
-            isBlockHeld = block?.cut(at: time) ?? false
-            return
-        }
-        let rest = PacketBatch()
-        if case .packets(let packets, let offset) = pending {
-            for packet in packets.packets.dropFirst(offset) {
-                packets.withBytes(of: packet) { rest.append($0, as: packet) }
-            }
-        }
-        encoder?.finish()
-        // ignored: packets that the encoder fails to return are dropped, as the flush requires.
-        _ = try? encoder?.receive(into: rest)
-        encoder?.reset()
-        encodedUntil = nil
-        encoderFinished = false
-        let kept = PacketBatch()
-        let severed = PacketBatch()
-        let full = encoder.map { Int64($0.framesPerPacket) } ?? 0
-        for packet in rest.packets {
-            guard let start = packet.presentationTime, start < time else { break }
-            let isWhole = start + packet.duration <= time && packet.duration.value >= full
-            rest.withBytes(of: packet) { (isWhole ? kept : severed).append($0, as: packet) }
-        }
-        pending = kept.packets.isEmpty ? .nothing : .packets(kept, 0)
-        if let end = rest.packets.last.flatMap({ packet in packet.presentationTime.map { $0 + packet.duration } }),
-            end > time
-        {
-            // The converter holds only later audio.
-            converter?.reset()
-        }
-        putBack(severed, until: time)
+        var waiting: (packets: PacketBatch, offset: Int)?
+        if case .packets(let packets, let offset) = pending { waiting = (packets, offset) }
+        guard let cut = encoder.cut(at: time, waiting: waiting, held: block) else { return }
+        pending = cut.kept.packets.isEmpty ? .nothing : .packets(cut.kept, 0)
+        // The converter holds only later audio.
+        if cut.passesCut { converter?.reset() }
+        putBack(cut.severed, until: time)
     }
 
     // MARK: Audio that the output had accepted
@@ -191,41 +142,93 @@ extension AudioFeeder {
             cutQueue(at: time, isLast: false)
         } else {
             forget()
-            renderer.state.withLock { state in
-                state.queue.removeAll(keepingCapacity: true)
-                renderer.cutKept(&state, at: time)
-            }
+            renderer.state.withLock { $0.queue.removeWaiting(keptUntil: time) }
             agreesAnew = false
-            if passesPackets { (line, isAtJoint) = (PacketLine(end: end), true) }
-            if isEncoding, let severed { putBack(severed, until: time) }
+            if passesPackets { passed.resume(after: end) }
+            if let severed { putBack(severed, until: time) }
         }
         renderer.state.withLock { state in
-            state.enqueuedUntil = time
-            state.finished = false
+            state.queue.moveEnd(to: time)
             state.status.isDrained = false
             state.status.acceptedUntil = end
             state.wasFull = true
         }
     }
 
-    /// Decodes severed packets and encodes their part before `time` again.
-    mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
-        guard let encoder, case .encoded(let format, let pcm)? = delivery, let first = packets.packets.first,
-            let start = first.presentationTime,
-            // ignored: up to one packet before the cut is silent, as where packets cannot be cut.
-            let decoder = try? renderer.codecs.converter(from: format, to: pcm, speed: 1)
-        else { return }
-        let buffer = SampleBuffer(
-            payload: .encodedAudio(format, packets), presentationTime: start, duration: first.duration)
-        let head = PCMBlock(format: pcm, capacity: max(encoder.framesPerPacket, 1))
-        // ignored: up to one packet before the cut is silent, as on outputs whose packets cannot be cut.
-        guard (try? decoder.send(buffer)) != nil else { return }
-        decoder.finish()
-        // ignored: the same.
-        guard (try? decoder.receive(into: head)) == true, head.cut(at: time) else { return }
-        // The encoder copies the frames only when a packet is full; it retains the block.
-        // ignored: see above; the next block fails as well and is reported.
-        try? encoder.send(head)
-        encodedUntil = head.end
+    /// Encodes the part of severed packets before `time` again, on encoded delivery.
+    private mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
+        guard case .encoded(let format, let pcm)? = delivery else { return }
+        encoder.putBack(packets, until: time, format, pcm, renderer.codecs)
+    }
+
+    // MARK: Changed processing of audio that the output had accepted
+
+    /// Starts a pending change of the processing that is due.
+    mutating func serveTreatment() {
+        guard partialFlush == nil, change.isDue(at: renderer.timebase.clock.now) else { return }
+        guard let output, delivery != nil, context != nil else { return change.settle() }
+        // Such an output converts audio itself and has received the setting.
+        if case .sampleBuffers? = delivery { return change.settle() }
+        // Pass-through packets continue: the change would not affect them.
+        if passesPackets, !renderer.mustDecode { return change.settle() }
+        guard let until = output.acceptedUntil else {
+            converter?.treat(change.treatment, from: nil)
+            agreesAnew = true
+            return change.settle()
+        }
+        let timebase = renderer.timebase
+        let moment = change.place(
+            until: until, playhead: timebase.currentTime, rate: timebase.snapshot.segment(at: timebase.clock.now).rate,
+            lead: (output as? any PartialFlushing)?.partialFlushLead)
+        guard let moment else {
+            change.settle()
+            return beginAnew()
+        }
+        let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
+        change.begin(request)
+        renderer.state.withLock { $0.partialFlushes.insertFirst(request) }
+    }
+
+    /// Requests a full flush and redelivery from the playhead on.
+    private func beginAnew() {
+        renderer.state.withLock { renderer.feedAgain(&$0, from: $0.timebase.currentTime) }
+        renderer.wake.raise()
+    }
+
+    /// Handles the result of the partial flush for a change.
+    private mutating func continueChange(after result: PartialFlushResult, of request: PartialFlushRequest) {
+        let lead = (output as? any PartialFlushing)?.partialFlushLead ?? .zero
+        let timebase = renderer.timebase
+        let now = timebase.rate > 0 ? timebase.clock.now : nil
+        switch change.note(result, of: request, lead: lead, now: now) {
+        case .nothing: break
+        case .tryAgain: renderer.wake.raise()
+        case .restart: beginAnew()
+        }
+    }
+
+    /// Moves retained audio from the end of the output's audio back into the queue and resets the converter.
+    ///
+    /// - Parameter severed: The packet that the flush has cut, on encoded delivery.
+    private mutating func feedAgain(from time: MediaTime, severed: PacketBatch?) {
+        let end = output?.acceptedUntil
+        let before = converter?.treatment ?? .none
+        forget()
+        agreesAnew = false
+        if passesPackets {
+            passed.resume(after: end)
+            if renderer.mustDecode { format = nil }
+        }
+        if let severed { putBack(severed, until: time) }
+        let place = encoder.end ?? end ?? time
+        // The new processing starts at the end of the output's audio with a ramp from the old one.
+        converter?.reset(to: before)
+        converter?.treat(change.treatment, from: place)
+        resume = ResumePoint(place)
+        renderer.state.withLock { state in
+            state.queue.putBackKept(from: place)
+            state.status.acceptedUntil = end
+            state.status.isDrained = false
+        }
     }
 }

@@ -1,64 +1,10 @@
 internal import MediaCore
 
-/// An output that pulls audio from the renderer's queue directly, without a copy through the renderer's feeder.
-///
-/// Its delivery is `sampleBuffers`; the first buffer is delivered by the feeder and prepares it. After that the feeder
-/// calls `turn` whenever the state may have changed.
-protocol SoundTaking: AudioOutput {
-    /// Pulls as much audio as fits and performs due work. Called on the feeder thread.
-    ///
-    /// - Parameter queue: The queue to pull from; nil: pulling is not permitted now.
-    func turn(takingFrom queue: RendererQueue?) -> SoundTurn
-
-    /// The outputs behind it. Any thread.
-    var members: [any AudioOutput] { get }
-
-    /// The audio that could not be decoded since the last flush; nil if there is none. Any thread.
-    var undecodable: UndecodableSound? { get }
-
-    /// Returns the audio that could not be decoded since the last call; nil if there is none. Any thread.
-    func takeUndecodableSound() -> UndecodableSound?
-}
-
-/// A source of audio that a feeder reads when its renderer's queue is empty.
-protocol SampleSupply {
-    /// Returns the next buffer; nil if there is none.
-    func next() -> SampleBuffer?
-}
-
-/// The result of `turn`.
-struct SoundTurn {
-    /// Whether audio has advanced, so that dependent work is due.
-    var hasMoved = false
-    /// Whether audio was pulled since the last call, which revokes a preceding `finish`.
-    var hasTaken = false
-    /// When the next call is due without a signal; nil: not scheduled.
-    var due: HostInstant?
-}
-
-/// Access to a renderer's queue for an output that pulls in the feeder's place. Any thread, one at a time.
-struct RendererQueue: Sendable {
-    let renderer: AudioRenderer
-    let life: UInt64
-
-    /// Returns the next buffer; nil if the queue is empty or a flush, an output change or a shutdown is pending.
-    ///
-    /// - Parameter moment: Buffers that end before this media time are dropped first.
-    func next(skippingTo moment: MediaTime?) -> SampleBuffer? {
-        renderer.state.withLock { state in
-            guard !state.flushRequested, !state.outputChanged, !state.isCutting, state.partialFlushes.isEmpty,
-                !state.stopping, state.life == life
-            else { return nil }
-            if let moment { AudioRenderer.skip(to: moment, &state) }
-            return renderer.takeNext(&state)
-        }
-    }
-}
-
+/// The queue, and reports of the output's state to the renderer's owner and to the event log.
 extension AudioFeeder {
     /// Whether the output pulls all subsequent audio itself.
     private var isTakenFrom: Bool {
-        guard taker != nil, !isRefused, partialFlush == nil, nextFormat == nil, case .nothing = pending,
+        guard taker != nil, !isRefused, partialFlush == nil, nextFormat == nil, pending.isEmpty,
             case .sampleBuffers? = delivery
         else { return false }
         return true
@@ -86,7 +32,7 @@ extension AudioFeeder {
         guard !isTakenFrom else { return nil }
         let (buffer, mayAsk) = renderer.state.withLock { state -> (SampleBuffer?, Bool) in
             guard !state.flushRequested, !state.outputChanged, state.life == life else { return (nil, false) }
-            return (renderer.takeNext(&state), true)
+            return (state.queue.takeNext(timebase: state.timebase), true)
         }
         if buffer != nil || !mayAsk { return buffer }
         guard let supplied = supply?.next() else { return nil }
@@ -94,38 +40,65 @@ extension AudioFeeder {
             renderer.append(supplied, &state)
             // If a flush or an output change intervened, the buffer remains in the queue.
             guard !state.flushRequested, !state.outputChanged, state.life == life else { return nil }
-            return renderer.takeNext(&state)
+            return state.queue.takeNext(timebase: state.timebase)
         }
     }
-}
 
-extension AudioRenderer {
-    /// Polling interval for manually driven clocks, which do not signal their changes.
-    private static let handTurnedLook: Duration = .milliseconds(20)
+    // MARK: Reports
 
-    /// Blocks until the signal is raised or `due`; nil: no deadline.
-    func awaitWork(until due: HostInstant?) {
-        let clock = timebase.clock
-        if !clock.runsByItself {
-            wake.wait(until: .now.advanced(by: Self.handTurnedLook))
-        } else if let due {
-            wake.wait(until: clock.machineInstant(of: due))
-        } else {
-            wake.wait()
+    /// Reports the progress of an output that converts audio itself and therefore advances between deliveries.
+    mutating func reportAcceptance() {
+        guard let output else { return }
+        followFailure(of: output)
+        guard case .sampleBuffers = delivery else { return }
+        let until = output.acceptedUntil
+        let hasMoved = renderer.state.withLock { state -> Bool in
+            guard !state.flushRequested, state.status.acceptedUntil != until else { return false }
+            state.status.acceptedUntil = until
+            return true
         }
-        wake.clear()
+        guard hasMoved else { return }
+        noteAcceptance(until)
+        renderer.tell(.progress)
     }
 
-    /// Drops the oldest queued buffers that end before a media time.
-    ///
-    /// - Returns: Whether any buffer was dropped.
-    @discardableResult
-    static func skip(to time: MediaTime, _ state: inout State) -> Bool {
-        let late = state.queue.prefix { buffer in buffer.end.map { $0 < time } ?? false }.count
-        guard late > 0 else { return false }
-        state.queue.removeFirst(late)
-        if !state.queue.isEmpty { state.queue[0].flags.insert(.discontinuity) }
-        return true
+    /// Reports a failure of the output, and its recovery or its replacement inside a group.
+    private mutating func followFailure(of output: any AudioOutput) {
+        guard let failure = delivery == nil ? nil : output.failure else {
+            guard isSilent else { return }
+            isSilent = false
+            // Audio dropped meanwhile is delivered again if it is still due.
+            return renderer.recover(feedsAgain: isRefused)
+        }
+        guard !isSilent, !isRefused else { return }
+        isSilent = true
+        // The output skips audio that it cannot decode; the next format may be decodable.
+        isRefused = failure.code != .unsupportedFormat
+        renderer.fail(.outputFailed(failure))
+    }
+
+    /// Logs `acceptedUntil` once per second of media and at each seek, which bounds the size of the event log.
+    mutating func noteAcceptance(_ until: MediaTime?) {
+        guard let until, let context, reports.logs(until) else { return }
+        let ahead = (until - renderer.timebase.currentTime).duration
+        renderer.events.note(.audioAccepted(until: until, ahead: ahead, output: context.id))
+    }
+
+    /// Reports `progress` when the output becomes able or unable to schedule a start.
+    mutating func announceReadinessToStart() {
+        if reports.noteReadiness(output?.isReadyToStart ?? true) { renderer.tell(.progress) }
+    }
+
+    /// Requests more audio if the route has become ready since it was last full.
+    func announceReadiness() {
+        let ready = renderer.state.withLock { state -> Bool in
+            guard state.wasFull, renderer.isReady(state) else { return false }
+            state.wasFull = false
+            return true
+        }
+        guard ready else { return }
+        renderer.tell(.readyForMoreMediaData)
+        renderer.demand.offer()
     }
 }
 

@@ -22,39 +22,26 @@ struct AudioFeeder {
     var converter: TreatedConverter?
     /// The measured loudness and the gain that results.
     let leveller = LoudnessLeveller()
-    var encoder: (any PCMEncoder)?
+    var encoder = EncoderRun()
     var block: PCMBlock?
     var batch = PacketBatch()
-    /// Audio being delivered, with the number of frames or packets already accepted.
-    var pending: Pending = .nothing
+    var pending = PendingSound.nothing
     /// A buffer that waits for a change of format or delivery.
     var nextFormat: SampleBuffer?
-    /// Whether the end of input was signalled to the converter.
+    /// Whether the end of input was signalled to the converter, and to the output.
     var isFinishing = false
+    var isFinished = false
     /// Whether audio of the current format is dropped, because it cannot be decoded or delivered.
     var isRefused = false
     /// Whether a failure of the output was reported.
     var isSilent = false
-    /// Audio before this media time only primes the codecs and is not delivered.
-    var resumesFrom: MediaTime?
+    var resume = ResumePoint()
     /// Whether the delivery must be negotiated again; true only while no audio is in progress, so that a change has no
     /// gap.
     var agreesAnew = true
     var speed: Double = 1
-    /// The current audio processing, and its change in progress.
-    var treatment = SoundTreatment.none
-    var treatmentChange: TreatmentChange?
-    /// Whether the processing has changed and the output holds audio with the old one.
-    var isTreatmentNew = false
-    /// The converter's count of undecodable packets at the last report.
-    var damagedBefore = 0
-    /// The end of the audio sent to the encoder, in media time. `isBlockHeld`: `block` follows a gap and waits for the
-    /// restart of the encoder.
-    var encodedUntil: MediaTime?
-    var isBlockHeld = false
-    var wasReadyToStart = true
-    /// The last logged `acceptedUntil`.
-    var notedUntil: MediaTime?
+    var change = TreatmentChange()
+    var reports = FeederReports()
 
     /// Audio in the converter is cut at this media time, because the rest was flushed.
     var limit: MediaTime?
@@ -62,19 +49,7 @@ struct AudioFeeder {
     var takenUntil: MediaTime?
     /// The partial flush that the output has to decide.
     var partialFlush: PartialFlushRequest?
-    /// The delivered pass-through packets, and the last packet retained after them. `isAtJoint`: the first packet after
-    /// a gapless boundary is still missing.
-    var line = PacketLine()
-    var tail: PacketTail?
-    var isAtJoint = false
-
-    /// Audio being delivered and the offset of its first unaccepted frame or packet.
-    enum Pending {
-        case nothing
-        case block(PCMBlock, Int)
-        case packets(PacketBatch, Int)
-        case buffer(SampleBuffer)
-    }
+    var passed = PassThroughRun()
 
     /// Creates a feeder.
     ///
@@ -121,7 +96,7 @@ struct AudioFeeder {
             attention = renderer.attend()
         } while takesOn
         return HostInstant.first(
-            HostInstant.first(attention, renderer.nextNeed), HostInstant.first(takerDue, treatmentDue))
+            HostInstant.first(attention, renderer.nextNeed), HostInstant.first(takerDue, change.nextDue))
     }
 
     /// Cancels partial flushes, closes the output and ends the feeder.
@@ -158,9 +133,9 @@ struct AudioFeeder {
         }
         if command.flush || command.changed {
             overtakePartialFlush()
-            settleTreatment()
+            change.settle()
         }
-        note(command.treatment)
+        change.set(command.treatment)
         // Read before the flush, which resets `acceptedUntil`.
         let held = output?.acceptedUntil
         if command.flush {
@@ -187,36 +162,31 @@ struct AudioFeeder {
             takerDue = nil
             delivery = nil
             converter = nil
-            encoder = nil
+            encoder.remove()
             isRefused = false
             context = renderer.outputContext(command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
-            output?.setTreatment(treatment)
+            output?.setTreatment(change.treatment)
             if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
-        if command.flush || command.changed { resumesFrom = command.resume }
+        if command.flush || command.changed { resume = ResumePoint(command.resume) }
     }
 
     /// Discards all audio in progress, for a seek.
     mutating func forget() {
-        converter?.reset(to: treatment)
-        encoder?.reset()
+        converter?.reset(to: change.treatment)
+        encoder.reset()
         pending = .nothing
         nextFormat = nil
         limit = nil
         takenUntil = nil
-        encodedUntil = nil
-        isBlockHeld = false
         agreesAnew = true
         isFinishing = false
         isFinished = false
-        encoderFinished = false
         isRefused = false
         isSilent = false
-        line = PacketLine()
-        tail = nil
-        isAtJoint = false
+        passed.reset()
     }
 
     // MARK: Moving sound
@@ -230,7 +200,7 @@ struct AudioFeeder {
 
     private mutating func step() -> Bool {
         guard let output, partialFlush == nil else { return false }
-        if case .nothing = pending {} else { return handOver(to: output) }
+        if !pending.isEmpty { return handOver(to: output) }
         if convertMore() { return true }
         guard let buffer = takeNext() else { return finishIfDone(output) }
         return begin(buffer, output: output)
@@ -239,12 +209,7 @@ struct AudioFeeder {
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         isFinishing = false
         isFinished = false
-        if encoderFinished {
-            // The encoder was finished and has returned all its packets.
-            encoder?.reset()
-            encodedUntil = nil
-            encoderFinished = false
-        }
+        encoder.continueAfterFinish()
         if settleTail(before: buffer, output: output) { return true }
         let incoming = buffer.audioFormat(after: format)
         // Refused audio stays refused until a seek, another format or another output.
@@ -273,12 +238,17 @@ struct AudioFeeder {
         case (.passThrough, .encodedAudio(_, let packets)):
             // The output plays all audio it receives, so preroll is not delivered.
             guard !buffer.flags.contains(.decodeOnly) else { return true }
-            beginPackets(packets, of: buffer, incoming)
+            let wanted = limit.map { packets.prefix(before: $0) } ?? packets
+            let delivered = passed.begin(
+                wanted, from: resume.packets(before: wanted), at: buffer.presentationTime, of: incoming, limit: limit)
+            if let delivered { pending = .packets(delivered.packets, delivered.offset) }
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
             if converter == nil, !makeConverter(for: incoming) { return true }
-            if line.end != nil, !buffer.flags.contains(.decodeOnly) { joinEncoder(at: buffer.presentationTime) }
-            isAtJoint = false
+            if let end = passed.end, !buffer.flags.contains(.decodeOnly) {
+                joinEncoder(at: buffer.presentationTime, after: end)
+            }
+            passed.clearJoint()
             do {
                 try converter?.send(buffer)
             } catch {
@@ -293,26 +263,17 @@ struct AudioFeeder {
     private mutating func convertMore() -> Bool {
         guard let converter, let block, !isRefused else { return false }
         do {
-            if let encoder {
-                batch.removeAll()
-                if try encoder.receive(into: batch) {
-                    pending = .packets(batch, 0)
-                    return true
-                }
-            }
-            if isBlockHeld, let encoder {
-                isBlockHeld = false
-                encoder.reset()
-                encodedUntil = nil
-                try encode(block, with: encoder)
+            if try encoder.receive(into: batch) {
+                pending = .packets(batch, 0)
                 return true
             }
+            if try encoder.sendHeld(block) { return true }
             guard try converter.receive(into: block) else { return false }
             if let limit, !block.cut(at: limit) { return true }
-            let unwanted = framesBeforeResuming(in: block)
-            if let encoder {
+            let unwanted = resume.frames(before: block)
+            if encoder.isPresent {
                 block.dropFirst(unwanted)
-                if block.frames > 0 { try encode(block, with: encoder) }
+                if block.frames > 0 { try encoder.send(block) }
             } else if unwanted < block.frames {
                 pending = .block(block, unwanted)
             }
@@ -320,11 +281,11 @@ struct AudioFeeder {
             renderer.tell(.cannotDecode(error))
             isRefused = true
         }
-        if converter.damagedPackets != damagedBefore {
-            damagedBefore = converter.damagedPackets
+        let damaged = converter.damagedPackets
+        if reports.noteDamage(damaged) {
             let lost = converter.takeUndecodableSound()
-            renderer.state.withLock { [damagedBefore] state in
-                state.status.damagedPackets = damagedBefore
+            renderer.state.withLock { state in
+                state.status.damagedPackets = damaged
                 guard let lost else { return }
                 state.undecodable = state.undecodable?.adding(lost) ?? lost
                 state.status.undecodable = state.status.undecodable?.adding(lost) ?? lost
@@ -335,24 +296,9 @@ struct AudioFeeder {
 
     private mutating func handOver(to output: any AudioOutput) -> Bool {
         // Signals raised meanwhile are handled by this attempt.
-        var taken = 0
-        var done = true
-        switch pending {
-        case .nothing: return true
-        case .block(let block, let offset):
-            taken = output.accept(block, from: offset)
-            done = offset + taken >= block.frames
-            pending = done ? .nothing : .block(block, offset + taken)
-        case .packets(let packets, let offset):
-            taken = output.accept(packets, from: offset)
-            noteHandOver(packets.packets[offset..<min(offset + taken, packets.packets.count)])
-            done = offset + taken >= packets.packets.count
-            pending = done ? .nothing : .packets(packets, offset + taken)
-        case .buffer(let buffer):
-            done = output.accept(buffer)
-            taken = done ? 1 : 0
-            pending = done ? .nothing : .buffer(buffer)
-        }
+        let (taken, packets) = pending.offer(to: output)
+        let done = pending.isEmpty
+        if passesPackets { passed.noteDelivery(packets) }
         if taken > 0 {
             let until = output.acceptedUntil
             renderer.state.withLock { [isRefused] state in
@@ -373,33 +319,33 @@ struct AudioFeeder {
     /// Drains converter, encoder and output at the end of the queue. Always returns false once the output drains.
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
         guard isAtEnd() else { return false }
-        if releaseTail() { return true }
+        if let tail = passed.takeTail() {
+            pending = .packets(tail, 0)
+            return true
+        }
         if !isFinishing {
             isFinishing = true
             converter?.finish()
             return true
         }
-        if let encoder, !encoderFinished {
-            encoderFinished = true
-            encoder.finish()
-            return true
-        }
+        if encoder.finish() { return true }
         if !isFinished {
             isFinished = true
             // A finished decoder accepts no input until it is reset, and more media may follow (a loop, a next item).
             converter?.reset()
-            encoder?.reset()
-            encodedUntil = nil
+            encoder.restart()
             output.finish()
         }
         guard output.isDrained else { return false }
-        encoderFinished = false
+        encoder.endFinish()
         isFinishing = false
         isFinished = false
         let until = output.acceptedUntil
         renderer.state.withLock { state in
             // Audio that arrived meanwhile keeps the renderer undrained.
-            guard !state.flushRequested, state.queue.isEmpty, state.finished || state.isEnding else { return }
+            guard !state.flushRequested, state.queue.isEmpty,
+                state.queue.isFinished || state.queue.isEnding
+            else { return }
             // `acceptedUntil` is published together with `isDrained`.
             state.status.acceptedUntil = until
             state.status.isDrained = true
@@ -407,10 +353,6 @@ struct AudioFeeder {
         renderer.tell(.progress)
         return false
     }
-    /// Whether the end of input was signalled to the encoder.
-    var encoderFinished = false
-    /// Whether the end of input was signalled to the output.
-    var isFinished = false
 
     /// Requests have stopped and less audio than this remains: the queue is considered complete and the converter is
     /// drained. See `AudioRenderer.nextNeed`.
@@ -421,8 +363,8 @@ struct AudioFeeder {
             guard state.queue.isEmpty, !state.status.isDrained, !state.flushRequested, state.life == life else {
                 return false
             }
-            guard !state.finished else { return true }
-            guard state.isEnding, let last = state.enqueuedUntil else { return false }
+            guard !state.queue.isFinished else { return true }
+            guard state.queue.isEnding, let last = state.queue.enqueuedUntil else { return false }
             let until = state.status.acceptedUntil ?? last
             return (until - state.master.currentTime).duration < Self.lastMoment
         }

@@ -21,15 +21,15 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
 
     /// Same as `isReadyForMoreMediaData`, under the state lock.
     func isReady(_ state: State) -> Bool {
-        guard !state.isCutting, state.partialFlushes.isEmpty else { return false }
-        guard let until = state.enqueuedUntil else { return true }
+        guard state.partialFlushes.isIdle else { return false }
+        guard let until = state.queue.enqueuedUntil else { return true }
         // Before the playhead reaches the first audio, the depth counts from that audio.
-        let playhead = max(state.master.currentTime, state.firstEnqueued ?? .zero)
+        let playhead = max(state.master.currentTime, state.queue.firstEnqueued ?? .zero)
         let depth = state.output?.desiredDepth ?? .seconds(1)
         return (until - playhead).duration < depth && state.queue.count < Self.mostBuffers
     }
 
-    var enqueueCount: Int { state.withLock { $0.enqueueCount } }
+    var enqueueCount: Int { state.withLock { $0.queue.enqueueCount } }
 
     /// Returns an error if the payload is not audio.
     func refusal(of buffer: SampleBuffer) -> RenderError? {
@@ -66,40 +66,20 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         wake.raise()
     }
 
-    /// Appends a buffer to the queue, under the state lock.
-    ///
-    /// - Returns: False if the buffer was dropped. While the timebase is stopped an output plays nothing, and one full
-    ///   of past audio would never accept the next.
+    /// Appends a buffer to the queue, under the state lock. Returns false if it was dropped.
     @discardableResult
     func append(_ buffer: SampleBuffer, _ state: inout State) -> Bool {
-        var buffer = buffer
-        let start = buffer.presentationTime ?? state.enqueuedUntil ?? state.master.currentTime
-        buffer.presentationTime = start
-        state.enqueueCount &+= 1
-        state.finished = false
         state.status.isDrained = false
-        let end = start + buffer.soundDuration
-        state.enqueuedUntil = end
-        if !buffer.flags.contains(.decodeOnly), end < state.timebase.currentTime {
-            state.status.lateBuffers += 1
-            if state.timebase.snapshot.upcoming.rate == 0 {
-                state.followsDrop = true
-                return false
-            }
-        }
-        if state.followsDrop {
-            state.followsDrop = false
-            buffer.flags.insert(.discontinuity)
-        }
-        if state.firstEnqueued == nil { state.firstEnqueued = start }
-        state.queue.append(buffer)
+        let appended = state.queue.append(buffer, timebase: state.timebase, master: state.master)
+        if appended.isLate { state.status.lateBuffers += 1 }
+        guard !appended.isDropped else { return false }
         if !isReady(state) { state.wasFull = true }
         return true
     }
 
     /// Signals the end of input: enqueued audio plays out.
     public func finish() {
-        state.withLock { $0.finished = true }
+        state.withLock { $0.queue.finish() }
         wake.raise()
     }
 
@@ -116,14 +96,14 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     public func requestMediaDataWhenReady(
         on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
     ) {
-        state.withLock { $0.isEnding = false }
+        state.withLock { $0.queue.isEnding = false }
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
     /// Raises `signal` whenever the route may want more audio, for a supplier thread that blocks on reads. Replaces any
     /// other supplier.
     package func requestMediaData(raising signal: Signal) {
-        state.withLock { $0.isEnding = false }
+        state.withLock { $0.queue.isEnding = false }
         demand.request(raising: signal)
     }
 
@@ -131,7 +111,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// start. The caller may enqueue or request more later.
     public func stopRequestingMediaData() {
         demand.stop()
-        state.withLock { $0.isEnding = true }
+        state.withLock { $0.queue.isEnding = true }
         wake.raise()
     }
 
@@ -150,7 +130,8 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         let (output, id, status, playhead, isLast, isEmpty) = state.withLock { state in
             (
                 state.output, state.outputID, state.status, state.master.currentTime,
-                (state.isEnding || state.finished) && state.queue.isEmpty, state.enqueuedUntil == nil
+                (state.queue.isEnding || state.queue.isFinished) && state.queue.isEmpty,
+                state.queue.enqueuedUntil == nil
             )
         }
         guard let output, !status.hasFailed, !(isLast && isEmpty) else { return nil }
@@ -178,7 +159,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
             let segment = snapshot.segment(at: now)
             var due: HostInstant?
             if let next = snapshot.scheduled, next.hostAnchor > now { due = next.hostAnchor }
-            guard segment.rate > 0, let until = state.enqueuedUntil else { return due }
+            guard segment.rate > 0, let until = state.queue.enqueuedUntil else { return due }
             func note(_ moment: MediaTime) {
                 guard let instant = segment.hostInstant(of: moment) else { return }
                 // A margin of 1 ms, so that the compared time has certainly passed. Later demands raise the signal.
@@ -186,7 +167,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
                 if later > now { due = min(due ?? later, later) }
             }
             if state.wasFull { note(until.advanced(by: .zero - (state.output?.desiredDepth ?? .seconds(1)))) }
-            if state.isEnding, state.queue.isEmpty, !state.status.isDrained {
+            if state.queue.isEnding, state.queue.isEmpty, !state.status.isDrained {
                 note((state.status.acceptedUntil ?? until).advanced(by: .zero - AudioFeeder.lastMoment))
             }
             return due

@@ -1,19 +1,5 @@
 public import MediaCore
 
-/// A pending request to flush from a media time on.
-final class PartialFlushRequest: Sendable {
-    let time: MediaTime
-    /// Whether the flushed audio is delivered again from the renderer's retained buffers.
-    let feedsAgain: Bool
-    let completion: @Sendable (PartialFlushResult) -> Void
-
-    init(time: MediaTime, feedsAgain: Bool = false, completion: @escaping @Sendable (PartialFlushResult) -> Void) {
-        self.time = time
-        self.feedsAgain = feedsAgain
-        self.completion = completion
-    }
-}
-
 /// The handler of automatic flushes, boxed: copying a closure out of a lock allocates each time.
 final class AutomaticFlushHandler: Sendable {
     let call: @Sendable (MediaTime) -> Void
@@ -77,27 +63,9 @@ extension AudioRenderer {
         return (output as? any PartialFlushing)?.partialFlushLead
     }
 
-    /// Removes retained audio from a media time on, so that it is not delivered again.
-    func cutKept(_ state: inout State, at time: MediaTime) {
-        let count = state.kept.count { buffer in buffer.presentationTime.map { $0 < time } ?? true }
-        state.kept.removeLast(state.kept.count - count)
-        guard count > 0, let end = state.kept[count - 1].soundEnd, end > time else { return }
-        state.kept[count - 1].heardUntil = min(state.kept[count - 1].heardUntil ?? time, time)
-    }
-
-    /// Moves all pending partial flushes to those superseded, under the state lock.
-    func overtakePartialFlushes(_ state: inout State) {
-        state.overtakenFlushes += state.partialFlushes
-        state.partialFlushes.removeAll()
-    }
-
     /// Completes superseded requests with `overtaken`.
     func reportOvertakenFlushes() {
-        let overtaken = state.withLock { state -> [PartialFlushRequest] in
-            guard !state.overtakenFlushes.isEmpty else { return [] }
-            defer { state.overtakenFlushes.removeAll() }
-            return state.overtakenFlushes
-        }
+        let overtaken = state.withLock { $0.partialFlushes.takeOvertaken() }
         for request in overtaken { request.completion(.overtaken) }
     }
 }

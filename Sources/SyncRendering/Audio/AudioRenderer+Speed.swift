@@ -5,12 +5,6 @@ extension AudioRenderer {
     /// Rate differences below this are not a change of speed: a timebase that follows a foreign clock differs by at
     /// most 100 ppm. A tenth of a percent is a sixtieth of a semitone.
     private static let speedTolerance = 0.001
-    /// Preroll that is decoded before the resume position to prime the codecs: an AAC frame overlaps the next, Opus
-    /// requires 80 ms (RFC 7845, 4.6).
-    static let settling: Duration = .milliseconds(150)
-    /// Retention time of played audio.
-    private static let memory: Duration = .seconds(1)
-
     /// The supported speeds, in media seconds per second. Speech is hardly intelligible at a quarter and at four times;
     /// mpv supports a wider range of little use.
     public static let speedRange = RenderSynchronizer.speedRange
@@ -45,23 +39,12 @@ extension AudioRenderer {
     /// state lock.
     func feedAgain(_ state: inout State, from moment: MediaTime) {
         state.flushRequested = true
-        overtakePartialFlushes(&state)
+        state.partialFlushes.overtake()
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
         state.failure = nil
-        if putBackKept(&state, from: moment) { state.resumesFrom = moment }
-    }
-
-    /// Returns the next buffer of the queue and retains it until it has played, under the state lock.
-    func takeNext(_ state: inout State) -> SampleBuffer? {
-        guard !state.queue.isEmpty else { return nil }
-        let buffer = state.queue.removeFirst()
-        let heard = state.timebase.currentTime.advanced(by: .zero - Self.memory)
-        let old = state.kept.prefix { kept in kept.soundEnd.map { $0 < heard } ?? true }.count
-        if old > 0 { state.kept.removeFirst(old) }
-        state.kept.append(buffer)
-        return buffer
+        if state.queue.putBackKept(from: moment) { state.resumesFrom = moment }
     }
 
     /// Whether packets may be delivered unchanged to speakers that accept them. Initially true. Any thread.

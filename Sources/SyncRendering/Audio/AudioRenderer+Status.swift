@@ -7,7 +7,7 @@ extension AudioRenderer {
     /// Reset by a flush, another output, the recovery of the output or its replacement inside a group. After an
     /// undecodable format it is also reset once audio of another format plays.
     public var status: RenderingStatus {
-        let (failure, output, isRendering) = state.withLock { ($0.failure, $0.output, $0.enqueueCount > 0) }
+        let (failure, output, isRendering) = state.withLock { ($0.failure, $0.output, $0.queue.enqueueCount > 0) }
         guard failure == nil, !isRendering || output?.loss == nil else { return .failed }
         return isRendering ? .rendering : .unknown
     }
@@ -15,7 +15,7 @@ extension AudioRenderer {
     /// The reason for `failed`: a `MediaError`, `OutputError` or `RenderError` with a message that includes the remedy;
     /// nil otherwise. Any thread.
     public var error: (any Error)? {
-        let (failure, output, isRendering) = state.withLock { ($0.failure, $0.output, $0.enqueueCount > 0) }
+        let (failure, output, isRendering) = state.withLock { ($0.failure, $0.output, $0.queue.enqueueCount > 0) }
         return failure ?? (isRendering ? output?.loss : nil)
     }
 

@@ -20,23 +20,6 @@ extension AudioRenderer {
 
     /// Whether pass-through is disabled, regardless of the output.
     package var mustDecode: Bool { state.withLock { $0.mustDecode } }
-
-    /// Moves retained audio from a media time on, with preroll for the codecs, back into the queue, under the state
-    /// lock; returns false if none of it is retained.
-    @discardableResult
-    func putBackKept(_ state: inout State, from moment: MediaTime) -> Bool {
-        let needed = moment.advanced(by: .zero - Self.settling)
-        let old = state.kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
-        guard old < state.kept.count else {
-            state.kept.removeAll(keepingCapacity: true)
-            return false
-        }
-        state.kept.removeFirst(old)
-        state.kept[0].flags.insert(.discontinuity)
-        state.queue.insert(contentsOf: state.kept, at: 0)
-        state.kept.removeAll(keepingCapacity: true)
-        return true
-    }
 }
 
 extension AudioRenderer.State {

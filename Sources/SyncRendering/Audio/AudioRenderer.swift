@@ -59,20 +59,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         weak var synchronizer: RenderSynchronizer?
         /// Whether the renderer belongs to a synchronizer.
         var isJoined = false
-        /// Enqueued buffers that the feeder has not taken, oldest first.
-        var queue: [SampleBuffer] = []
-        /// Buffers that were taken and may be unplayed, oldest first.
-        var kept: [SampleBuffer] = []
-        /// The number of buffers enqueued since creation.
-        var enqueueCount = 0
-        /// Whether requests were stopped: the queue plays out and suffices for a start.
-        var isEnding = false
-        /// The end of the last enqueued buffer since the last flush, in media time.
-        var enqueuedUntil: MediaTime?
-        /// The start of the first enqueued buffer since the last flush, in media time.
-        var firstEnqueued: MediaTime?
-        /// Whether `finish` was called after the last buffer.
-        var finished = false
+        var queue = SoundQueue()
         /// Whether the feeder has to flush the output.
         var flushRequested = false
         /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
@@ -102,8 +89,6 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var hasComplained = false
         /// Whether a dropped buffer was reported.
         var hasReportedDrop = false
-        /// Whether the preceding buffer was dropped, so that the next one is discontinuous.
-        var followsDrop = false
         /// Whether the renderer is invalidated.
         var stopping = false
         /// Counts the uses of the renderer; a feeder with another number ends.
@@ -112,18 +97,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var onRetired: [@Sendable () -> Void] = []
         var allowsPassThrough = true
         var news: NewsHandler?
-        /// Partial flushes that wait for the feeder, oldest first, and those superseded by another operation.
-        var partialFlushes: [PartialFlushRequest] = []
-        var overtakenFlushes: [PartialFlushRequest] = []
-        /// Whether the feeder is processing a partial flush.
-        var isCutting = false
+        var partialFlushes = PartialFlushQueue()
         var onAutomaticFlush: AutomaticFlushHandler?
 
         init(_ master: Timebase) {
             self.master = master
             timebase = Timebase(following: master)
-            queue.reserveCapacity(64)
-            kept.reserveCapacity(64)
         }
     }
 
@@ -254,7 +233,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var progress: Progress {
         var (status, group) = state.withLock {
             var status = $0.status
-            status.enqueuedUntil = $0.enqueuedUntil
+            status.enqueuedUntil = $0.queue.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
             status.earliestStart = $0.output?.earliestStart
             return (status, $0.output as? any SoundTaking)
@@ -279,12 +258,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         else { return }
         let moment = line.mediaAnchor
         feedAgain(&state, from: moment)
-        _ = Self.skip(to: moment, &state)
+        state.queue.skip(to: moment)
     }
 
     /// Returns true once, if the timebase advances and the renderer has audio but no output.
     private func hasNoOutput(_ state: inout State) -> Bool {
-        guard group == nil, state.output == nil, !state.hasComplained, state.enqueueCount > 0,
+        guard group == nil, state.output == nil, !state.hasComplained, state.queue.enqueueCount > 0,
             state.master.snapshot.upcoming.rate > 0
         else { return false }
         state.hasComplained = true
@@ -301,7 +280,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.
     package func skip(to time: MediaTime) {
-        if state.withLock({ Self.skip(to: time, &$0) }) { wake.raise() }
+        if state.withLock({ $0.queue.skip(to: time) }) { wake.raise() }
     }
 
     /// Drops all unplayed audio in the queue and in the output. The next buffer starts afresh.
@@ -313,21 +292,15 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Same, under the state lock; the caller wakes the feeder.
     func flush(_ state: inout State) {
-        state.queue.removeAll(keepingCapacity: true)
-        state.kept.removeAll(keepingCapacity: true)
-        state.isEnding = false
+        state.queue.flush()
         state.resumesFrom = nil
-        state.enqueuedUntil = nil
-        state.firstEnqueued = nil
-        state.finished = false
         state.flushRequested = true
-        overtakePartialFlushes(&state)
+        state.partialFlushes.overtake()
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
         state.status.lateBuffers = 0
         state.status.undecodable = nil
-        state.followsDrop = false
         state.failure = nil
         state.wasFull = false
     }

@@ -87,7 +87,7 @@ package struct CalibrationSession {
             eventsPath, most: CalibrationRecord.largestFile, what: "the events file")
         let record: CalibrationRecord
         do { record = try CalibrationRecord(reading: eventBytes) } catch {
-            throw Self.unreadable("the events file '\(eventsPath)'", error)
+            throw Self.unreadable("the events file '\(eventsPath)'", error, "talkie calibrate --emit writes one; ")
         }
         try checkNames(record, eventsPath)
         guard !record.speakers.contains(where: \.isOfUnknownSink) else {
@@ -126,9 +126,9 @@ package struct CalibrationSession {
         CalibrationAnalysis(recording: recording, record: record, expectsLight: arguments.expectsLight)
     }
 
-    private static func unreadable(_ what: String, _ failure: FileFailure) -> TalkieError {
+    private static func unreadable(_ what: String, _ failure: FileFailure, _ advice: String = "") -> TalkieError {
         guard case .unreadable(let why) = failure else { return TalkieError(.cannotOpen, what) }
-        return TalkieError(.cannotOpen, "\(what) \(why); nothing was stored")
+        return TalkieError(.cannotOpen, "\(what) \(why); \(advice)nothing was stored")
     }
 
     /// Checks that the events file covers the requested speakers.

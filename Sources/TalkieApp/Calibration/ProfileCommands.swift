@@ -19,7 +19,11 @@ package struct ProfileCommands {
         guard !profiles.isEmpty else {
             return "Nothing has been calibrated yet; talkie calibrate SPEAKER measures a speaker.\n"
         }
-        return profiles.map(\.text).joined()
+        return profiles.map { profile in
+            guard profile.key.isOfUnknownSink else { return profile.text }
+            return profile.text
+                + "    talkie calibrate local measures it again, talkie profile forget \(profile.key.speaker) removes it\n"
+        }.joined()
     }
 
     /// Removes the profiles of a speaker. Returns a sentence for the user.
@@ -59,7 +63,7 @@ package struct ProfileCommands {
         let profiles: [LatencyProfile]
         do { profiles = try ProfileExchange.read(bytes) } catch {
             guard case .unreadable(let why) = error else { return "" }
-            throw TalkieError(.cannotOpen, "'\(path)' \(why); nothing was changed")
+            throw TalkieError(.cannotOpen, "'\(path)' \(why); talkie profile export writes one; nothing was changed")
         }
         try store.keep(profiles)
         return "Imported \(profiles.count) profile\(profiles.count == 1 ? "" : "s") from '\(path)'.\n"

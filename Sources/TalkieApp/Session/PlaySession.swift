@@ -170,7 +170,9 @@ package enum PlaySession {
         }
         registry.onIdentityChange { mailbox.post(.sinkChanged) }
         let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
-        let notice = playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil
+        let notice = (playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil).map {
+            $0 + "; talkie calibrate local measures it again, talkie profile list still shows it"
+        }
         // The screen is known only once the window is open; usually there is only one.
         calibration?.setScreen(
             nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))

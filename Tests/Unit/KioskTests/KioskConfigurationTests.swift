@@ -166,17 +166,17 @@ import Testing
                 "line 2: there is no key 'volme'; did you mean volume?",
                 "line 3: volume: a volume is a number from 0 to 130",
                 "line 4: rotate: a screen is turned by 0, 90, 180 or 270 degrees",
-                "line 5: order: one of \"listed\" and \"shuffled\" is wanted",
+                "line 5: order: expected one of \"listed\" or \"shuffled\"",
                 "line 6: mode: a mode is \"current\", \"preferred\", \"film\", or written \"1920x1080@50\"",
                 "line 7: quiet_hours: a time is written 09:30",
                 "line 8: percent: expected a percentage of each side, 0 to 20",
-                "line 8: policy: one of \"none\", \"scale\", \"inset-bounds\" and \"inset-application-frame\" is wanted",
+                "line 8: policy: expected one of \"none\", \"scale\", \"inset-bounds\" or \"inset-application-frame\"",
                 "line 8: there is no key 'side'",
                 "line 9: screen: a screen is a number from 0, or a name; talkie doctor lists them",
                 "line 10: operator_screen: a screen is a number from 0, or a name; talkie doctor lists them",
                 "line 12: a part of the day needs from and to, such as from = 09:00:00",
                 "line 13: from: expected a time such as 09:30:00 or \"09:30\", not a number",
-                "line 14: days: one of \"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\" and \"sun\" is wanted",
+                "line 14: days: expected one of \"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\" or \"sun\"",
             ])
     }
 

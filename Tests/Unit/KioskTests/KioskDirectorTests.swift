@@ -556,4 +556,12 @@ import Testing
         #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
         _ = rig.end()
     }
+
+    @Test func freeMemoryIsReturnedEveryMinute() {
+        let rig = KioskRig(films: ["long.mp4"])
+        rig.start()
+        _ = rig.wait(atMost: .seconds(185)) { false }
+        #expect(rig.releases.withLock { $0 } == 3)
+        _ = rig.end()
+    }
 }

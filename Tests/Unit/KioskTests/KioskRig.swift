@@ -35,6 +35,8 @@ final class KioskRig: @unchecked Sendable {
     let toys: ToyProvider
     /// Receives the commands for the screen; no window is opened.
     let screen: ScreenControl?
+    /// How often free memory was returned.
+    let releases = Lock(0)
     let imageDurations = Lock<[Duration]>([])
     let health = Lock(
         KioskHealth(
@@ -74,7 +76,7 @@ final class KioskRig: @unchecked Sendable {
         let file = timeline.map { try! TimelineFile(creating: $0, rotation: nil) }
         try! distributor.start(recordingTo: file, outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
-        (options.playsVideo, options.expectsMore) = (false, true)
+        (options.playsVideo, options.stopsAtFailures) = (false, configuration.wall == nil)
         var work = GroupWork()
         work.turn = { [memberFeeders] feeder, _ in
             memberFeeders.withLock { $0.append(feeder) }
@@ -144,7 +146,8 @@ final class KioskRig: @unchecked Sendable {
                 },
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
                 isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,
-                calendar: UTC(), run: { (_, _, body) in body() }, seed: 1),
+                calendar: UTC(), run: { (_, _, body) in body() },
+                releaseFreeMemory: { [releases] in releases.withLock { $0 += 1 } }, seed: 1),
             configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }
 

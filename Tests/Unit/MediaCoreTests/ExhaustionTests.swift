@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ExhaustionTests {
     @Test(arguments: [
-        (EMFILE, "ulimit -n"), (ENFILE, "this computer"), (ENOMEM, "not enough memory"), (EFBIG, "ulimit -f"),
+        (EMFILE, "ulimit -n"), (ENFILE, "this computer"), (ENOMEM, "out of memory"), (EFBIG, "ulimit -f"),
         (ENOSPC, "No space left"), (-EMFILE, "ulimit -n"),
     ])
     func aLimitThatWasReachedIsToldByItsName(code: Int32, words: String) {

@@ -103,7 +103,7 @@ import Testing
         let bytes = try TestClips.bytes(of: clip)
         let path = try folder.write(Array(bytes.prefix(bytes.count * 6 / 10)), to: "cut.mp4")
         let error = try #require(failure(path))
-        #expect(error.code == .notMedia && error.message.contains("cut off"))
+        #expect(error.code == .notMedia && error.message.contains("truncated"))
     }
 
     /// Size fields of the outer structures: MP4 atoms, RIFF and its lists, EBML's segment, FLAC's metadata.

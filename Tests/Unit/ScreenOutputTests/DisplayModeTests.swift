@@ -55,8 +55,8 @@ import Testing
             Issue.record("something was found")
             return
         }
-        #expect(film.contains("1920x1080") && film.contains("13 pictures a second"))
-        #expect(fixed.contains("no mode of 800x600@59.94, only 3840x2160@30, 1920x1080@60"))
+        #expect(film.contains("1920x1080") && film.contains("13 frames per second"))
+        #expect(fixed.contains("no mode 800x600@59.94, only 3840x2160@30, 1920x1080@60"))
         for rate: Double? in [nil, 0, -1, .nan, .infinity] {
             #expect(choice.answer(to: .film, filmRate: rate) == .asItIs)
         }

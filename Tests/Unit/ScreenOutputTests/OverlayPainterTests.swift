@@ -32,7 +32,7 @@ import Testing
         defer { painter.stop() }
         painter.draw(OverlayPainter.Content(mark: "x"), in: PixelSize(width: 64, height: 36))
         _ = done.wait(until: HostInstant.now.advanced(by: .seconds(30)))
-        #expect(painter.takeTrouble()?.hasSuffix("no words are shown over the film") == true)
+        #expect(painter.takeTrouble()?.hasSuffix("no text is shown over the film") == true)
         #expect(painter.takeTrouble() == nil)
     }
 }

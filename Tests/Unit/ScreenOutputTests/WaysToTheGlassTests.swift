@@ -31,7 +31,7 @@ import Testing
         #expect(Screen.shortcomings(of: .placebo, drawing) == nil)
         #expect(
             Screen.shortcomings(of: .surface, drawing)
-                == "tone mapping by reinhard needs libplacebo; bt.2390 is taken")
+                == "tone mapping by reinhard needs libplacebo; bt.2390 is used")
         #expect(
             Screen.shortcomings(of: .texture, drawing)
                 == "tone mapping by reinhard and scaling by lanczos need libplacebo; bt.2390 and bilinear are used")

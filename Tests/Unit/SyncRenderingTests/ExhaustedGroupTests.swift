@@ -19,7 +19,7 @@ import Testing
     }
 
     private static let refused: @Sendable () throws(ExhaustionError) -> WorkerThread? = { () throws(ExhaustionError) in
-        throw ExhaustionError(.threads, "no further thread")
+        throw ExhaustionError(.threads, "the system does not allow more threads")
     }
 
     private func enqueue(_ count: Int) throws {

@@ -43,7 +43,7 @@ import Testing
         }
         let results = try await task.value
         #expect(results.allSatisfy { $0 == .enqueued })
-        #expect(renderer.state.withLock { $0.finished })
+        #expect(renderer.state.withLock { $0.queue.isFinished })
     }
 
     @Test func aFlushWhileItWaitsCancelsTheBufferAndTheNextIsTaken() async throws {

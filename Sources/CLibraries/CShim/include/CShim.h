@@ -54,6 +54,8 @@ void cshim_signals_unblock(const int *numbers, int count);
 
 /* pipe2(2), closed on exec; returns 0, or -1 with errno set. */
 int cshim_pipe(int *ends);
+/* malloc_trim(3): returns the free pages of all arenas to the system. Takes milliseconds. */
+void cshim_release_free_memory(void);
 /* memfd_create(2), closed on exec; returns -1 with errno set on failure. */
 int cshim_memory_file(const char *name);
 /* posix_spawn_file_actions_addclosefrom_np(3) for a posix_spawn_file_actions_t. */

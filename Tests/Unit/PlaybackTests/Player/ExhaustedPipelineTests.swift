@@ -19,7 +19,7 @@ import Testing
         let isRefused = Lock(true)
         let started = Lock(0)
         let run: Prefetcher.Run = { (_, _) throws(ExhaustionError) in
-            if isRefused.withLock({ $0 }) { throw ExhaustionError(.threads, "no further thread") }
+            if isRefused.withLock({ $0 }) { throw ExhaustionError(.threads, "the system does not allow more threads") }
             started.withLock { $0 += 1 }
             return nil
         }
@@ -40,7 +40,7 @@ import Testing
             codecs: SyntheticCodecs(), makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "") },
             audioOutput: nil)
         let prefetcher = Prefetcher(parts) { (_, _) throws(ExhaustionError) in
-            throw ExhaustionError(.threads, "no further thread")
+            throw ExhaustionError(.threads, "the system does not allow more threads")
         }
         let item = PrefetchedItem(QueueItem("film.mp4"))
         let done = Lock(false)

@@ -240,7 +240,7 @@ import Testing
         #expect(film.phase == .failed)
         let failure = try #require(film.core.state.failure)
         #expect(failure.code == .cannotOpen)
-        #expect(failure.message.contains("ends at 00:00:10, before 00:01:30"))
+        #expect(failure.message.contains("ends at 00:00:10, before the requested start at 00:01:30"))
         // An item of a playlist is skipped with the same message.
         options.start = .fromStart(second(15))
         let programme = VirtualProgramme(

@@ -91,7 +91,7 @@ import Testing
         #expect(loader.items.map(\.address) == [film])
         #expect(loader.failures.map(\.code) == [.cannotOpen])
         #expect(refusal(folder.path("missing")).contains("there is no file"))
-        #expect(refusal(folder.path("m1"), folder.path("m2")).contains("nothing"))
+        #expect(refusal(folder.path("m1"), folder.path("m2")).contains("none of the given files"))
         #expect(mkdir(folder.path("none"), 0o700) == 0)
         #expect(refusal(folder.path("none")).contains("contains no films, recordings or pictures"))
         #expect(refusal(folder.write("#EXTM3U\n", to: "empty.m3u")).contains("contains no films"))

@@ -124,6 +124,43 @@ import Testing
         #expect(programme.phase == .playing && programme.state.current?.address == "two")
     }
 
+    @Test func anItemBesideTheListLeavesTheListWhereItIs() {
+        let all = items("1/16000", "2/16000")
+        let queue = queue(all)
+        queue.run(for: .seconds(3))
+        queue.core.openOutsideList("5/4000")
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(5)))
+        #expect(queue.state.items == [all[1]] && queue.state.itemNumber == 2)
+        queue.core.reopen(at: nil)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(said(queue).suffix(2) == ["5:0..<4000", "2:0..<16000"])
+    }
+
+    @Test func whereFailuresStopThePlayerItsOwnerDecidesWhatFollows() {
+        var options = PlayerOptions()
+        options.stopsAtFailures = true
+        let queue = VirtualQueue(options)
+        queue.core.open(items("nothing", "1/8000"))
+        #expect(queue.run(untilPhase: .failed, atMost: .seconds(2)))
+        #expect(queue.state.itemNumber == 1 && queue.state.failure != nil)
+        queue.core.skipFailed()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(5)))
+        #expect(said(queue) == ["1:0..<8000"])
+    }
+
+    @Test func anItemThatIsPlayedAloneIsOpenWhenNoOtherItemIs() {
+        var all = items("1/8000", "2/8000", "3/8000")
+        all[1].isAlone = true
+        let queue = queue(all)
+        queue.run(for: .milliseconds(900))
+        #expect(queue.opened.withLock { $0 } == ["1/8000"])
+        queue.run(for: .seconds(1))
+        #expect(queue.opened.withLock { $0 } == ["1/8000", "2/8000"])
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(said(queue) == ["1:0..<8000", "2:0..<8000", "3:0..<8000"])
+        #expect(queue.newStarts == 2)
+    }
+
     @Test func aListThatNeverPlayedEndsWithItsFirstPass() {
         let programme = VirtualProgramme([:], first: "nothing")
         programme.core.apply(.retry(.eachPass))

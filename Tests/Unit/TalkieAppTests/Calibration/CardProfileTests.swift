@@ -70,6 +70,8 @@ import Testing
         try placeOldFiles()
         let desk = ProfileCommands(store: store)
         #expect(desk.list(json: false).contains("not applied"))
+        #expect(desk.list(json: false).contains("talkie profile forget local-default removes it"))
+        #expect(!store.all().profiles.contains { $0.text.contains("talkie ") }, "the program adds the advice")
         #expect(
             desk.list(json: true).contains("\"applies\": false") || desk.list(json: true).contains("\"applies\":false"))
         _ = try desk.export(to: folder.path("export.json"))

@@ -117,7 +117,7 @@ import Testing
     @Test(arguments: [
         ("flags=0x204", 77, "talkie pair 'Box'"), ("flags=0x84", 77, "talkie pair 'Box' --password PW"),
         ("features=0x405C4A00", 69, "this speaker needs AirPlay 1, which is not supported yet"), ("acl=1", 77, "home"),
-        ("features=0x405C4800,0x5A340", 69, "no sound"),
+        ("features=0x405C4800,0x5A340", 69, "support audio"),
     ])
     func whatStandsInTheWayIsSaidWithItsStatus(announced: String, status: Int, words: String) throws {
         let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box", announced))))

@@ -1,0 +1,77 @@
+internal import MediaCore
+
+/// Audio being delivered, with the offset of its first unaccepted frame or packet.
+enum PendingSound {
+    case nothing
+    case block(PCMBlock, Int)
+    case packets(PacketBatch, Int)
+    case buffer(SampleBuffer)
+
+    /// Whether there is nothing to deliver.
+    var isEmpty: Bool { if case .nothing = self { true } else { false } }
+
+    /// Offers the audio to an output, and keeps what it does not accept.
+    ///
+    /// - Returns: The number of accepted frames, packets or buffers, and the accepted packets.
+    mutating func offer(to output: any AudioOutput) -> (taken: Int, packets: ArraySlice<PacketBatch.Packet>) {
+        switch self {
+        case .nothing: return (0, [])
+        case .block(let block, let offset):
+            let taken = output.accept(block, from: offset)
+            self = offset + taken >= block.frames ? .nothing : .block(block, offset + taken)
+            return (taken, [])
+        case .packets(let batch, let offset):
+            let taken = output.accept(batch, from: offset)
+            let packets = batch.packets
+            self = offset + taken >= packets.count ? .nothing : .packets(batch, offset + taken)
+            return (taken, packets[offset..<min(offset + taken, packets.count)])
+        case .buffer(let buffer):
+            let isDone = output.accept(buffer)
+            if isDone { self = .nothing }
+            return (isDone ? 1 : 0, [])
+        }
+    }
+
+    /// Drops audio from a media time on.
+    mutating func cut(at time: MediaTime) {
+        switch self {
+        case .block(let block, let offset):
+            if !block.cut(at: time) || block.frames <= offset { self = .nothing }
+        case .packets(let packets, let offset):
+            let rest = packets.prefix(before: time, from: offset)
+            self = rest.packets.isEmpty ? .nothing : .packets(rest, 0)
+        case .buffer, .nothing: break
+        }
+    }
+}
+
+/// The media time from which delivery resumes: earlier audio only primes the codecs.
+struct ResumePoint {
+    private var time: MediaTime?
+
+    /// - Parameter time: Nil: all audio is delivered.
+    init(_ time: MediaTime? = nil) { self.time = time }
+
+    /// Resumes at `end` or later.
+    mutating func raise(to end: MediaTime) { time = max(time ?? end, end) }
+
+    /// Returns the number of leading frames of a block that are not delivered.
+    mutating func frames(before block: PCMBlock) -> Int {
+        guard let moment = time else { return 0 }
+        if block.end <= moment { return block.frames }
+        time = nil
+        return block.frames(before: moment)
+    }
+
+    /// Returns the number of leading packets that are not delivered. The last one before the time is, since decoders
+    /// need it as preroll.
+    mutating func packets(before batch: PacketBatch) -> Int {
+        guard let moment = time else { return 0 }
+        let count = batch.packets.prefix { packet in
+            packet.presentationTime.map { $0 + packet.duration <= moment } ?? false
+        }.count
+        guard count < batch.packets.count else { return max(0, count - 1) }
+        time = nil
+        return max(0, count - 1)
+    }
+}
