@@ -45,7 +45,7 @@ extension CalibrationAnalysis {
             delays[flash.index] = delay
             readings.append((flash.frame / clock.rate, delay))
         }
-        guard Double(readings.count) >= EventPattern.leastShare * Double(flashed.count),
+        guard Double(readings.count) >= EventPattern.minShare * Double(flashed.count),
             let line = OffsetStatistics(readings, floor: 4)
         else {
             guard expectsLight else { return nil }

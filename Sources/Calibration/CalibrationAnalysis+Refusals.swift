@@ -31,7 +31,7 @@ extension CalibrationAnalysis {
                     + "record while the events are played")
         }
         let covered = record.events.count { (0..<frames).contains(clock.frame(at: $0.due)) }
-        guard Double(covered) >= EventPattern.leastShare * Double(record.events.count) else {
+        guard Double(covered) >= EventPattern.minShare * Double(record.events.count) else {
             throw Self.unfit(
                 "the recording covers \(covered) of \(record.events.count) events; start it before the run and stop it after the run"
             )
@@ -115,7 +115,7 @@ extension CalibrationAnalysis {
                 EventPattern.Expected(time: ($0.due - first).inSeconds, code: $0.code)
             }
             let fit = EventPattern.fit(events, to: peaks, rate: real, limit: nil)
-            if Double(fit?.count ?? 0) >= EventPattern.leastShare * Double(events.count) { return real }
+            if Double(fit?.count ?? 0) >= EventPattern.minShare * Double(events.count) { return real }
         }
         return nil
     }

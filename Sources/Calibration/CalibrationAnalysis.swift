@@ -34,7 +34,7 @@ package struct CalibrationAnalysis {
     /// Distance to the fit in milliseconds below which no event is an outlier.
     private static let outlierFloor = 1.0
     /// Minimum number of consistent events.
-    private static let leastUsed = 6
+    private static let minUsedEvents = 6
     /// Maximum standard deviation of the events in milliseconds.
     private static let largestSigma = 4.0
     /// Maximum drift in ppm. Crystals are better; a larger drift means that the speaker is
@@ -93,7 +93,7 @@ package struct CalibrationAnalysis {
         func isHeard(_ record: CalibrationRecord) -> Bool {
             zip(fits, record.speakers.indices).allSatisfy { fit, speaker in
                 let all = record.events.count { $0.speaker == speaker }
-                return Double(fit?.count ?? 0) >= EventPattern.leastShare * Double(all)
+                return Double(fit?.count ?? 0) >= EventPattern.minShare * Double(all)
             }
         }
     }
@@ -150,7 +150,7 @@ package struct CalibrationAnalysis {
         let line = OffsetStatistics(
             candidates.map { (readings[$0].time, readings[$0].offset ?? 0) }, floor: Self.outlierFloor)
         for index in line?.outliers ?? [] { readings[candidates[index]].rejection = "outlier" }
-        guard let line, line.used.count >= min(Self.leastUsed, events.count) else {
+        guard let line, line.used.count >= min(Self.minUsedEvents, events.count) else {
             throw tooFew(readings, of: name)
         }
         guard line.sigma <= Self.largestSigma else {

@@ -59,7 +59,7 @@ package struct CalibrationRecord: Sendable, Equatable {
     /// Maximum size of a file in bytes.
     package static let largestFile = 4 << 20
     private static let version = 1
-    private static let mostEvents = StimulusPlan.eventRange.upperBound * StimulusPlan.mostSpeakers
+    private static let maxEvents = StimulusPlan.eventRange.upperBound * StimulusPlan.maxSpeakers
 
     // MARK: File format
 
@@ -142,7 +142,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                 statedDelay: delay.map { .nanoseconds(Int64(clamping: $0 * 1e6, in: 0...2_000_000_000)) })
         }
         speakers = []
-        for speaker in object.objects("speakers", most: StimulusPlan.mostSpeakers) ?? [] {
+        for speaker in object.objects("speakers", most: StimulusPlan.maxSpeakers) ?? [] {
             guard let key = speaker.text("key"), LatencyProfile.Key.isSpeakerKey(key), let name = speaker.text("name"),
                 let route = speaker.text("route")
             else { throw .unreadable("does not say which speakers were measured") }
@@ -153,7 +153,7 @@ package struct CalibrationRecord: Sendable, Equatable {
             shares.append((speaker.objects("shares", most: 16) ?? []).compactMap { LatencyLedger.Share($0) })
         }
         events = []
-        for event in object.objects("events", most: Self.mostEvents) ?? [] {
+        for event in object.objects("events", most: Self.maxEvents) ?? [] {
             guard let sound = event.object("sound"), let flash = event.object("flash"),
                 let speaker = event.whole("speaker").flatMap({ Int(exactly: $0) }), speakers.indices.contains(speaker),
                 let number = sound.whole("code"), let code = ChirpCode.all.first(where: { $0.number == number }),

@@ -22,7 +22,7 @@ final class ChirpFinder {
     ///
     /// In noise one of 10⁶ independent positions reaches 0.25 (Rayleigh distribution at a
     /// time-bandwidth product of 500).
-    static let leastLikeness = 0.3
+    static let minLikeness = 0.3
     /// Relative strength from which an earlier arrival is the direct sound; more than any side lobe.
     private static let firstArrival = 0.5
     /// The range of the search for echoes, and the width of a peak's flank, in seconds.
@@ -30,8 +30,8 @@ final class ChirpFinder {
     private static let flank = 0.002
     /// Minimum distance of chirps in seconds.
     private static let separation = 0.04
-    private static let mostPeaks = 400
-    private static let mostMaxima = 200_000
+    private static let maxPeaks = 400
+    private static let maxMaxima = 200_000
 
     /// A local maximum of the matched filter.
     private struct Maximum {
@@ -54,7 +54,7 @@ final class ChirpFinder {
         transform = FourierTransform(count: size)
     }
 
-    /// Returns the best matches per code in order of time, at most `mostPeaks` each.
+    /// Returns the best matches per code in order of time, at most `maxPeaks` each.
     ///
     /// - Parameter range: Frames in which chirps may begin; nil: all.
     func find(_ codes: [ChirpCode], in samples: [Float], range: Range<Int>? = nil) -> [ChirpCode: [Peak]] {
@@ -96,13 +96,13 @@ final class ChirpFinder {
                 for index in 1...hop where index + length <= size {
                     let middle = strengths[index]
                     guard middle > strengths[index - 1], middle >= strengths[index + 1],
-                        limits.contains(start + index), found.count < Self.mostMaxima
+                        limits.contains(start + index), found.count < Self.maxMaxima
                     else { continue }
                     // The analytic part has half of the sound's energy.
                     let energy = 2 * (energies[index + length] - energies[index])
                     let likeness =
                         Double(middle) * 2.0.squareRoot() / max(1e-12, (energy * template.energy).squareRoot())
-                    guard likeness > Self.leastLikeness / 2 else { continue }
+                    guard likeness > Self.minLikeness / 2 else { continue }
                     let (left, right) = (Double(strengths[index - 1]), Double(strengths[index + 1]))
                     let bend = left - 2 * Double(middle) + right
                     let shift = bend < 0 ? (left - right) / (2 * bend) : 0
@@ -168,10 +168,10 @@ final class ChirpFinder {
     /// Returns the likeliest match of each neighbourhood, moved to the direct sound if an echo is stronger.
     private func peaks(_ maxima: [Maximum], of code: ChirpCode) -> [Peak] {
         var chosen: [Int] = []
-        let candidates = maxima.indices.filter { maxima[$0].likeness >= Self.leastLikeness }
+        let candidates = maxima.indices.filter { maxima[$0].likeness >= Self.minLikeness }
         // With a strong echo this can be the echo instead of the direct sound; `peak` resolves it.
         for index in candidates.sorted(by: { maxima[$0].likeness > maxima[$1].likeness }) {
-            guard chosen.count < Self.mostPeaks else { break }
+            guard chosen.count < Self.maxPeaks else { break }
             let isFree = chosen.allSatisfy {
                 (maxima[$0].frame - maxima[index].frame).magnitude >= Self.separation * rate
             }

@@ -24,8 +24,8 @@ struct EventPattern {
     /// Maximum distance of an event from the common lag in seconds: drift within a run, and scheduling delays.
     static let tolerance = 0.03
     /// Minimum share of detected events.
-    static let leastShare = 0.6
-    private static let mostCandidates = 4000
+    static let minShare = 0.6
+    private static let maxCandidates = 4000
 
     /// Returns the best fit, or nil if no lag matches at least two events.
     ///
@@ -41,9 +41,9 @@ struct EventPattern {
                 candidates.append((lag, peak.likeness))
             }
         }
-        if candidates.count > mostCandidates {
+        if candidates.count > maxCandidates {
             candidates.sort { $0.likeness > $1.likeness }
-            candidates.removeLast(candidates.count - mostCandidates)
+            candidates.removeLast(candidates.count - maxCandidates)
         }
         var scored: [(lag: Double, score: Double)] = []
         for candidate in candidates {

@@ -42,7 +42,7 @@ package struct EyeAndEarGuide: Equatable {
     ///
     /// - Parameter time: The time on the passage's timeline; nil before its start.
     /// - Returns: The delay in milliseconds; nil if the press was too early and must be repeated.
-    package mutating func hear(pressAt time: MediaTime?, in trial: EyeAndEarTrial) -> Double? {
+    package mutating func evaluate(pressAt time: MediaTime?, in trial: EyeAndEarTrial) -> Double? {
         guard let time, !trial.isTooSoon(time) else {
             wasTooSoon = true
             return nil

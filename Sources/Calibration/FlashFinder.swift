@@ -17,7 +17,7 @@ struct FlashFinder {
     /// Window of the step detection in seconds: longer than a panel's response, shorter than a flash.
     private static let window = 0.006
     /// Minimum clarity; below it only flicker was recorded.
-    static let leastClarity = 4.0
+    static let minClarity = 4.0
 
     private let rate: Double
     /// Per frame: the mean of the window after it minus the mean of the window before it.
@@ -62,7 +62,7 @@ struct FlashFinder {
     func find(near frame: Double, length: Double, reach: Double, polarity: Double) -> Flash? {
         guard let best = best(near: frame, length: length, reach: reach, polarity: polarity) else { return nil }
         let clarity = best.height / noise
-        guard clarity >= Self.leastClarity else { return nil }
+        guard clarity >= Self.minClarity else { return nil }
         return Flash(frame: refined(best.frame, polarity: polarity), clarity: clarity)
     }
 

@@ -22,7 +22,7 @@ package final class LiveFindings {
     }
 
     /// Evaluates at most one due event per call: the run continues on this thread.
-    package func look(start: HostInstant, now: HostInstant) {
+    package func evaluateNextEvent(start: HostInstant, now: HostInstant) {
         guard looked < plan.events.count else { return }
         let event = plan.events[looked]
         let due = start.advanced(by: event.time.duration)

@@ -35,7 +35,7 @@ package struct Recording: Sendable {
     /// Maximum duration, longer than any run.
     package static let longest = Duration.seconds(300)
     /// A microphone and a photodiode.
-    static let mostChannels = 2
+    static let maxChannels = 2
 }
 
 /// The relation between the recording's frames and host time: a line through its anchors.

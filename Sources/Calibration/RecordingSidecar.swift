@@ -6,7 +6,7 @@ internal import MediaCore
 package enum RecordingSidecar {
     /// Maximum size of a file in bytes.
     package static let largestFile = 16 << 20
-    private static let mostAnchors = 100_000
+    private static let maxAnchors = 100_000
 
     package struct Content: Equatable {
         /// Frames per second; nil if not stated.
@@ -18,7 +18,7 @@ package enum RecordingSidecar {
     /// Parses a file. Returns nil if it is not valid.
     package static func read(_ bytes: [UInt8]) -> Content? {
         bytes.withUnsafeBytes { raw in
-            guard let object = FlatObject(raw), let list = object.objects("anchors", most: mostAnchors) else {
+            guard let object = FlatObject(raw), let list = object.objects("anchors", most: maxAnchors) else {
                 return nil
             }
             let anchors = list.compactMap { anchor -> Recording.Anchor? in

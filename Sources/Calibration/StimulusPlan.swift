@@ -32,7 +32,7 @@ package struct StimulusPlan: Sendable, Equatable {
     static let shortFlash = Duration.milliseconds(100)
     static let longFlash = Duration.milliseconds(200)
     /// Each speaker needs a pair of codes.
-    package static let mostSpeakers = ChirpCode.all.count / 2
+    package static let maxSpeakers = ChirpCode.all.count / 2
     /// The permitted number of events per speaker.
     package static let eventRange = 10...40
     static let usualEvents = 12
@@ -63,7 +63,7 @@ package struct StimulusPlan: Sendable, Equatable {
     ///
     /// - Parameter perSpeaker: Events per speaker; reduced if they exceed the maximum duration.
     package init(speakers: Int, perSpeaker: Int, using generator: inout some RandomNumberGenerator) {
-        let speakers = max(1, min(Self.mostSpeakers, speakers))
+        let speakers = max(1, min(Self.maxSpeakers, speakers))
         let room = (Self.longestRun - Self.before - Self.after).inSeconds
         let most = Int(clamping: (room / Self.shortestInterval / 1.15).rounded(.down), in: 0...10_000) / speakers
         let count = max(1, min(perSpeaker, most)) * speakers

@@ -188,7 +188,7 @@ package final class StimulusRun {
     }
 
     private func drainEvents() {
-        while let entry = events.take() {
+        while let entry = events.removeFirst() {
             switch entry.event {
             case .frame(let pts, _, let presented): flips[pts] = presented
             case .outputLost(let output), .outputMoved(let output):

@@ -73,7 +73,7 @@ package enum WaveFile {
         guard frames <= longest * format.rate else {
             throw .unreadable("is longer than \(longest) s; record one run only")
         }
-        let kept = min(Recording.mostChannels, format.channels)
+        let kept = min(Recording.maxChannels, format.channels)
         var channels: [[Float]] = []
         data.withUnsafeBytes { bytes in
             for channel in 0..<kept {

@@ -49,7 +49,7 @@ struct DeviceClock {
         /// A position that stops for longer while a stream starts invalidates the readings before.
         var stillness: Int64 = 12_000_000
         /// The line is fitted from this number of buckets on.
-        var leastBuckets = 4
+        var minBuckets = 4
         /// The bucket lengths within the first second, within the first five seconds, and later.
         var buckets: (Int64, Int64, Int64) = (40_000_000, 250_000_000, 500_000_000)
         /// The weight of old buckets decays by 1/e in this time.
@@ -57,7 +57,7 @@ struct DeviceClock {
         /// The standard deviation of card rates against the host clock, as a ratio.
         var rateSpread = 40e-6
         /// The minimum noise of a median: adjacent readings share their errors.
-        var leastNoise = 300e3
+        var minNoise = 300e3
         /// The noise of the first buckets.
         var firstNoise = 200e3
         /// The ratio of a bucket's noise to its instability over a second.
@@ -217,7 +217,7 @@ struct DeviceClock {
             closeBucket()
             bucketStart = instant.nanoseconds
         }
-        if bucketCount < tuning.leastBuckets { followLatest(reading) } else { isSettled = true }
+        if bucketCount < tuning.minBuckets { followLatest(reading) } else { isSettled = true }
     }
 
     /// Checks whether the readings of a starting stream agree.
@@ -243,7 +243,7 @@ struct DeviceClock {
     private mutating func noteScatter(_ reading: Bucket) {
         guard latestCount > 0 else { return }
         let before = latest[(latestCount - 1) % Self.latestCapacity]
-        let away = min(abs(reading.offset - before.offset), 4 * scatter + tuning.leastNoise)
+        let away = min(abs(reading.offset - before.offset), 4 * scatter + tuning.minNoise)
         // The mean distance of two normal values is 2/√π = 1.128 standard deviations.
         scatter += (away / 1.128 - scatter) / 16
     }
@@ -273,7 +273,7 @@ struct DeviceClock {
         let noise = noiseOfNewest(scatter: scatter)
         buckets[newest].noise = (noise * noise + scatter * scatter).squareRoot()
         dropBeforeStep()
-        if bucketCount >= tuning.leastBuckets { fit() }
+        if bucketCount >= tuning.minBuckets { fit() }
     }
 
     /// Returns the noise of the newest bucket: its movement within the last second beyond the card's rate, which decays
@@ -292,12 +292,12 @@ struct DeviceClock {
         let moved = max(0, abs(last.offset - before.offset + rate * (last.stream - before.stream)) - chance)
         let elapsed = last.stream - bucket(1).stream
         unsteadiness = max(moved, unsteadiness * max(0, 1 - elapsed / tuning.unsteadyFor))
-        return max(tuning.leastNoise, tuning.noisePerUnsteadiness * unsteadiness)
+        return max(tuning.minNoise, tuning.noisePerUnsteadiness * unsteadiness)
     }
 
     /// Drops the buckets before a persistent step, because they belong to another line.
     private mutating func dropBeforeStep() {
-        guard bucketCount > tuning.leastBuckets, let estimate else { return }
+        guard bucketCount > tuning.minBuckets, let estimate else { return }
         let last = bucket(0)
         let started = last.stream - Double(runStart - base) < tuning.firstSeconds
         let size = abs(last.offset - predictedOffset(at: last.stream, estimate))
@@ -319,7 +319,7 @@ struct DeviceClock {
             age += 1
             if last.stream - past.stream >= needed { break }
         }
-        guard age < bucketCount, age >= tuning.leastBuckets else { return }
+        guard age < bucketCount, age >= tuning.minBuckets else { return }
         bucketCount = age
         unsteadiness = tuning.firstNoise / tuning.noisePerUnsteadiness
         for age in 0..<bucketCount { buckets[(newest - age + Self.capacity) % Self.capacity].noise = tuning.firstNoise }

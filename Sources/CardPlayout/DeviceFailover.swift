@@ -149,7 +149,7 @@ package final class DeviceFailover: @unchecked Sendable {
         } else {
             wait = min(wait * 2, Self.longestWait)
         }
-        context.events.note(.outputLost(output: context.id))
+        context.events.append(.outputLost(output: context.id))
         nextTry = clock.now.advanced(by: wait)
     }
 
@@ -186,7 +186,7 @@ package final class DeviceFailover: @unchecked Sendable {
         pump.attach(found)
         pump.setDelayAfterCard(name == own ? .nanoseconds(delayAfterOwn.load(ordering: .relaxed)) : .zero)
         shared.withLock { $0.place = name }
-        context.events.note(
+        context.events.append(
             event
                 ?? (name == lostPlace ? .outputRestored(output: context.id) : .outputMoved(output: context.id)))
     }

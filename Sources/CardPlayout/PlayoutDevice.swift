@@ -14,7 +14,7 @@ package protocol PlayoutDevice: AnyObject {
     var canRewind: Bool { get }
 
     /// Returns the device's state; all values belong to the same instant.
-    func look() -> PlayoutDeviceReading
+    func readState() -> PlayoutDeviceReading
     /// Writes frames to the queue, at most those that fit; returns their number or the failure.
     func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult
     /// Starts draining the queue; no effect if it is running.

@@ -216,7 +216,7 @@ package final class SoundCardPlayout {
             noteStarved(until: heardAt)
             if notedGeneration != generation {
                 notedGeneration = generation
-                events.note(.audioHeard(media: MediaTime(nanoseconds: media), host: heardAt, output: id))
+                events.append(.audioHeard(media: MediaTime(nanoseconds: media), host: heardAt, output: id))
             }
         }
         step = segment.rate / buffer.mark(piece).speed * perFrame * (1 + controller.correction)
@@ -284,7 +284,7 @@ package final class SoundCardPlayout {
         steeredAt = elapsed
         if heardAt - lastDriftNote >= .seconds(1) {
             lastDriftNote = heardAt
-            events.note(.audioDrift(error: error, correctionPPM: correctionPPM, output: id))
+            events.append(.audioDrift(error: error, correctionPPM: correctionPPM, output: id))
         }
     }
 
@@ -408,7 +408,7 @@ package final class SoundCardPlayout {
         starvedAt = nil
         guard heardAt > since else { return }
         underrunCount += 1
-        events.note(.underrun(missing: heardAt - since, output: id))
+        events.append(.underrun(missing: heardAt - since, output: id))
     }
 
     private func release() {

@@ -167,21 +167,21 @@ package final class SoundCardPump {
     func step() -> Outcome {
         guard let device else { return .lost }
         if playout.decideCut() { context.room.raise() }
-        var reading = device.look()
+        var reading = device.readState()
         switch reading.state {
         case .lost: return .lost
         case .underrun, .suspended:
             if reading.state == .underrun { noteDeviceUnderrun(at: reading.instant) }
             // A resuming machine needs time; a device that underruns and cannot be recovered is lost.
-            let patience = reading.state == .suspended ? Self.mostFaults : Self.mostFailedRecoveries
+            let patience = reading.state == .suspended ? Self.maxFaults : Self.maxFailedRecoveries
             guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: patience) }
-            reading = device.look()
+            reading = device.readState()
         case .running:
             learn(reading)
             if reading.instant - lastFault > .seconds(1) { faults = 0 }
         case .prepared: break
         }
-        if followTimeline(reading, device) { reading = device.look() }
+        if followTimeline(reading, device) { reading = device.readState() }
         if let outcome = fill(reading, device) { return outcome }
         giveRoom()
         let now = clock.now
@@ -198,12 +198,12 @@ package final class SoundCardPump {
         return .again(at: next)
     }
 
-    private static let mostFaults = 100
-    private static let mostFailedRecoveries = 5
+    private static let maxFaults = 100
+    private static let maxFailedRecoveries = 5
 
     /// Schedules a retry. After too many consecutive faults the device counts as lost, because a real-time thread must
     /// not spin.
-    private func retry(_ wait: Duration, atMost limit: Int = SoundCardPump.mostFaults) -> Outcome {
+    private func retry(_ wait: Duration, atMost limit: Int = SoundCardPump.maxFaults) -> Outcome {
         faults += 1
         lastFault = clock.now
         return faults > limit ? .lost : .again(at: lastFault.advanced(by: wait))
@@ -276,7 +276,7 @@ package final class SoundCardPump {
         }
         if reading.instant - lastLatencyNote >= .seconds(10) {
             lastLatencyNote = reading.instant
-            context.events.note(.latency(delay: .nanoseconds(delay + after), output: context.id))
+            context.events.append(.latency(delay: .nanoseconds(delay + after), output: context.id))
         }
         // The delay beyond the queue cannot be changed, so a start must have at least that lead.
         let behind = max(0, Int64(Double(reading.delay - (capacity - reading.free)) / rate * 1e9))
@@ -301,7 +301,7 @@ package final class SoundCardPump {
         let wasAudible = audibleUntil > 0 && audibleUntil > written - Int64(frames(depths.playing))
         if wasAudible {
             let end = deviceClock.estimate?.instant(of: DeviceFrame(written)) ?? instant
-            context.events.note(.underrun(missing: max(.zero, instant - end), output: context.id))
+            context.events.append(.underrun(missing: max(.zero, instant - end), output: context.id))
         }
         // The queue was too short for this machine.
         let most = Double(capacity) / rate

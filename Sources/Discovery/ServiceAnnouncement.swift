@@ -45,7 +45,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         // Only a client that cannot be created sets `code`.
         if client != nil { code = avahi_threaded_poll_start(poll) }
         guard client != nil, code == 0 else {
-            note(code)
+            recordError(code)
             release()
             return nil
         }
@@ -64,7 +64,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         avahi_threaded_poll_free(poll)
     }
 
-    private func note(_ code: Int32) {
+    private func recordError(_ code: Int32) {
         let reason = avahi_strerror(code).map { String(cString: $0) } ?? "unknown"
         failed(reason)
     }
@@ -73,7 +73,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         guard let client else { return }
         switch state {
         case AVAHI_CLIENT_S_RUNNING: announce(client)
-        case AVAHI_CLIENT_FAILURE: note(avahi_client_errno(client))
+        case AVAHI_CLIENT_FAILURE: recordError(avahi_client_errno(client))
         // The host name is being renegotiated: earlier registrations are invalid.
         case AVAHI_CLIENT_S_COLLISION, AVAHI_CLIENT_S_REGISTERING: if let group { avahi_entry_group_reset(group) }
         default: break
@@ -88,7 +88,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
                     Unmanaged<ServiceAnnouncement>.fromOpaque(owner!).takeUnretainedValue().groupChanged(state)
                 }, Unmanaged.passUnretained(self).toOpaque())
         }
-        guard let group else { return note(avahi_client_errno(client)) }
+        guard let group else { return recordError(avahi_client_errno(client)) }
         // On a name collision a number is appended, at most three times.
         let label = attempts == 0 ? name : "\(name) \(attempts + 1)"
         let hostName = attempts == 0 ? "\(host).local" : "\(host)-\(attempts + 1).local"
@@ -108,19 +108,19 @@ package final class ServiceAnnouncement: @unchecked Sendable {
                 group, interface, family, AvahiPublishFlags(0), label, kind.rawValue, nil, hostName, port, list)
         }
         if code >= 0 { code = avahi_entry_group_commit(group) }
-        if code == AVAHI_ERR_COLLISION { retry() } else if code < 0 { note(code) }
+        if code == AVAHI_ERR_COLLISION { retry() } else if code < 0 { recordError(code) }
     }
 
     private func groupChanged(_ state: AvahiEntryGroupState) {
         switch state {
         case AVAHI_ENTRY_GROUP_COLLISION: retry()
-        case AVAHI_ENTRY_GROUP_FAILURE: if let client { note(avahi_client_errno(client)) }
+        case AVAHI_ENTRY_GROUP_FAILURE: if let client { recordError(avahi_client_errno(client)) }
         default: break
         }
     }
 
     private func retry() {
-        guard attempts < 3, let client, let group else { return note(Int32(AVAHI_ERR_COLLISION)) }
+        guard attempts < 3, let client, let group else { return recordError(Int32(AVAHI_ERR_COLLISION)) }
         attempts += 1
         avahi_entry_group_reset(group)
         announce(client)

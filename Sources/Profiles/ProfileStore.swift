@@ -9,7 +9,7 @@ package struct ProfileStore: Sendable {
     private static let version = 1
     private static let folderName = "profiles"
     /// Maximum number of profiles; no household has more.
-    private static let mostProfiles = 1000
+    private static let maxProfiles = 1000
 
     private let folder: StateFolder
 
@@ -24,7 +24,7 @@ package struct ProfileStore: Sendable {
     package func all() -> (profiles: [LatencyProfile], notes: [String]) {
         var profiles: [LatencyProfile] = []
         var notes: [String] = []
-        for name in folder.list(Self.folderName).prefix(Self.mostProfiles) {
+        for name in folder.list(Self.folderName).prefix(Self.maxProfiles) {
             do {
                 switch try folder.readRecord("\(Self.folderName)/\(name)", kind: Self.kind, version: Self.version) {
                 case .absent: break
@@ -48,7 +48,7 @@ package struct ProfileStore: Sendable {
     ///
     /// - Throws: `notPermitted` (exit status 77) or `failed` (1), also for a file that a newer Talkie wrote, which is
     ///   unchanged; profiles before the failed one are stored.
-    package func keep(_ profiles: [LatencyProfile]) throws(TalkieError) {
+    package func store(_ profiles: [LatencyProfile]) throws(TalkieError) {
         do {
             try folder.exclusively { () throws(StateError) in
                 for profile in profiles {

@@ -64,7 +64,7 @@ public final class PlayerWindow: Sendable {
     /// Runs the window until it is closed. Must be called once, on the process's main thread; traps on a second call.
     public func run() {
         let inputs = screen.inputs
-        Task.detached { [self] in for await input in inputs { take(input) } }
+        Task.detached { [self] in for await input in inputs { handle(input) } }
         loop.run()
     }
 
@@ -77,7 +77,7 @@ public final class PlayerWindow: Sendable {
     /// The state of the window: its size, and the number of shown and skipped video frames. Any thread.
     public var status: ScreenControl.Status { screen.status }
 
-    private func take(_ input: ScreenInput) {
+    private func handle(_ input: ScreenInput) {
         switch input {
         case .close, .key("q", _): close()
         case .key("f", _), .key("MBTN_LEFT_DBL", _): screen.setFullScreen(nil)

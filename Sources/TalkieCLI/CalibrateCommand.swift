@@ -76,8 +76,8 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
 
     func validate() throws {
         if speakers.isEmpty { throw ValidationError("Specify a speaker to calibrate") }
-        if speakers.count > CalibrateArguments.mostSpeakers {
-            throw ValidationError("One run supports \(CalibrateArguments.mostSpeakers) speakers at most; specify fewer")
+        if speakers.count > CalibrateArguments.maxSpeakers {
+            throw ValidationError("One run supports \(CalibrateArguments.maxSpeakers) speakers at most; specify fewer")
         }
         if Set(speakers).count != speakers.count {
             throw ValidationError("A speaker can be specified only once; remove the second")

@@ -21,7 +21,7 @@ enum CommandLineRunner {
         signal(SIGXFSZ, SIG_IGN)
         // An inherited SIG_IGN would discard the exit status of the programs that are run.
         signal(SIGCHLD, SIG_DFL)
-        for sentence in Privileges.settle() {
+        for sentence in Privileges.adoptSockets() {
             StandardStream.error.write("talkie: \(PrintableText.sentence(sentence))\n")
         }
         let outcome = outcome(of: words)

@@ -18,7 +18,7 @@ struct ProfileCommand: ParsableCommand, UsageLine {
 
         func run() throws {
             let desk = ProfileCommands()
-            ProfileCommand.tell(desk)
+            ProfileCommand.printNotes(desk)
             StandardStream.output.write(desk.list(json: json))
         }
     }
@@ -44,7 +44,7 @@ struct ProfileCommand: ParsableCommand, UsageLine {
 
         func run() throws {
             let desk = ProfileCommands()
-            ProfileCommand.tell(desk)
+            ProfileCommand.printNotes(desk)
             StandardStream.output.write(try desk.export(to: file))
         }
     }
@@ -58,7 +58,7 @@ struct ProfileCommand: ParsableCommand, UsageLine {
         func run() throws { StandardStream.output.write(try ProfileCommands().importProfiles(from: file)) }
     }
 
-    private static func tell(_ desk: ProfileCommands) {
+    private static func printNotes(_ desk: ProfileCommands) {
         for note in desk.notes { StandardStream.error.write("talkie: \(PrintableText.sentence(note))\n") }
     }
 }

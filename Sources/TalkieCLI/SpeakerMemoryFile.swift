@@ -18,7 +18,7 @@ struct SpeakerMemoryFile: SpeakerMemory {
         return (keepsake, note)
     }
 
-    func keep(_ keepsake: SpeakerKeepsake) -> String? {
+    func save(_ keepsake: SpeakerKeepsake) -> String? {
         store.write(
             SoftwareSpeakerStore.Content(
                 seed: keepsake.seed,

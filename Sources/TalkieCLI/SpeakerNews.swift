@@ -3,7 +3,7 @@ internal import VirtualSpeaker
 
 /// The messages of a software speaker for the user.
 enum SpeakerNews {
-    static func tell(_ event: SpeakerEvent) {
+    static func printEvent(_ event: SpeakerEvent) {
         guard let text = text(event) else { return }
         StandardStream.output.write(PrintableText.sentence(text) + "\n")
     }

@@ -74,7 +74,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
                 for index in 0..<count {
                     let first = queueHead + index * format.channels
                     let frame = UnsafeBufferPointer(rebasing: queue[first..<first + format.channels])
-                    hear(frame, number: playedFrames + index)
+                    record(frame, number: playedFrames + index)
                 }
             }
             queueHead += count * format.channels
@@ -87,7 +87,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         if due > writtenFrames { state = .underrun }
     }
 
-    private func hear(_ frame: UnsafeBufferPointer<Float>, number: Int) {
+    private func record(_ frame: UnsafeBufferPointer<Float>, number: Int) {
         let instant = HostInstant(
             nanoseconds: startedAt.nanoseconds + latency.wholeNanoseconds
                 + Int64((Double(number) * nanosecondsPerFrame).rounded()))
@@ -105,7 +105,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
 
     // MARK: PlayoutDevice
 
-    package func look() -> PlayoutDeviceReading {
+    package func readState() -> PlayoutDeviceReading {
         advance()
         if isGone { return PlayoutDeviceReading(state: .lost, free: 0, delay: 0, instant: clock.now) }
         var delay = Double(queuedFrames) + latency.inSeconds * Double(format.sampleRate)

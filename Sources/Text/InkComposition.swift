@@ -17,7 +17,7 @@ enum InkComposition {
     /// Rectangles closer than this many pixels are merged.
     private static let gap = 32
     /// Maximum number of separate images; more are merged into one.
-    private static let mostPieces = 8
+    private static let maxPieces = 8
 
     /// Returns one image of all; nil if nothing is visible.
     static func composed(_ first: UnsafeMutablePointer<ASS_Image>?, within area: PixelSize) -> OverlayImage? {
@@ -39,7 +39,7 @@ enum InkComposition {
                 place = place.union(places.remove(at: index))
             }
             places.append(place)
-            if places.count > mostPieces { places = [places.reduce(places[0]) { $0.union($1) }] }
+            if places.count > maxPieces { places = [places.reduce(places[0]) { $0.union($1) }] }
         }
         return places.map { blended(first, within: $0) }
     }

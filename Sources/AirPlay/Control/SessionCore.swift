@@ -194,7 +194,7 @@ final class SessionCore {
         do throws(ExhaustionError) {
             events = try EventChannel(socket: socket, keys: .events(from: secret)) { event in
                 switch event {
-                case .message(let message): shared.tell(.message(message))
+                case .message(let message): shared.publish(.message(message))
                 case .ended(let error): shared.fail(error)
                 }
             }

@@ -26,7 +26,7 @@ final class SessionShared: Sendable {
 
     func setWriter(_ writer: (any StreamWriter)?) { stream.withLock { $0 = writer } }
 
-    func tell(_ news: AirPlaySession.News) { continuation.yield(news) }
+    func publish(_ news: AirPlaySession.News) { continuation.yield(news) }
 
     /// Marks the session as failed. Only the first cause is reported.
     func fail(_ error: AirPlayError) {

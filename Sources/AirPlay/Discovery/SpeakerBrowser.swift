@@ -45,7 +45,7 @@ package final class SpeakerBrowser: SpeakerSource {
     package init(serviceLimit: Int) throws(DiscoveryError) {
         let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
         self.listener = listener
-        watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, news in listener.hear(news, from: watch) }
+        watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, news in listener.handle(news, from: watch) }
         watch.start()
     }
 
@@ -113,7 +113,7 @@ package final class SpeakerBrowser: SpeakerSource {
             for name in directory.wishes.names { watch.resolve(.sought(.airPlay, name)) }
         }
 
-        func hear(_ news: ServiceWatch.News, from watch: ServiceWatch) {
+        func handle(_ news: ServiceWatch.News, from watch: ServiceWatch) {
             switch news {
             case .connected:
                 directory.clear()

@@ -132,14 +132,14 @@ package struct SpeakerDirectory: Sendable {
             lost(name)
             return false
         }
-        if let before { leave(before) } else { unresolvedCount -= 1 }
+        if let before { removeSource(before) } else { unresolvedCount -= 1 }
         sources[endpoint.address, default: 0] += 1
         service.resolution = Resolution(news: counter, endpoint: endpoint, id: id, traits: traits)
         services[name] = service
         return true
     }
 
-    private mutating func leave(_ source: NetworkAddress) {
+    private mutating func removeSource(_ source: NetworkAddress) {
         guard let count = sources[source] else { return }
         sources[source] = count > 1 ? count - 1 : nil
     }
@@ -147,7 +147,11 @@ package struct SpeakerDirectory: Sendable {
     /// Removes a service that said goodbye or expired.
     package mutating func lost(_ name: ServiceName) {
         guard let service = services.removeValue(forKey: name) else { return }
-        if let resolution = service.resolution { leave(resolution.endpoint.address) } else { unresolvedCount -= 1 }
+        if let resolution = service.resolution {
+            removeSource(resolution.endpoint.address)
+        } else {
+            unresolvedCount -= 1
+        }
     }
 
     /// Removes all services, after the daemon disconnected.

@@ -110,7 +110,7 @@ package struct SpeakerSearch {
     }
 
     /// Maximum number of names in an error message.
-    private static let mostNames = 8
+    private static let maxNames = 8
 
     private static func notFound(_ missing: [SpeakerQuery], in entries: [SpeakerEntry]) -> DiscoveryError {
         let wanted = missing.map { "'\(PrintableText.of($0.description))'" }.joined(separator: " and ")
@@ -120,8 +120,8 @@ package struct SpeakerSearch {
                 "No speaker named \(wanted) is on the network, and no other speaker was found; check that it is on and on the same network as this computer."
             )
         }
-        var names = entries.prefix(mostNames).map { "'\($0.name)'" }.joined(separator: ", ")
-        if entries.count > mostNames { names += " and \(entries.count - mostNames) more" }
+        var names = entries.prefix(maxNames).map { "'\($0.name)'" }.joined(separator: ", ")
+        if entries.count > maxNames { names += " and \(entries.count - maxNames) more" }
         return DiscoveryError(
             .notFound, "No speaker named \(wanted) is on the network; available: \(names).", remedy: .listPlaces)
     }

@@ -94,7 +94,7 @@ extension AirPlaySpeaker {
         state.evictions.begin(at: host.now)
         let attendance = PlaybackSupervisor(speaker: self)
         session.control.post { core in
-            core.attend = attendance.attend
+            core.attend = attendance.performDueWork
             core.requestAttention()
         }
         // The title may have changed while the session was being set up.
@@ -128,7 +128,7 @@ extension AirPlaySpeaker {
             return (context, state.evictions.isUnwelcome)
         }
         guard let (context, isUnwelcome) = lost else { return }
-        context.events.note(.outputLost(output: context.id))
+        context.events.append(.outputLost(output: context.id))
         // A pending start must wait for the rejoin.
         context.room.raise()
         do throws(ExhaustionError) {
@@ -171,7 +171,7 @@ extension AirPlaySpeaker {
                     return true
                 }
                 if isWanted {
-                    context.events.note(.outputRestored(output: context.id))
+                    context.events.append(.outputRestored(output: context.id))
                     context.room.raise()
                 } else {
                     session.end()
@@ -202,7 +202,7 @@ extension AirPlaySpeaker {
         }
         news?.cancel()
         if let session {
-            if let context { context.events.note(.outputLost(output: context.id)) }
+            if let context { context.events.append(.outputLost(output: context.id)) }
             // Ending joins the control thread, which may be the caller.
             do throws(ExhaustionError) {
                 run(try BackgroundTask(name: "airplay ending") { _ in session.end() })

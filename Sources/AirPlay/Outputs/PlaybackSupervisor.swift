@@ -63,7 +63,7 @@ final class PlaybackSupervisor: Sendable {
             defer { last = state }
             return last != state
         }
-        if isNew { context.events.note(.clock(state: state, output: context.id)) }
+        if isNew { context.events.append(.clock(state: state, output: context.id)) }
     }
 
     /// Returns the reason why a start will never be possible; nil if it may be.
@@ -99,7 +99,7 @@ final class PlaybackSupervisor: Sendable {
     }
 
     /// Performs the due work. Returns when to call it again; nil: when requested.
-    func attend(_ core: SessionCore) -> HostInstant? {
+    func performDueWork(_ core: SessionCore) -> HostInstant? {
         guard let speaker else { return nil }
         let (context, input, epoch) = speaker.state.withLock { ($0.context, $0.input, $0.anchors.epoch) }
         guard let context else { return nil }
@@ -245,7 +245,7 @@ final class PlaybackSupervisor: Sendable {
             $0.anchors.hold(known)
             $0.anchors.noteStart(at: instant)
         }
-        context.events.note(
+        context.events.append(
             .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
         return nil
     }
@@ -273,7 +273,7 @@ final class PlaybackSupervisor: Sendable {
         }
         told.line = anchor
         speaker.state.withLock { $0.anchors.hold(anchor) }
-        context.events.note(
+        context.events.append(
             .speakerAnchored(
                 media: anchor.media, host: timeline.mapping.source(at: anchor.moment), clock: anchor.moment,
                 output: context.id))

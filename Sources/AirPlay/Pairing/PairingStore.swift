@@ -89,7 +89,7 @@ package struct PairingStore: Sendable {
     /// Stores the credentials of a speaker, replacing earlier ones.
     ///
     /// - Throws: `StateError`; the earlier file is unchanged.
-    package func keep(
+    package func store(
         _ credentials: SpeakerCredentials, for speaker: SpeakerID, _ contact: SpeakerContact
     ) throws(StateError) {
         guard identity.isKept else {
@@ -117,9 +117,9 @@ package struct PairingStore: Sendable {
     }
 
     /// Stores the credentials of a speaker of which only the name is known.
-    package func keep(
+    package func store(
         _ credentials: SpeakerCredentials, for speaker: SpeakerID, name: String
-    ) throws(StateError) { try keep(credentials, for: speaker, SpeakerContact(name: name)) }
+    ) throws(StateError) { try store(credentials, for: speaker, SpeakerContact(name: name)) }
 
     /// Removes a speaker's credentials. Returns false if there were none. The speaker still knows this installation.
     @discardableResult

@@ -71,7 +71,7 @@ package struct SpeakerPairing: Sendable {
             if let accessory = procedure.learned, known.credentials.accessory != accessory {
                 known.credentials.accessory = accessory
                 // ignored: the key is obtained again at the next pairing.
-                try? store.keep(known.credentials, for: id, contact)
+                try? store.store(known.credentials, for: id, contact)
             }
         }
         let result = try run(&procedure, on: first, address: address, askForPIN: askForPIN)
@@ -79,7 +79,7 @@ package struct SpeakerPairing: Sendable {
         let message: String
         switch method {
         case .pin:
-            try store.keep(known.credentials, for: id, contact)
+            try store.store(known.credentials, for: id, contact)
             message = "\(name) (\(id)) is paired."
         case .password(let password):
             guard result.usedPassword else {
@@ -96,7 +96,7 @@ package struct SpeakerPairing: Sendable {
             }
             // Earlier keys were not verified, and the speaker may have removed them.
             known.credentials = SpeakerCredentials(accessory: procedure.learned, password: password)
-            try store.keep(known.credentials, for: id, contact)
+            try store.store(known.credentials, for: id, contact)
             message = "\(name) (\(id)) accepted the password, which was stored."
         }
         return Outcome(message: message, notes: notes + (known.note.map { [$0] } ?? []))
@@ -109,7 +109,7 @@ package struct SpeakerPairing: Sendable {
     func welcome(_ id: SpeakerID, _ contact: SpeakerContact) throws(StateError) -> Bool {
         let isKnown = store.credentials(for: id).credentials != SpeakerCredentials()
         guard isKnown || store.predecessor(of: id, contact.query, name: contact.name) != nil else { return false }
-        try store.keep(SpeakerCredentials(), for: id, contact)
+        try store.store(SpeakerCredentials(), for: id, contact)
         return isKnown
     }
 

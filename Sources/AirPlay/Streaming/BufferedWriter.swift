@@ -90,7 +90,7 @@ final class BufferedWriter: StreamWriter {
         sound.reserveCapacity(Int(UInt16.max))
         wire.reserveCapacity(Int(UInt16.max) + 1)
         while !isClosed.load(ordering: .acquiring) {
-            let timestamp = store.take(into: &sound)
+            let timestamp = store.removeNext(into: &sound)
             if store.takesRoomNotice() { room() }
             guard let timestamp else {
                 arrival.wait()

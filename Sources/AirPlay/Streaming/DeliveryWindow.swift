@@ -17,7 +17,7 @@ struct DeliveryWindow {
     private static let first = 4 << 10
     private static let widest = 256 << 10
     /// In multiples of real time: the minimum rate on any link.
-    private static let leastPace = 2.0
+    private static let minPace = 2.0
     /// In multiples of real time: a link with this throughput is not slow, since the buffer fills quickly.
     private static let enough = 6.0
 
@@ -68,7 +68,7 @@ struct DeliveryWindow {
             bytes += hasFoundTheEnd ? packet : bytes
         }
         wasFull = false
-        let least = Int(Self.leastPace * pace * (max(trip, usualTrip ?? trip) / .seconds(1)))
+        let least = Int(Self.minPace * pace * (max(trip, usualTrip ?? trip) / .seconds(1)))
         bytes = min(max(bytes, least, 2 * packet), Self.widest)
     }
 }

@@ -32,7 +32,7 @@ final class PacketStore: Sendable {
 
     /// Replaces the contents of `out` by the next packet to send. Returns its timestamp on the wire, or nil if there is
     /// none.
-    func take(into out: inout [UInt8]) -> RTPTimestamp? { contents.withLock { $0.take(into: &out) } }
+    func removeNext(into out: inout [UInt8]) -> RTPTimestamp? { contents.withLock { $0.removeNext(into: &out) } }
 
     /// The timestamp on the wire of the next packet; nil if there is none.
     var nextTimestamp: RTPTimestamp? { contents.withLock { $0.nextTimestamp } }
@@ -97,7 +97,7 @@ final class PacketStore: Sendable {
         }
     }
 
-    /// Sets whether `take` returns no packets.
+    /// Sets whether `removeNext` returns no packets.
     func setHeld(_ isHeld: Bool) { contents.withLock { $0.isHeld = isHeld } }
 
     /// Returns the timestamp on the wire of a stream timestamp.
@@ -152,7 +152,7 @@ private struct PacketStoreContents {
     private(set) var end = 0
     private var writeOffset = 0
     private var wasFull = false
-    /// Whether `take` returns nothing.
+    /// Whether `removeNext` returns nothing.
     var isHeld = false
     var floor: RTPTimestamp?
     var nextSequence: UInt32 = 0
@@ -206,7 +206,7 @@ private struct PacketStoreContents {
         return true
     }
 
-    mutating func take(into out: inout [UInt8]) -> RTPTimestamp? {
+    mutating func removeNext(into out: inout [UInt8]) -> RTPTimestamp? {
         guard cursor < end, !isHeld else { return nil }
         entries[cursor % entryCapacity].sequence = nextSequence
         let entry = entry(cursor)

@@ -165,7 +165,7 @@ final class RealtimeSender: StreamWriter {
             let verdict = store.nextTimestamp.map { round.pacing.verdict(on: $0, at: now) }
             switch verdict {
             case .send: sendNext(&round, at: now)
-            case .leaveOut: _ = store.take(into: &round.sound)
+            case .leaveOut: _ = store.removeNext(into: &round.sound)
             case .wait(let departure): rest(until: departure, round)
             case nil: rest(until: HostInstant(nanoseconds: .max), round)
             }
@@ -180,14 +180,14 @@ final class RealtimeSender: StreamWriter {
 
     private func sendNext(_ round: inout Round, at now: HostInstant) {
         // A flush may have emptied the store concurrently; a new anchor follows then.
-        guard let timestamp = store.take(into: &round.sound) else { return }
+        guard let timestamp = store.removeNext(into: &round.sound) else { return }
         let sequence = round.packetizer.nextSequence
         let isMarked = round.pacing.noteSent(at: now)
         round.wire.removeAll(keepingCapacity: true)
         round.sound.withUnsafeBufferPointer {
             round.packetizer.append($0, timestamp: timestamp, marked: isMarked, to: &round.wire)
         }
-        round.kept.keep(round.wire, sequence: sequence)
+        round.kept.store(round.wire, sequence: sequence)
         send(round.wire, through: ends.data, to: ends.dataPort)
         let following = timestamp.advanced(byFrames: Int64(format.framesPerPacket))
         shared.withLock {
@@ -216,7 +216,7 @@ final class RealtimeSender: StreamWriter {
         for offset in 0..<min(Int(request.count), Self.packetsKept) {
             let sequence = request.firstMissing &+ UInt16(truncatingIfNeeded: offset)
             guard let packet = round.kept.packet(sequence) else { continue }
-            guard round.allowance.take(at: host.now) else { return }
+            guard round.allowance.consumeToken(at: host.now) else { return }
             ends.control.send(request.answer(packet), to: ends.remote, port: ends.controlPort)
             shared.withLock { $0.resent += 1 }
         }

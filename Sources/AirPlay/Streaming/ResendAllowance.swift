@@ -24,7 +24,7 @@ struct ResendAllowance: Sendable {
     }
 
     /// Consumes the tokens of one packet. Returns false if there are too few.
-    mutating func take(at now: HostInstant) -> Bool {
+    mutating func consumeToken(at now: HostInstant) -> Bool {
         let passed = max(0, (now - counted).wholeNanoseconds)
         counted = max(counted, now)
         saved = passed >= most ? most : min(most, saved + passed)

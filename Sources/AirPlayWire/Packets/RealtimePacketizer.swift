@@ -65,7 +65,7 @@ package struct RetransmitBuffer: Sendable {
     }
 
     /// Stores a packet in place of the oldest one.
-    package mutating func keep(_ packet: [UInt8], sequence: UInt16) {
+    package mutating func store(_ packet: [UInt8], sequence: UInt16) {
         let slot = Int(sequence) % packets.count
         packets[slot].removeAll(keepingCapacity: true)
         packets[slot].append(contentsOf: packet)

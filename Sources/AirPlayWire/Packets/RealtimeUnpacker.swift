@@ -21,7 +21,7 @@ package struct RealtimeUnpacker: Sendable {
         // Header 12, tag 16, nonce 8, at least one byte of payload.
         guard datagram.count > 36, reader.integer(UInt8.self) == 0x80, let type = reader.integer(UInt8.self),
             type & 0x7F == 96, let sequence = reader.integer(UInt16.self), let time = reader.integer(UInt32.self),
-            reader.skip(4), let sealed = reader.take(datagram.count - 20),
+            reader.skip(4), let sealed = reader.readBytes(datagram.count - 20),
             let nonce = ChaChaPoly.NonceTail(reader.takeRest())
         else { return nil }
         let header = Array(datagram[(datagram.startIndex + 4)..<(datagram.startIndex + 12)])

@@ -37,7 +37,7 @@ public final class Microphone: @unchecked Sendable {
 
     /// Frames per read: 20 ms at 48 kHz.
     private static let piece = 960
-    private static let mostAnchors = 1 << 14
+    private static let maxAnchors = 1 << 14
 
     /// Opens and configures a device; `start` starts the recording.
     ///
@@ -69,7 +69,7 @@ public final class Microphone: @unchecked Sendable {
         channels = min(2, deviceChannels)
         capacity = max(1, Int(longest.inSeconds * Double(sampleRate)))
         samples = .allocate(capacity: capacity * channels)
-        anchors = .allocate(capacity: Self.mostAnchors)
+        anchors = .allocate(capacity: Self.maxAnchors)
     }
 
     deinit {
@@ -159,7 +159,7 @@ public final class Microphone: @unchecked Sendable {
                 continue
             }
             guard store(raw, Int(count)) else { return }
-            note(status)
+            recordAnchor(status)
         }
     }
 
@@ -177,9 +177,9 @@ public final class Microphone: @unchecked Sendable {
     }
 
     /// Stores an anchor: the frame now captured follows the stored frames by `delay`, the frames not read yet.
-    private func note(_ status: OpaquePointer?) {
+    private func recordAnchor(_ status: OpaquePointer?) {
         let have = anchorCount.load(ordering: .relaxed)
-        guard have < Self.mostAnchors, snd_pcm_status(handle, status) >= 0,
+        guard have < Self.maxAnchors, snd_pcm_status(handle, status) >= 0,
             snd_pcm_status_get_state(status) == SND_PCM_STATE_RUNNING
         else { return }
         var stamp = snd_htimestamp_t()

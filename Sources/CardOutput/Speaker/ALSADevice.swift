@@ -183,7 +183,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
 
     // MARK: PlayoutDevice
 
-    func look() -> PlayoutDeviceReading {
+    func readState() -> PlayoutDeviceReading {
         let code = snd_pcm_status(handle, status)
         guard code >= 0 else { return PlayoutDeviceReading(state: Self.state(code), free: 0, delay: 0, instant: .now) }
         let free = min(capacity, Int(snd_pcm_status_get_avail(status)))

@@ -14,7 +14,7 @@ public enum SoundCardProbe {
     }
 
     /// A safety limit; configurations have fewer.
-    private static let mostDevices = 200
+    private static let maxDevices = 200
 
     /// The playback devices named in ALSA's configuration, in its order. Reads files.
     public static var devices: [Device] {
@@ -24,7 +24,7 @@ public enum SoundCardProbe {
         defer { snd_device_name_free_hint(hints) }
         var devices: [Device] = []
         var index = 0
-        while let hint = hints[index], devices.count < mostDevices {
+        while let hint = hints[index], devices.count < maxDevices {
             index += 1
             // A missing IOID means both directions.
             if let direction = text("IOID", of: hint), direction != "Output" { continue }
@@ -64,7 +64,7 @@ public enum SoundCardProbe {
         defer { finder.stop() }
         let opened = try ALSADevice(name: device)
         try opened.configure(opened.nearest(to: 48_000, layout: .stereo))
-        finder.note(opened)
+        finder.register(opened)
         if opened.way == .elsewhere, PulseLibrary.shared != nil { told.wait(until: .now.advanced(by: sinkPatience)) }
         return withExtendedLifetime(opened) { finder.knowledge(of: device) }
     }

@@ -41,15 +41,15 @@ final class SoundCardWorker: @unchecked Sendable {
             device: device, buffer: buffer, playout: playout, context: context, depths: depths, initialGain: gain)
         let sinks = SinkFinder { before, _ in
             // The first report is not a move.
-            if before.sink != nil { context.events.note(.outputMoved(output: context.id)) }
+            if before.sink != nil { context.events.append(.outputMoved(output: context.id)) }
             sinkNews()
         }
         self.sinks = sinks
-        sinks.note(device)
+        sinks.register(device)
         let open: @Sendable (String) -> ALSADevice? = { name in
             // ignored: another device is tried, or this one again later; `loss` says that none plays.
             guard let device = try? ALSADevice(name: name), (try? device.configure(format)) != nil else { return nil }
-            sinks.note(device)
+            sinks.register(device)
             return device
         }
         keeper = DeviceFailover(

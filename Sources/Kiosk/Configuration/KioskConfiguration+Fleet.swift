@@ -28,7 +28,7 @@ extension KioskConfiguration.Fleet {
     init?(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("fleet") else { return nil }
         guard case .table(let table) = node.value else {
-            reader.note(node.line, "fleet: expected a table, [fleet]")
+            reader.addMistake(node.line, "fleet: expected a table, [fleet]")
             return nil
         }
         var inner = reader.inside(table)
@@ -43,16 +43,18 @@ extension KioskConfiguration.Fleet {
             try Self.text(value, "expected the path of a file with certificates")
         }
         if table["broker"] == nil {
-            inner.note(table.line, "a fleet needs a broker, such as broker = \"mqtt://10.0.0.2\"")
+            inner.addMistake(table.line, "a fleet needs a broker, such as broker = \"mqtt://10.0.0.2\"")
         }
-        if table["name"] == nil { inner.note(table.line, "a kiosk of a fleet needs a name, such as name = \"hall\"") }
+        if table["name"] == nil {
+            inner.addMistake(table.line, "a kiosk of a fleet needs a name, such as name = \"hall\"")
+        }
         if passwordFile != nil, table["user"] == nil {
-            inner.note(
+            inner.addMistake(
                 table["password_file"]?.line ?? table.line, "password_file: a password needs a user; write user = \"…\""
             )
         }
         inner.finish()
-        reader.take(inner.mistakes)
+        reader.addMistakes(inner.mistakes)
         guard let broker, let name else { return nil }
         func whole(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
         self.init(host: broker.host, port: broker.port, name: name)

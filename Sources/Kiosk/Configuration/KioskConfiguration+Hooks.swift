@@ -15,13 +15,14 @@ extension KioskConfiguration {
     mutating func readHooks(_ reader: inout TableReader) {
         guard let node = reader.node("hooks") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "hooks: expected a table, [hooks] with screen_off = \"cec-ctl --standby\"")
+            return reader.addMistake(
+                node.line, "hooks: expected a table, [hooks] with screen_off = \"cec-ctl --standby\"")
         }
         var inner = reader.inside(table)
         hooks.screenOn = inner.value("screen_on", Self.command)
         hooks.screenOff = inner.value("screen_off", Self.command)
         inner.finish()
-        reader.take(inner.mistakes)
+        reader.addMistakes(inner.mistakes)
     }
 
     private static func command(_ value: TOMLDocument.Value) throws(ValueError) -> String {

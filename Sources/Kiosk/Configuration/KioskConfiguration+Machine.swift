@@ -48,7 +48,7 @@ extension KioskConfiguration {
 
     private func check(_ programme: Programme, in table: String, _ warn: (String, String) -> Void) {
         for (index, word) in programme.playlist.enumerated() where !InputCheck.isAddress(word) {
-            guard let failure = ItemsWatch.look(for: [word], programme: 0).found.failure else { continue }
+            guard let failure = ItemsWatch.findItems(for: [word], programme: 0).found.failure else { continue }
             let path = "\(table)playlist[\(index)]"
             warn(lines.line(path) > 0 ? path : "\(table)playlist", failure)
         }

@@ -5,7 +5,7 @@ extension KioskConfiguration {
     mutating func readMetrics(_ reader: inout TableReader) {
         guard let node = reader.node("metrics") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "metrics: expected a table, [metrics] with listen = \"127.0.0.1:9595\"")
+            return reader.addMistake(node.line, "metrics: expected a table, [metrics] with listen = \"127.0.0.1:9595\"")
         }
         var inner = reader.inside(table)
         let listens = inner.value("listen") { value throws(ValueError) -> MetricsAddress? in
@@ -17,6 +17,6 @@ extension KioskConfiguration {
         }
         if let listens { metrics = listens }
         inner.finish()
-        reader.take(inner.mistakes)
+        reader.addMistakes(inner.mistakes)
     }
 }

@@ -34,7 +34,7 @@ extension KioskConfiguration {
         if let policy = reader.choice("on_broken_item", BrokenItem.self) { onBrokenItem = policy }
         for hours in reader.texts("quiet_hours") ?? [] {
             do throws(ValueError) { quietHours.append(try DaySpan(parsing: hours.text)) } catch {
-                reader.note(hours.line, "quiet_hours: \(error.description)")
+                reader.addMistake(hours.line, "quiet_hours: \(error.description)")
             }
         }
         readParts(&reader, folder: folder)
@@ -45,13 +45,13 @@ extension KioskConfiguration {
         if wall != nil {
             let orders = [("order", programme)] + parts.map { ("day_parts.\($0.name).order", $0.programme) }
             for (path, programme) in orders where programme.order == .shuffled && lines.line(path) > 0 {
-                reader.note(
+                reader.addMistake(
                     lines.line(path), "order: the screens of a wall play the list in order; remove \"shuffled\"")
             }
         }
         fleet = Fleet(&reader, folder: folder)
         if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
-            reader.note(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
+            reader.addMistake(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
         }
     }
 
@@ -62,7 +62,8 @@ extension KioskConfiguration {
             return .chosen(try Self.screen(value))
         }
         if let screen, operatorScreen == .chosen(screen), let node = reader.table["operator_screen"] {
-            reader.note(node.line, "operator_screen: films are shown on this screen; choose another one, or \"other\"")
+            reader.addMistake(
+                node.line, "operator_screen: films are shown on this screen; choose another one, or \"other\"")
         }
         if let rotation = reader.value(
             "rotate",
@@ -79,7 +80,7 @@ extension KioskConfiguration {
         if let share = reader.value("title_safe", Self.share) { titleSafe = share }
         guard let node = reader.node("overscan") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "overscan: expected { policy = \"scale\", percent = 3 }")
+            return reader.addMistake(node.line, "overscan: expected { policy = \"scale\", percent = 3 }")
         }
         var inner = reader.inside(table)
         let percent = inner.value("percent", Self.share)
@@ -100,18 +101,18 @@ extension KioskConfiguration {
                 ))
         }
         inner.finish()
-        reader.take(inner.mistakes)
+        reader.addMistakes(inner.mistakes)
         overscan = policy?(percent ?? Overscan.usual)
     }
 
     private mutating func readParts(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("day_parts") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
+            return reader.addMistake(node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
         }
         for entry in table.entries {
             guard case .table(let inner) = entry.node.value else {
-                reader.note(entry.node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
+                reader.addMistake(entry.node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
                 continue
             }
             var part = reader.inside(inner)
@@ -122,10 +123,10 @@ extension KioskConfiguration {
             var programme = self.programme
             programme.read(&part, folder: folder)
             if part.table["from"] == nil || part.table["to"] == nil {
-                part.note(inner.line, "a part of the day needs from and to, such as from = 09:00:00")
+                part.addMistake(inner.line, "a part of the day needs from and to, such as from = 09:00:00")
             }
             part.finish()
-            reader.take(part.mistakes)
+            reader.addMistakes(part.mistakes)
             guard let from, let to else { continue }
             parts.append(
                 DayPart(

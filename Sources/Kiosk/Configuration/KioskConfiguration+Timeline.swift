@@ -15,7 +15,7 @@ extension KioskConfiguration {
     mutating func readTimeline(_ reader: inout TableReader, folder: String) {
         guard let node = reader.node("timeline") else { return }
         guard case .table(let table) = node.value else {
-            return reader.note(node.line, "timeline: expected a table, [timeline] with file = \"timeline.jsonl\"")
+            return reader.addMistake(node.line, "timeline: expected a table, [timeline] with file = \"timeline.jsonl\"")
         }
         var inner = reader.inside(table)
         let file = inner.value("file") { value throws(ValueError) in
@@ -24,7 +24,9 @@ extension KioskConfiguration {
             }
             return Programme.whole(text, in: folder)
         }
-        if table["file"] == nil { inner.note(table.line, "a timeline needs file, such as file = \"timeline.jsonl\"") }
+        if table["file"] == nil {
+            inner.addMistake(table.line, "a timeline needs file, such as file = \"timeline.jsonl\"")
+        }
         var timeline = Timeline(file: file ?? "")
         if let size = inner.value(
             "max_size",
@@ -59,13 +61,13 @@ extension KioskConfiguration {
             "keep",
             { value throws(ValueError) in
                 guard case .integer(let number) = value else { throw TimelineRotation.keepError }
-                return try TimelineRotation.keep(Int(clamping: number))
+                return try TimelineRotation.fileCount(Int(clamping: number))
             })
         {
             timeline.rotation.keep = keep
         }
         inner.finish()
-        reader.take(inner.mistakes)
+        reader.addMistakes(inner.mistakes)
         if file != nil { self.timeline = timeline }
     }
 }

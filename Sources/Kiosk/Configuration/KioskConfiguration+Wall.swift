@@ -17,7 +17,7 @@ extension KioskConfiguration.Wall {
     init?(_ reader: inout TableReader) {
         guard let node = reader.node("wall") else { return nil }
         guard case .table(let table) = node.value else {
-            reader.note(node.line, "wall: expected a table, [wall]")
+            reader.addMistake(node.line, "wall: expected a table, [wall]")
             return nil
         }
         var inner = reader.inside(table)
@@ -49,7 +49,7 @@ extension KioskConfiguration.Wall {
             chronyPort = port
         }
         inner.finish()
-        reader.take(inner.mistakes)
+        reader.addMistakes(inner.mistakes)
         if follows == false { return nil }
     }
 }

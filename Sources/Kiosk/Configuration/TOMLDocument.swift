@@ -38,13 +38,13 @@ struct TOMLDocument: Equatable {
     let root: Table
 
     /// The maximum size in bytes, beyond any configuration written by hand.
-    static let mostBytes = 1 << 20
+    static let maxBytes = 1 << 20
 
     /// Parses a document.
     ///
     /// - Throws: The first syntax error that toml++ finds, with its line.
     init(_ bytes: [UInt8], file: String) throws(ConfigMistake) {
-        guard bytes.count <= Self.mostBytes else {
+        guard bytes.count <= Self.maxBytes else {
             throw ConfigMistake(
                 file, line: 0, "the file is larger than a megabyte, which is too large for a configuration")
         }
@@ -58,7 +58,7 @@ struct TOMLDocument: Equatable {
                     Unmanaged.passUnretained(builder).toOpaque(),
                     { context, event in
                         guard let context, let event else { return }
-                        Unmanaged<Builder>.fromOpaque(context).takeUnretainedValue().take(event.pointee)
+                        Unmanaged<Builder>.fromOpaque(context).takeUnretainedValue().handle(event.pointee)
                     }, &line, words.baseAddress, words.count)
             }
         }
@@ -80,7 +80,7 @@ struct TOMLDocument: Equatable {
         private var open: [Open] = []
         private(set) var root = Table(line: 1)
 
-        func take(_ event: ctoml_event) {
+        func handle(_ event: ctoml_event) {
             let key = Self.text(event.key, event.key_length)
             let line = Int(event.line)
             switch event.kind {

@@ -10,15 +10,17 @@ struct TableReader {
 
     init(_ table: TOMLDocument.Table, file: String) { (self.table, self.file) = (table, file) }
 
-    /// Returns a reader for a nested table. The caller must pass its mistakes to `take`.
+    /// Returns a reader for a nested table. The caller must pass its mistakes to `addMistakes`.
     func inside(_ table: TOMLDocument.Table) -> TableReader { TableReader(table, file: file) }
 
-    mutating func note(_ line: Int, _ sentence: String) { mistakes.append(ConfigMistake(file, line: line, sentence)) }
+    mutating func addMistake(_ line: Int, _ sentence: String) {
+        mistakes.append(ConfigMistake(file, line: line, sentence))
+    }
 
     /// Returns a hint that is not a mistake.
     func remark(_ line: Int, _ sentence: String) -> ConfigMistake { ConfigMistake(file, line: line, sentence) }
 
-    mutating func take(_ others: [ConfigMistake]) { mistakes += others }
+    mutating func addMistakes(_ others: [ConfigMistake]) { mistakes += others }
 
     mutating func node(_ key: String) -> TOMLDocument.Node? {
         known.append(key)
@@ -31,7 +33,7 @@ struct TableReader {
     ) -> Value? {
         guard let node = node(key) else { return nil }
         do throws(ValueError) { return try meaning(node.value) } catch {
-            note(node.line, "\(key): \(error.description)")
+            addMistake(node.line, "\(key): \(error.description)")
             return nil
         }
     }
@@ -45,7 +47,7 @@ struct TableReader {
             if case .string(let text) = node.value, !text.isEmpty {
                 texts.append((text, node.line))
             } else {
-                note(node.line, "\(key): expected a string or a list of strings, not \(node.value.emptyWords)")
+                addMistake(node.line, "\(key): expected a string or a list of strings, not \(node.value.emptyWords)")
             }
         }
         return texts
@@ -71,7 +73,7 @@ struct TableReader {
     mutating func finish() {
         for entry in table.entries where !known.contains(entry.key) {
             let hint = SimilarWord.nearest(to: entry.key, among: known).map { "; did you mean \($0)?" } ?? ""
-            note(entry.node.line, "there is no key '\(PrintableText.of(entry.key))'\(hint)")
+            addMistake(entry.node.line, "there is no key '\(PrintableText.of(entry.key))'\(hint)")
         }
     }
 }

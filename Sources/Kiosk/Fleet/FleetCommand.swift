@@ -23,7 +23,7 @@ package struct FleetCommand: Sendable, Hashable {
     package init(id: String, action: Action) { (self.id, self.action) = (id, action) }
 
     /// The maximum size of a message in bytes.
-    package static let mostBytes = 4096
+    package static let maxBytes = 4096
     private static let longestID = 64
     private static let longestWords = 500
 
@@ -38,8 +38,8 @@ package struct FleetCommand: Sendable, Hashable {
 
     /// Parses a message.
     init(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
-        guard bytes.count <= Self.mostBytes else {
-            throw Refusal(id: nil, sentence: "A command has at most \(Self.mostBytes) bytes.")
+        guard bytes.count <= Self.maxBytes else {
+            throw Refusal(id: nil, sentence: "A command has at most \(Self.maxBytes) bytes.")
         }
         guard let object = FlatObject(bytes) else {
             throw Refusal(id: nil, sentence: "A command is a JSON object, as {\"id\": \"1\", \"do\": \"next\"}.")

@@ -64,11 +64,11 @@ final class FleetConnection {
         library.setOwner(client, Unmanaged.passUnretained(self).toOpaque())
         library.onConnect(client) { _, owner, code in
             guard let owner else { return }
-            Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue().hear(connection: code)
+            Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue().handle(connection: code)
         }
         library.onMessage(client) { _, owner, message in
             guard let owner, let message else { return }
-            Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue().hear(message.pointee)
+            Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue().handle(message.pointee)
         }
         try check(library.setWill(client, topics.online, 1, "0", Self.atLeastOnce, true))
         if let user = fleet.user { try check(library.setUser(client, user, password)) }
@@ -147,7 +147,7 @@ final class FleetConnection {
 
     // MARK: Callbacks
 
-    private func hear(connection code: Int32) {
+    private func handle(connection code: Int32) {
         guard code == 0 else {
             // The reason codes of MQTT 3.1.1, 3.2.2.3, and MQTT 5, 3.2.2.2.
             hasRefusedVersion = [1, 0x84].contains(code)
@@ -166,7 +166,7 @@ final class FleetConnection {
         }
     }
 
-    private func hear(_ message: mosquitto_message) {
+    private func handle(_ message: mosquitto_message) {
         let count = max(0, Int(message.payloadlen))
         take(UnsafeRawBufferPointer(start: message.payload, count: message.payload == nil ? 0 : count), message.retain)
     }

@@ -22,7 +22,7 @@ struct FleetDesk: Sendable {
     /// Returns whether to carry out the command of a message, or the answer to send.
     ///
     /// - Parameter isRetained: Whether the broker stored the message before this connection.
-    mutating func take(_ bytes: UnsafeRawBufferPointer, isRetained: Bool) -> Verdict {
+    mutating func accept(_ bytes: UnsafeRawBufferPointer, isRetained: Bool) -> Verdict {
         let command: FleetCommand
         do throws(FleetCommand.Refusal) { command = try FleetCommand(bytes) } catch {
             return .answer(FleetAnswer(id: error.id, isDone: false, words: error.sentence))
@@ -45,7 +45,7 @@ struct FleetDesk: Sendable {
     }
 
     /// Records the answer to a command; returns false if it was answered before.
-    mutating func note(_ answer: FleetAnswer) -> Bool {
+    mutating func recordAnswer(_ answer: FleetAnswer) -> Bool {
         guard let index = known.firstIndex(where: { $0.id == answer.id }) else { return true }
         guard known[index].answer == nil else { return false }
         known[index].answer = answer

@@ -28,11 +28,11 @@ package final class FleetLink: Sendable {
     /// The duration of a connection after which the next attempt has the shortest delay again.
     private static let goodFor = Duration.seconds(30)
     /// The minimum interval between state messages.
-    private static let leastInterval = Duration.seconds(1)
+    private static let minInterval = Duration.seconds(1)
     /// The maximum number of answers that wait for a connection; the oldest is discarded first.
-    private static let mostAnswers = 64
+    private static let maxAnswers = 64
     /// The timeout of `stop`: a name lookup cannot be interrupted.
-    private static let mostFarewell = Duration.seconds(2)
+    private static let farewellTimeout = Duration.seconds(2)
 
     private let fleet: KioskConfiguration.Fleet
     private let password: String?
@@ -94,7 +94,7 @@ package final class FleetLink: Sendable {
             return thread
         }
         guard let worker else { return }
-        if hasEnded.wait(until: .now.advanced(by: Self.mostFarewell)) { worker.join() }
+        if hasEnded.wait(until: .now.advanced(by: Self.farewellTimeout)) { worker.join() }
     }
 
     // MARK: Thread
@@ -112,7 +112,7 @@ package final class FleetLink: Sendable {
             do throws(ValueError) {
                 let connection = try FleetConnection(
                     library, fleet, password: password, isBounded: isBounded
-                ) { [self] bytes, isRetained in take(bytes, isRetained) }
+                ) { [self] bytes, isRetained in handleMessage(bytes, isRetained) }
                 do throws(ValueError) {
                     try talk(connection) {
                         if isTold { tell("Reconnected to the fleet's broker \(fleet.host).") }
@@ -184,25 +184,25 @@ package final class FleetLink: Sendable {
             for answer in answers { try connection.publish(answer: answer) }
             if let message {
                 try connection.publish(state: message)
-                nextState = HostInstant.now.advanced(by: Self.leastInterval)
+                nextState = HostInstant.now.advanced(by: Self.minInterval)
             }
         }
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer, _ isRetained: Bool) {
-        switch state.withLock({ $0.desk.take(bytes, isRetained: isRetained) }) {
+    private func handleMessage(_ bytes: UnsafeRawBufferPointer, _ isRetained: Bool) {
+        switch state.withLock({ $0.desk.accept(bytes, isRetained: isRetained) }) {
         case .answer(let answer): send(answer)
         case .carryOut(let command):
             handle(command) { [weak self] isDone, words in
                 let answer = FleetAnswer(id: command.id, isDone: isDone, words: words)
-                if self?.state.withLock({ $0.desk.note(answer) }) ?? false { self?.send(answer) }
+                if self?.state.withLock({ $0.desk.recordAnswer(answer) }) ?? false { self?.send(answer) }
             }
         }
     }
 
     private func send(_ answer: FleetAnswer) {
         state.withLock { state in
-            if state.answers.count == Self.mostAnswers { state.answers.removeFirst() }
+            if state.answers.count == Self.maxAnswers { state.answers.removeFirst() }
             state.answers.append(answer.json)
         }
         signal.raise()

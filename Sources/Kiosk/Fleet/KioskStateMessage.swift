@@ -37,7 +37,7 @@ package struct KioskStateMessage: Sendable, Hashable {
         problems = [health.fault, health.configuration.refusal].compactMap { $0 } + health.degradations
     }
 
-    private static let mostWords = 20
+    private static let maxListItems = 20
     private static let longest = 300
 
     /// The message as JSON. Lists and texts are truncated.
@@ -52,13 +52,13 @@ package struct KioskStateMessage: Sendable, Hashable {
         add("position", position.map { .real($0.seconds, decimals: 3) })
         add("duration", duration.map { .real($0.seconds, decimals: 3) })
         add("part", part.map { .text(Self.bounded($0)) })
-        add("speakers", .array(speakers.prefix(Self.mostWords).map { .text(Self.bounded($0)) }))
+        add("speakers", .array(speakers.prefix(Self.maxListItems).map { .text(Self.bounded($0)) }))
         add("volume", volume.map { .real($0, decimals: 1) })
         add("clock", clock.map { .text(Self.bounded($0)) })
         add("wall_offset", wallOffset.map { .real($0.inSeconds, decimals: 6) })
         add("uptime", uptime.map { .real($0.inSeconds, decimals: 0) })
         add("repairs", repairs.map { .whole($0) })
-        add("problems", .array(problems.prefix(Self.mostWords).map { .text(Self.bounded($0)) }))
+        add("problems", .array(problems.prefix(Self.maxListItems).map { .text(Self.bounded($0)) }))
         return JSONValue.object(members).compact
     }
 

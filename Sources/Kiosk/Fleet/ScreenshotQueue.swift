@@ -39,7 +39,7 @@ final class ScreenshotQueue: Sendable {
         Task.detached { [self] in
             var next: FleetLink.Reply? = reply
             while let reply = next {
-                await take(reply)
+                await takeScreenshot(reply)
                 next = state.withLock { state in
                     defer { state.waiting = nil }
                     state.isBusy = state.waiting != nil
@@ -49,7 +49,7 @@ final class ScreenshotQueue: Sendable {
         }
     }
 
-    private func take(_ reply: FleetLink.Reply) async {
+    private func takeScreenshot(_ reply: FleetLink.Reply) async {
         guard let picture = await screenshot() else { return reply(false, "no picture is shown") }
         do throws(StateError) {
             try folder.write(Self.file, picture)

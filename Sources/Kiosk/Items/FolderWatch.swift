@@ -13,8 +13,8 @@ struct FolderWatch: ~Copyable {
     private var hasNewFolder = false
 
     /// The maximum number of watched folders, more than a kiosk has. Changes in others are found by the periodic scan.
-    static let mostFolders = 1024
-    private static let mostUnfinished = 1024
+    static let maxFolders = 1024
+    private static let maxUnfinishedFiles = 1024
 
     /// The events that may change a playlist: files written completely, added or removed, and changed permissions.
     private static let mask = UInt32(
@@ -44,8 +44,8 @@ struct FolderWatch: ~Copyable {
         }
         var refused: [(String, String)] = []
         for folder in wanted.sorted() where folders[folder] == nil {
-            guard folders.count < Self.mostFolders else {
-                refused.append((folder, "there are more than \(Self.mostFolders) folders"))
+            guard folders.count < Self.maxFolders else {
+                refused.append((folder, "there are more than \(Self.maxFolders) folders"))
                 break
             }
             let number = inotify_add_watch(descriptor, folder, Self.mask)
@@ -82,13 +82,13 @@ struct FolderWatch: ~Copyable {
                 let event = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: inotify_event.self) }
                 let end = min(count, offset + head + Int(event.len))
                 let name = String(decoding: bytes[(offset + head)..<end].prefix { $0 != 0 }, as: UTF8.self)
-                if take(event, name) { changed = true }
+                if handle(event, name) { changed = true }
                 offset = end
             }
         }
     }
 
-    private mutating func take(_ event: inotify_event, _ name: String) -> Bool {
+    private mutating func handle(_ event: inotify_event, _ name: String) -> Bool {
         let mask = Int32(bitPattern: event.mask)
         func has(_ flag: Int) -> Bool { mask & Int32(truncatingIfNeeded: flag) != 0 }
         // The kernel's event queue overflowed.
@@ -106,7 +106,7 @@ struct FolderWatch: ~Copyable {
         for folder in all {
             let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
             if has(Int(IN_CREATE)), !has(Int(IN_ISDIR)), isBeingWritten(path) {
-                if unfinished.count < Self.mostUnfinished { unfinished.insert(path) }
+                if unfinished.count < Self.maxUnfinishedFiles { unfinished.insert(path) }
                 continue
             }
             // Permissions that change while the file is written.

@@ -113,7 +113,7 @@ final class ItemsWatch: Sendable {
         }
 
         private func scan(_ words: [String], _ programme: Int, _ report: (Found) -> Void) {
-            var (found, folders) = ItemsWatch.look(
+            var (found, folders) = ItemsWatch.findItems(
                 for: words, programme: programme, without: self.folders.unfinished)
             for (folder, cause) in self.folders.watch(folders) where toldRefusals.insert(folder).inserted {
                 found.remarks.append(
@@ -129,7 +129,7 @@ final class ItemsWatch: Sendable {
     }
 
     /// Returns the items that `words` name, and the folders in which they may change.
-    static func look(
+    static func findItems(
         for words: [String], programme: Int, without unfinished: Set<String> = []
     ) -> (found: Found, folders: Set<String>) {
         var found = Found(programme: programme, items: [])
@@ -143,7 +143,7 @@ final class ItemsWatch: Sendable {
                     found.items.append(item)
                     continue
                 }
-                if folders.count < FolderWatch.mostFolders, let folder = folder(of: item.address) {
+                if folders.count < FolderWatch.maxFolders, let folder = folder(of: item.address) {
                     folders.insert(folder)
                 }
                 guard !unfinished.contains(item.address) else { continue }

@@ -45,7 +45,7 @@ struct HealthReporter: Sendable {
     }
 
     /// Records the item that has started.
-    mutating func note(_ item: KioskHealth.Item) { self.item = item }
+    mutating func setItem(_ item: KioskHealth.Item) { self.item = item }
 
     /// Records a configuration that is in force.
     mutating func noteConfiguration(at now: WallTime) { (configuration.loaded, configuration.refusal) = (now, nil) }
@@ -59,7 +59,7 @@ struct HealthReporter: Sendable {
     /// Processes one observation, about once per second, and returns the health.
     mutating func health(of seen: Observation, at now: HostInstant) -> KioskHealth {
         var health = KioskHealth(at: now, shown: seen.shown, uptime: now - began, configuration: configuration)
-        presence.note(
+        presence.observe(
             shown: seen.statistics.shownFrames, lastShown: seen.statistics.lastShown, isVisible: seen.isWindowVisible,
             isHeard: seen.isHeard, at: now)
         health.fault =

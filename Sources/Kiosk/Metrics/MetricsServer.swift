@@ -66,7 +66,7 @@ package final class MetricsServer: Sendable {
 
     /// Scrapes arrive every quarter of a minute from one or two servers; manual requests are rare. Beyond this number
     /// the oldest connection is closed, so that idle clients do not block others.
-    private static let mostConnections: Int32 = 32
+    private static let maxConnections: Int32 = 32
     /// The delay before a port in use is retried.
     private static let retry = Duration.seconds(10)
 
@@ -85,7 +85,7 @@ package final class MetricsServer: Sendable {
             bound.withLock { $0 = port }
             while !isOver() {
                 chttp_serve(server)
-                desk.attend()
+                desk.answerHeldRequest()
                 let due = chttp_due_ms(server)
                 let deadline = due < 0 ? nil : HostInstant.now.advanced(by: .milliseconds(max(1, due)))
                 _ = wake.wait(until: desk.next(before: deadline), orReadable: chttp_descriptor(server))
@@ -118,10 +118,11 @@ package final class MetricsServer: Sendable {
             let context = Unmanaged.passUnretained(desk).toOpaque()
             guard
                 let server = chttp_open(
-                    descriptor, mostConnections, Int32(patience.inMilliseconds),
+                    descriptor, maxConnections, Int32(patience.inMilliseconds),
                     { context, exchange, request in
                         guard let context, let exchange, let request else { return }
-                        Unmanaged<MetricsDesk>.fromOpaque(context).takeUnretainedValue().take(exchange, request.pointee)
+                        Unmanaged<MetricsDesk>.fromOpaque(context).takeUnretainedValue().handle(
+                            exchange, request.pointee)
                     }, context)
             else { return fail("out of memory") }
             return (server, listener.port)
@@ -155,7 +156,7 @@ private final class MetricsDesk {
         (self.source, self.clock, self.patience, self.wake) = (source, clock, patience, wake)
     }
 
-    func take(_ exchange: OpaquePointer, _ request: chttp_request) {
+    func handle(_ exchange: OpaquePointer, _ request: chttp_request) {
         let method = String(cString: request.method)
         let isRead = method == "GET" || method == "HEAD"
         switch (String(cString: request.path), isRead) {
@@ -200,7 +201,7 @@ private final class MetricsDesk {
     }
 
     /// Answers the waiting request if its screenshot is available or its timeout has passed.
-    func attend() {
+    func answerHeldRequest() {
         guard let (exchange, until, picture) = held else { return }
         switch picture.withLock({ $0 }) {
         case .come(let bytes?):

@@ -8,7 +8,7 @@ package import MediaCore
 /// 256 sentences are queued. The number of dropped ones is written once there is space.
 package final class ServiceJournal: Sendable {
     /// More than a kiosk logs in the second of a journal rotation.
-    private static let mostWaiting = 256
+    private static let maxQueuedMessages = 256
 
     private struct State {
         var waiting: [[String]] = []
@@ -78,7 +78,7 @@ package final class ServiceJournal: Sendable {
         let fields = Self.fields(level, sentence, identifier, note)
         state.withLock { state in
             if state.isClosing { return }
-            if state.waiting.count < Self.mostWaiting { state.waiting.append(fields) } else { state.leftOut += 1 }
+            if state.waiting.count < Self.maxQueuedMessages { state.waiting.append(fields) } else { state.leftOut += 1 }
         }
         wake.raise()
     }

@@ -36,7 +36,7 @@ package final class ServiceManager: Sendable {
 
     /// Reads the variables of this process and removes them, so that child processes cannot notify in its name. Must be
     /// called once, before other threads start: the environment has no lock.
-    package static func take() -> ServiceManager {
+    package static func takeFromEnvironment() -> ServiceManager {
         var found: [String: String] = [:]
         for name in variables {
             found[name] = getenv(name).map { String(cString: $0) }
@@ -77,7 +77,7 @@ package final class ServiceManager: Sendable {
     package var isPresent: Bool { address != nil }
 
     /// Sends all notifications in one datagram. Never blocks.
-    package func tell(_ news: News...) {
+    package func notify(_ news: News...) {
         guard let address, let socket else { return }
         unsent.withLock { unsent in
             for item in news {

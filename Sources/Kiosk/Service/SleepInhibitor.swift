@@ -79,7 +79,7 @@ final class SleepInhibitor: Sendable {
         var round = 0
         var last: News?
         while !isStopping {
-            let news = keep { news in
+            let news = holdLock { news in
                 // A lock resets the delays.
                 round = 0
                 if news != last { tell(news) }
@@ -97,7 +97,7 @@ final class SleepInhibitor: Sendable {
     }
 
     /// Holds a lock until the bus is lost or the inhibitor is stopped. Returns the reason if there was none.
-    private func keep(_ report: (News) -> Void) -> News? {
+    private func holdLock(_ report: (News) -> Void) -> News? {
         let refusal: String
         do throws(Refusal) {
             return try keepBySystem(report)

@@ -8,13 +8,13 @@ internal import Telemetry
 // The sequence of films: what follows, what has started, what cannot be played.
 extension KioskDirector {
     /// Searches for the items of the current programme.
-    func look() {
+    func findItems() {
         programme += 1
         files.find(shown.programme.playlist, programme: programme)
     }
 
     /// Takes over the result of a search; results of earlier searches are dropped.
-    func take(_ found: ItemsWatch.Found) {
+    func applySearchResult(_ found: ItemsWatch.Found) {
         guard found.programme == programme else { return }
         for remark in found.remarks { say(.warning, remark) }
         if let failure = found.failure {
@@ -34,10 +34,10 @@ extension KioskDirector {
             if items.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
             stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
         }
-        take(items)
+        applyItems(items)
     }
 
-    private func take(_ items: [Item]) {
+    private func applyItems(_ items: [Item]) {
         stopBefore = nil
         hasFilms = !items.isEmpty
         guard hasFilms else {
@@ -137,7 +137,7 @@ extension KioskDirector {
 
     // MARK: Player events
 
-    func take(_ news: PlayerNews) {
+    func handlePlayerEvent(_ news: PlayerNews) {
         switch news {
         case .phase(.opening):
             let isCommanded = opensUnderWay > 0
@@ -146,8 +146,8 @@ extension KioskDirector {
         case .phase(let phase):
             guard opensUnderWay == 0 else { return }
             if isSlatePicture { return takeOfSlate(phase) }
-            stage.distributor.note(.phase(phase.rawValue))
-            take(phase)
+            stage.distributor.record(.phase(phase.rawValue))
+            handlePhase(phase)
         case .message(let text): say(.warning, text)
         case .began(let item, let moment, let isJoined):
             if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
@@ -169,19 +169,19 @@ extension KioskDirector {
             waitForFilms(nil)
         case .outputProblem(let problem):
             if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
-            if problem.kind == .unresponsive { note(problem.output, isUnresponsive: true) }
+            if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: true) }
         case .outputRecovered(let problem):
-            if problem.kind == .unresponsive { note(problem.output, isUnresponsive: false) }
+            if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: false) }
         case .looped, .seeking, .sought: break
         }
     }
 
-    private func note(_ output: OutputID, isUnresponsive: Bool) {
-        tell(sound?.note(output, isUnresponsive: isUnresponsive, at: now))
+    private func handleOutput(_ output: OutputID, isUnresponsive: Bool) {
+        logRemark(sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now))
         beatNow()
     }
 
-    private func take(_ phase: PlayerState.Phase) {
+    private func handlePhase(_ phase: PlayerState.Phase) {
         switch phase {
         case .buffering:
             guard !isOpen, current != nil else { return }
@@ -194,7 +194,7 @@ extension KioskDirector {
             hideSlate()
         case .ended:
             exclusions.noteEnded()
-            goOn()
+            continueAfterItem()
         case .failed:
             let state = stage.player.state
             let address = state.current?.address ?? current?.address ?? ""
@@ -214,7 +214,7 @@ extension KioskDirector {
         (current, currentID, isOpen, hasBegun) = (Item(item), item.id, false, false)
         // Attempts of a list without playable items do not count as playing.
         if case .nothing? = slate {} else { isPlaying = true }
-        stage.distributor.note(.film(Self.name(of: Item(item))))
+        stage.distributor.record(.film(Self.name(of: Item(item))))
     }
 
     /// Handles the start of an item after the previous one.
@@ -226,7 +226,7 @@ extension KioskDirector {
         (current, currentID, isOpen) = (film, item.id, true)
         exclusions.noteBegan(film, at: now)
         let name = Self.name(of: film)
-        stage.distributor.note(
+        stage.distributor.record(
             isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
         showFilm()
         applySuspects()
@@ -255,7 +255,7 @@ extension KioskDirector {
     }
 
     /// Continues after the end of the playlist.
-    private func goOn() {
+    private func continueAfterItem() {
         isPlaying = false
         if let stopBefore {
             tellBroken(stopBefore.item.address, stopBefore.failure)
@@ -271,7 +271,7 @@ extension KioskDirector {
 
     private func goOnAfterFailure() {
         isPlaying = false
-        if stopBefore != nil || !hasFilms { return goOn() }
+        if stopBefore != nil || !hasFilms { return continueAfterItem() }
         if wall != nil { return hasPlayed ? open() : waitForFilms(Self.again) }
         let state = stage.player.state
         let isLast = state.itemNumber >= state.itemCount && !(configuration.loops && hasPlayed)
@@ -331,7 +331,7 @@ extension KioskDirector {
         say(
             .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
             KioskNote(.item, item: current.address))
-        reporter.note(KioskHealth.Item(Self.name(of: current), index: state.itemNumber, began: stage.now()))
+        reporter.setItem(KioskHealth.Item(Self.name(of: current), index: state.itemNumber, began: stage.now()))
         guard stage.screen != nil else { return }
         attachScreen()
         if configuration.mode == .film { applyMode() }

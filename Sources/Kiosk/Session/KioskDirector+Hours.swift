@@ -24,7 +24,7 @@ extension KioskDirector {
                 KioskNote(.schedule))
         }
         if shown.programme.playlist != before.programme.playlist || shown.programme.order != before.programme.order {
-            look()
+            findItems()
         }
         applySound(before: before.programme)
         if shown.isQuiet != before.isQuiet { shown.isQuiet ? beQuiet() : wake() }
@@ -62,8 +62,8 @@ extension KioskDirector {
 
     /// Reads the configuration again and applies it unless it has mistakes.
     func reload() {
-        stage.manager.tell(.reloading(at: .now))
-        defer { stage.manager.tell(.ready) }
+        stage.manager.notify(.reloading(at: .now))
+        defer { stage.manager.notify(.ready) }
         let fresh: KioskConfiguration
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
             let note = KioskNote(.reload)
@@ -120,7 +120,7 @@ extension KioskDirector {
     // MARK: Sleep
 
     /// Logs the state of the sleep inhibitor; saves the position before sleep.
-    func take(_ news: SleepInhibitor.News) {
+    func handleSleepEvent(_ news: SleepInhibitor.News) {
         switch news {
         case .kept(.system("idle")):
             say(.info, "this computer is kept from idling, but the system does not permit blocking sleep")

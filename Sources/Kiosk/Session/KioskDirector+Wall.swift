@@ -76,7 +76,7 @@ extension KioskDirector {
         }
     }
 
-    func take(_ measured: WallSteps.Measured) {
+    func applyMeasurement(_ measured: WallSteps.Measured) {
         guard let wall, measured.programme == programme else { return }
         for failure in measured.failures {
             lastFailure = failure
@@ -129,7 +129,7 @@ extension KioskDirector {
     func forgetLengths() {
         guard let wall else { return }
         wall.state.withLock { $0.known = [:] }
-        look()
+        findItems()
     }
 
     /// Starts at the wall's current position, or shows the slate before its start.
@@ -152,7 +152,7 @@ extension KioskDirector {
     func keepStep(at now: HostInstant) {
         guard let wall, !isWaiting, !isHeld else { return }
         guard isPlaying else { return meetWall() }
-        if let meeting = wall.state.withLock({ $0.follower })?.attend(now) { go(to: meeting) }
+        if let meeting = wall.state.withLock({ $0.follower })?.dueSeek(now) { go(to: meeting) }
     }
 
     private func go(to meeting: WallFollower.Meeting) {

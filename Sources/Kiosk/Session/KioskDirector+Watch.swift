@@ -11,7 +11,7 @@ extension KioskDirector {
         let beat = Liveness.Beat(
             of: stage.player, screen: stage.screen?.status, isExpected: isPlaying && !isWaiting && !isHeld,
             isAudible: sound?.places != nil, isWall: wall != nil)
-        let outcome = watch.note(
+        let outcome = watch.observe(
             beat, droppedFrames: stage.distributor.statistics.droppedFrames, item: watchedItem, at: now)
         if let count = outcome.droppedFrames {
             stage.log.say(

@@ -226,7 +226,7 @@ final class KioskDirector: @unchecked Sendable {
         if shown.isQuiet { setScreenPower(false) }
         joinFleet()
         joinWall()
-        look()
+        findItems()
     }
 
     /// Handles posted events and everything due. Blocks until the next event or deadline if the clock advances
@@ -234,20 +234,20 @@ final class KioskDirector: @unchecked Sendable {
     func turn() {
         let clock = stage.clock
         let deadline = clock.runsByItself ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
-        for event in mailbox.take(until: deadline) {
+        for event in mailbox.receive(until: deadline) {
             handle(event)
             if result != nil { break }
         }
         files.runDueWork()
         openIfDue()
-        sound?.attend(at: now)
+        sound?.performDueWork(at: now)
         beatIfDue()
         tellManager()
     }
 
     /// Writes the position and stops all threads. Called once `result` is set.
     func finish() {
-        stage.manager.tell(.stopping)
+        stage.manager.notify(.stopping)
         if case .asked = result { kept.hasEndedWell = true }
         if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
         keepPlace()
@@ -280,17 +280,17 @@ final class KioskDirector: @unchecked Sendable {
 
     private func handle(_ event: KioskEvent) {
         switch event {
-        case .player(let news): take(news)
-        case .screen(let input): take(input)
-        case .output(let output, let isLost): tell(sound?.note(output, isLost: isLost))
+        case .player(let news): handlePlayerEvent(news)
+        case .screen(let input): handleInput(input)
+        case .output(let output, let isLost): logRemark(sound?.handleOutput(output, isLost: isLost))
         case .sound(let news):
-            tell(sound?.hear(news, at: now))
+            logRemark(sound?.handle(news, at: now))
             noteRoutes()
             refreshSlate()
-        case .found(let found): take(found)
-        case .measured(let measured): take(measured)
+        case .found(let found): applySearchResult(found)
+        case .measured(let measured): applyMeasurement(measured)
         case .fleet(let command, let reply): carryOut(command, reply)
-        case .sleep(let news): take(news)
+        case .sleep(let news): handleSleepEvent(news)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
         case .places(let failure?):
@@ -309,12 +309,12 @@ final class KioskDirector: @unchecked Sendable {
         guard let group = stage.player.outputs else { return }
         for member in group.members {
             guard let number = group.number(of: member), notedRoutes.insert(number).inserted else { continue }
-            stage.distributor.note(.route(index: number, name: member.name, kind: member.kind.rawValue))
+            stage.distributor.record(.route(index: number, name: member.name, kind: member.kind.rawValue))
         }
     }
 
     /// Logs a remark about outputs.
-    func tell(_ remark: SoundKeeper.Remark?) {
+    func logRemark(_ remark: SoundKeeper.Remark?) {
         if let remark { say(remark.level, remark.text, KioskNote(.output)) }
     }
 
@@ -326,7 +326,7 @@ final class KioskDirector: @unchecked Sendable {
 
     // MARK: Window
 
-    private func take(_ input: ScreenInput) {
+    private func handleInput(_ input: ScreenInput) {
         switch input {
         case .close: end(.done)
         case .lost(let error): end(.needsRestart("the window was lost: \(error.message)"))
@@ -357,7 +357,7 @@ final class KioskDirector: @unchecked Sendable {
         if !kept.hasEndedWell, kept.starts > 0 {
             say(.warning, "the kiosk was interrupted; it resumes at its last position", KioskNote(.start))
         }
-        stage.places.keep(self.kept)
+        stage.places.scheduleWrite(self.kept)
     }
 
     /// Passes the current position to the thread that writes it.
@@ -366,7 +366,7 @@ final class KioskDirector: @unchecked Sendable {
         if isPlaying, isOpen, let current {
             kept.place = KioskPlaces.Place(address: current.address, position: stage.player.state.position)
         }
-        stage.places.keep(kept)
+        stage.places.scheduleWrite(kept)
     }
 
     // MARK: Periodic checks
@@ -398,7 +398,7 @@ final class KioskDirector: @unchecked Sendable {
         let news = service?.notifications(
             status: statusLine, isReady: slate != nil || isWaiting || stage.player.state.phase == .playing,
             isAlive: watch.isAlive, at: now)
-        for item in news ?? [] { stage.manager.tell(item) }
+        for item in news ?? [] { stage.manager.notify(item) }
     }
 
     /// The current state as one line for the user.

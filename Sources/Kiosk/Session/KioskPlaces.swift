@@ -52,7 +52,7 @@ final class KioskPlaces: Sendable {
 
     private let folder: StateFolder
     private let file: KioskStateFile
-    /// Written by the callers of `keep`, read by `writePending`.
+    /// Written by the callers of `scheduleWrite`, read by `writePending`.
     private let waiting = Lock<(kept: Kept, isNew: Bool)>((Kept(), false))
     /// Held during a write.
     private let written = Lock<(kept: Kept?, isFailing: Bool)>((nil, false))
@@ -106,7 +106,7 @@ final class KioskPlaces: Sendable {
     }
 
     /// Schedules the state to be written; unchanged states are not written. Returns at once.
-    func keep(_ kept: Kept) {
+    func scheduleWrite(_ kept: Kept) {
         waiting.withLock { $0 = (kept, true) }
         wake.raise()
     }

@@ -84,11 +84,11 @@ final class SoundKeeper {
     func want(_ tiers: SoundTiers, at now: HostInstant) {
         guard tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks else { return }
         var tiers = tiers
-        for (name, presence) in self.tiers.presence where presence != .sought { tiers.note(name, presence) }
+        for (name, presence) in self.tiers.presence where presence != .sought { tiers.setPresence(name, presence) }
         self.tiers = tiers
         impatientFrom = now.advanced(by: Self.patience)
         finder.find(tiers.sought)
-        settle()
+        applyChoice()
     }
 
     /// The names of the audible outputs, such as "Kitchen, Hall"; nil if there are none.
@@ -115,14 +115,14 @@ final class SoundKeeper {
         return answerTimeout.map { since.advanced(by: max(.zero, $0 - Self.reportedAfter)) }
     }
 
-    /// When `attend` must be called; nil if only events can change the state.
+    /// When `performDueWork` must be called; nil if only events can change the state.
     var nextDeadline: HostInstant? {
         ([tiers.isPatient ? impatientFrom : nil] + refusedUntil.values.map { $0 } + unresponsive.keys.map(takeover))
             .compactMap { $0 }.min()
     }
 
     /// Applies everything that is due.
-    func attend(at now: HostInstant) {
+    func performDueWork(at now: HostInstant) {
         finder.runDueWork()
         var changed = false
         if tiers.isPatient, now >= impatientFrom {
@@ -131,25 +131,25 @@ final class SoundKeeper {
         }
         for (name, moment) in refusedUntil where moment <= now {
             refusedUntil[name] = nil
-            tiers.note(name, .sought)
+            tiers.setPresence(name, .sought)
             finder.find(tiers.sought)
             changed = true
         }
         for name in unresponsive.keys where takeover(from: name).map({ $0 <= now }) ?? false {
-            tiers.note(name, .lost)
+            tiers.setPresence(name, .lost)
             changed = true
         }
-        if changed { settle() }
+        if changed { applyChoice() }
     }
 
     /// Handles an event; returns a sentence for the log, if any.
-    func hear(_ news: News, at now: HostInstant) -> Remark? {
+    func handle(_ news: News, at now: HostInstant) -> Remark? {
         switch news {
         case .found(let name, let members):
             outputs[name] = members
             toldMissing[name] = nil
-            tiers.note(name, .present)
-            settle()
+            tiers.setPresence(name, .present)
+            applyChoice()
             return nil
         case .missing(let name, let error):
             guard toldMissing[name] != error.message else { return nil }
@@ -168,25 +168,25 @@ final class SoundKeeper {
         case .changed(.refused(let refusals), let choice):
             refuse(refusals.map(\.output), at: now)
             if choice == asked { asked = nil }
-            settle()
+            applyChoice()
             return Remark(level: .warning, text: refusals.map(\.description).joined(separator: "; "))
         }
     }
 
     /// Handles the loss or the return of an output; returns a sentence for the log, if any.
-    func note(_ output: OutputID, isLost: Bool) -> Remark? {
+    func handleOutput(_ output: OutputID, isLost: Bool) -> Remark? {
         guard let (name, lost) = member(output) else { return nil }
         unresponsive[name] = nil
         // One of two receivers that form one speaker, or a repeated event.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
-        tiers.note(name, isLost ? .lost : .present)
-        settle()
+        tiers.setPresence(name, isLost ? .lost : .present)
+        applyChoice()
         return Remark(
             level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is available again and in sync")
     }
 
     /// Handles an output that stops or resumes responding; returns a sentence for the log, if any.
-    func note(_ output: OutputID, isUnresponsive: Bool, at now: HostInstant) -> Remark? {
+    func handleOutput(_ output: OutputID, isUnresponsive: Bool, at now: HostInstant) -> Remark? {
         guard let (name, member) = member(output) else { return nil }
         if isUnresponsive {
             unresponsive[name] = now
@@ -194,8 +194,8 @@ final class SoundKeeper {
         }
         // The connection may have been lost instead.
         guard unresponsive.removeValue(forKey: name) != nil, member.loss == nil else { return nil }
-        tiers.note(name, .present)
-        settle()
+        tiers.setPresence(name, .present)
+        applyChoice()
         return Remark(level: .warning, text: "\(member.name) answers again")
     }
 
@@ -219,13 +219,13 @@ final class SoundKeeper {
     private func refuse(_ names: [String], at now: HostInstant) {
         for (name, members) in outputs where members.contains(where: { names.contains($0.name) }) {
             // The output of this computer is retried like the others.
-            tiers.note(name, .lost)
+            tiers.setPresence(name, .lost)
             refusedUntil[name] = now.advanced(by: Self.again)
         }
     }
 
     /// Applies the choice of the tiers to the group.
-    private func settle() {
+    private func applyChoice() {
         guard let choice = tiers.choice, choice != asked else { return }
         let members = choice.members.flatMap { outputs[$0] ?? [] }
         guard !members.isEmpty else { return }

@@ -42,7 +42,7 @@ struct SoundTiers: Sendable, Equatable {
     var sought: [String] { (wanted + fallbacks).filter { presence[$0] == .sought } }
 
     /// Records the availability of an output; unknown names are ignored.
-    mutating func note(_ name: String, _ presence: Presence) {
+    mutating func setPresence(_ name: String, _ presence: Presence) {
         if self.presence[name] != nil { self.presence[name] = presence }
     }
 

@@ -77,7 +77,7 @@ final class SpeakerFinder: Sendable {
             }
             guard isNew || clock.now >= pace.due else { return pace.due }
             if names != pace.names { (pace.round, pace.names) = (0, names) }
-            for name in names where !stopping.load(ordering: .acquiring) { look(for: name) }
+            for name in names where !stopping.load(ordering: .acquiring) { search(for: name) }
             let isDone = wanted.withLock { $0.names.isEmpty }
             let pause = isDone ? Duration.seconds(3600) : Self.pauses[min(pace.round, Self.pauses.count - 1)]
             pace.round += 1
@@ -86,7 +86,7 @@ final class SpeakerFinder: Sendable {
         }
     }
 
-    private func look(for name: String) {
+    private func search(for name: String) {
         do throws(TalkieError) {
             let outputs = try registry.outputs(at: registry.places(named: [name], until: interruption))
             for output in outputs { output.open() }

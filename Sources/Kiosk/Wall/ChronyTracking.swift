@@ -25,12 +25,12 @@ package struct ChronyTracking: Sendable, Hashable {
     package init() {}
 
     /// The maximum size of a report in bytes; a report is one line of about 150 bytes.
-    package static let mostBytes = 4096
+    package static let maxBytes = 4096
 
     /// Parses the output of `chronyc -c`: 14 comma-separated fields on one line, in the order of the readable report.
     /// Nil for any other format.
     package init?(_ bytes: [UInt8]) {
-        guard bytes.count <= Self.mostBytes else { return nil }
+        guard bytes.count <= Self.maxBytes else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         let fields = (line.first ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard fields.count == 14, fields[0].utf8.count == 8, UInt32(fields[0], radix: 16) != nil,
@@ -96,7 +96,7 @@ package struct ChronyReader: Sendable {
         }
         do throws(BoundedProgram.Failure) {
             let outcome = try BoundedProgram.run(
-                program, ["-n", "-c", "-h", host, "-p", String(port), "tracking"], most: ChronyTracking.mostBytes,
+                program, ["-n", "-c", "-h", host, "-p", String(port), "tracking"], most: ChronyTracking.maxBytes,
                 patience: Self.patience, isCancelled: isCancelled)
             if outcome.status == 0, let tracking = ChronyTracking(outcome.output) { return .report(tracking) }
             // "506 Cannot talk to daemon" is written to standard output, like a report.

@@ -76,7 +76,7 @@ package final class WallClock: Sendable {
         tell: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         (self.clock, self.ask, self.tell) = (clock, ask, tell)
-        self.read = read ?? { SystemClockReading.take(by: clock) }
+        self.read = read ?? { SystemClockReading.sample(by: clock) }
     }
 
     /// Creates a clock that queries chronyd.
@@ -125,12 +125,14 @@ package final class WallClock: Sendable {
     package func refresh() -> Duration {
         let answer = ask { state.withLock { $0.isStopping } }
         let reading = read()
-        let sentences = state.withLock { state in Self.take(answer, reading, &state) }
+        let sentences = state.withLock { state in Self.applyReading(answer, reading, &state) }
         for sentence in sentences { tell(sentence) }
         return state.withLock { $0.good < Self.firstReadings ? Self.firstPause : Self.pause }
     }
 
-    private static func take(_ answer: ChronyAnswer, _ reading: SystemClockReading, _ state: inout State) -> [String] {
+    private static func applyReading(_ answer: ChronyAnswer, _ reading: SystemClockReading, _ state: inout State)
+        -> [String]
+    {
         let began = state.began ?? reading.host
         state.began = began
         var sentences: [String] = []
@@ -150,7 +152,7 @@ package final class WallClock: Sendable {
             }
         }
         if let tracking = believed {
-            switch state.estimate.take(reading, tracking) {
+            switch state.estimate.update(reading, tracking) {
             case .taken: break
             case .doubted(let offset):
                 sentences.append(

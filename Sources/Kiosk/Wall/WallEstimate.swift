@@ -48,17 +48,17 @@ package struct WallEstimate: Sendable {
     ///
     /// - Parameter tracking: chrony's report; nil without chrony.
     @discardableResult
-    package mutating func take(_ reading: SystemClockReading, _ tracking: ChronyTracking?) -> Change {
+    package mutating func update(_ reading: SystemClockReading, _ tracking: ChronyTracking?) -> Change {
         let sample = Sample(host: reading.host, wall: reading.system.advanced(by: tracking?.correction ?? .zero))
         let uncertainty = (tracking?.uncertainty ?? .zero) + reading.width / 2
         guard let line = mapping else {
-            take(sample, uncertainty)
+            adopt(sample, uncertainty)
             return .taken
         }
         let offset = line.target(at: sample.host).duration(to: sample.wall)
         guard max(offset, .zero - offset) > Self.tolerance else {
             doubt = nil
-            take(sample, uncertainty)
+            adopt(sample, uncertainty)
             return .taken
         }
         let isSame = doubt.map { max($0.offset - offset, offset - $0.offset) <= Self.tolerance } ?? false
@@ -73,11 +73,11 @@ package struct WallEstimate: Sendable {
         guard hasBeenMeasured else { return .doubted(offset) }
         doubt = nil
         samples.removeAll()
-        take(sample, uncertainty, keeping: line.rateOffset)
+        adopt(sample, uncertainty, keeping: line.rateOffset)
         return .stepped(offset)
     }
 
-    private mutating func take(_ sample: Sample, _ uncertainty: Duration, keeping rate: Double = 0) {
+    private mutating func adopt(_ sample: Sample, _ uncertainty: Duration, keeping rate: Double = 0) {
         let first = samples.lastIndex { sample.host - $0.host >= Self.span } ?? 0
         samples.removeSubrange(..<first)
         samples.append(sample)

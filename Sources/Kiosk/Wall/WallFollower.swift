@@ -5,7 +5,7 @@ package import SyncRendering
 /// Keeps a player in sync with a wall: returns where and when to start, and steers the player's timeline. If steering
 /// would take too long, it requests a seek.
 ///
-/// Pass it to the player's synchronizer (`RenderSynchronizer.follow`), start at `meeting`, and call `attend` a few
+/// Pass it to the player's synchronizer (`RenderSynchronizer.follow`), start at `meeting`, and call `dueSeek` a few
 /// times a second. Any thread; locks are held for nanoseconds.
 package final class WallFollower: TimelineSource {
     /// A seek target: an item, a position in it, and the instant at which it is perceived. See
@@ -71,7 +71,7 @@ package final class WallFollower: TimelineSource {
     ///
     /// - Parameters:
     ///   - playing: Returns the item that plays. Called on the thread that services the timeline; must not block.
-    ///   - tell: Called with sentences for the user, on that thread or the caller's of `attend`.
+    ///   - tell: Called with sentences for the user, on that thread or the caller's of `dueSeek`.
     package init(
         clock wall: WallClock, line: WallLine, playing: @escaping @Sendable () -> Playing?,
         tell: @escaping @Sendable (String) -> Void = { _ in }
@@ -103,7 +103,7 @@ package final class WallFollower: TimelineSource {
     }
 
     /// Returns the seek that is due because the deviation has exceeded the steering range for a while. Usually nil.
-    package func attend(_ now: HostInstant, lead: Duration = lead) -> Meeting? {
+    package func dueSeek(_ now: HostInstant, lead: Duration = lead) -> Meeting? {
         let isDue = state.withLock { state in
             guard let since = state.awaySince, now - since >= Self.endurance else { return false }
             return state.nextJump.map { now >= $0 } ?? true
@@ -141,7 +141,7 @@ package final class WallFollower: TimelineSource {
             rate: 1 + mapping.rateOffset, speed: 1)
     }
 
-    package func note(_ outcome: TimelineOutcome, at now: HostInstant) {
+    package func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) {
         let news = state.withLock { state -> String? in
             (state.status.outcome, state.status.lookedAt) = (outcome, now)
             switch outcome {

@@ -41,7 +41,7 @@ package struct SystemClockReading: Sendable, Hashable {
 
     /// Reads CLOCK_REALTIME between two readings of the host clock. Several attempts are made; the one with the
     /// shortest interruption is returned.
-    package static func take(by clock: any HostClock) -> SystemClockReading {
+    package static func sample(by clock: any HostClock) -> SystemClockReading {
         var best: SystemClockReading?
         for _ in 0..<5 {
             var time = timespec()

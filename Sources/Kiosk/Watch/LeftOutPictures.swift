@@ -24,7 +24,7 @@ package struct LeftOutPictures: Sendable {
     ///   - total: The number of frames dropped so far. If it decreases, counting was restarted.
     ///   - isExpected: Whether a film should be visible; frames dropped otherwise are ignored.
     /// - Returns: The number of frames dropped since the last report, once a burst is over; nil without a report.
-    package mutating func note(total: Int, isExpected: Bool, at now: HostInstant) -> Int? {
+    package mutating func observe(total: Int, isExpected: Bool, at now: HostInstant) -> Int? {
         defer { last = total }
         guard let last, isExpected else {
             open = 0

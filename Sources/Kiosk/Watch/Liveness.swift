@@ -90,7 +90,7 @@ package struct Liveness: Sendable {
     package init() {}
 
     /// Processes one observation, about once per second.
-    package mutating func note(_ beat: Beat, at now: HostInstant) {
+    package mutating func observe(_ beat: Beat, at now: HostInstant) {
         guard beat.isExpected else {
             startOver()
             return

@@ -37,13 +37,13 @@ struct PlaybackWatch: Sendable {
     /// - Parameters:
     ///   - droppedFrames: The number of frames dropped so far.
     ///   - item: The current item; nil without one. Its `isArriving` is ignored.
-    mutating func note(
+    mutating func observe(
         _ beat: Liveness.Beat, droppedFrames: Int, item: RepairLadder.Item?, at now: HostInstant
     ) -> Outcome {
-        liveness.note(beat, at: now)
+        liveness.observe(beat, at: now)
         let isAdvancing = liveness.verdict == .alive
         var outcome = Outcome()
-        outcome.droppedFrames = drops.note(total: droppedFrames, isExpected: isAdvancing, at: now)
+        outcome.droppedFrames = drops.observe(total: droppedFrames, isExpected: isAdvancing, at: now)
         outcome.isHealthy = isAdvancing && liveness.fault == nil
         if isAdvancing { ladder.noteAlive(at: now) }
         guard let (cause, since) = stall(at: now), var item else { return outcome }

@@ -22,7 +22,7 @@ struct Presence: Sendable {
     ///   - lastShown: When the last one was presented.
     ///   - isVisible: Whether the window is on a display; nil if no window is wanted.
     ///   - isHeard: Whether an output has the audio; nil if no audio is expected.
-    mutating func note(
+    mutating func observe(
         shown: Int, lastShown: HostInstant?, isVisible: Bool?, isHeard: Bool?, at now: HostInstant
     ) {
         let new = shown - (counted ?? 0)

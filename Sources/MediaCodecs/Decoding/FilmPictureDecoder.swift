@@ -90,11 +90,11 @@ public final class FilmPictureDecoder: PictureDecoder {
     }
 
     /// Skips forward to `time` without a flush. Returns false and changes nothing while the deinterlacer holds frames.
-    public func goOn(to time: MediaTime) -> Bool {
+    public func skipForward(to time: MediaTime) -> Bool {
         // The deinterlacer may hold the target frame, or a neighbour that must not be blended in.
         if let fields, fields.isInUse { return false }
         showFrom = time
-        return decoder.goOn(to: time)
+        return decoder.skipForward(to: time)
     }
 
     /// Returns the next frame in display order, or nil if more input is needed.
@@ -111,7 +111,7 @@ public final class FilmPictureDecoder: PictureDecoder {
                 if ready.isEmpty { return nil }
                 continue
             }
-            if let decoder = decoder.atWork { report.note(decoder) }
+            if let decoder = decoder.atWork { report.setDecoder(decoder) }
             guard let picture = buffer.picture as? DecodedPicture, takes(picture) else {
                 // Preserves the order: drains the deinterlacer first.
                 guard let fields, fields.isInUse else { return shown(buffer) }

@@ -19,7 +19,7 @@ struct HardwareReplay {
 
     var buffers: [SampleBuffer] { isBroken ? [] : Array(groups.joined()) }
 
-    mutating func note(_ buffer: SampleBuffer) {
+    mutating func append(_ buffer: SampleBuffer) {
         guard case .encodedVideo(_, let batch) = buffer.payload else { return }
         if buffer.flags.contains(.sync) {
             if groups.count > 1 { bytes -= Self.size(groups.removeFirst()) }

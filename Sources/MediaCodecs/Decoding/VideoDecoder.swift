@@ -90,7 +90,7 @@ public final class VideoDecoder: PictureDecoder {
         isFinishing = false
         if awaitsSync, !buffer.flags.contains(.sync) { return }
         awaitsSync = false
-        if hardware != nil { replay.note(buffer) }
+        if hardware != nil { replay.append(buffer) }
         decode(buffer, batch)
         if hasHardwareFailed { takeOver() }
         if let brokenBy { throw brokenBy }
@@ -180,7 +180,7 @@ public final class VideoDecoder: PictureDecoder {
     public func discardPictures(before time: MediaTime) { showFrom = time }
 
     /// Skips forward to `time` without a flush. Always succeeds.
-    public func goOn(to time: MediaTime) -> Bool {
+    public func skipForward(to time: MediaTime) -> Bool {
         discardPictures(before: time)
         return true
     }
@@ -217,12 +217,12 @@ public final class VideoDecoder: PictureDecoder {
     /// libavcodec's frame threads hold at most 64 packets.
     private static let maxErrors = 64
     /// Consecutive failures after which the hardware is given up; a single one can be a damaged packet.
-    private static let mostFailures = 3
+    private static let maxFailures = 3
 
     private func noteHardwareFailure(isCertain: Bool = false) {
         guard hardware != nil else { return }
         replay.failures += 1
-        if isCertain || replay.failures >= Self.mostFailures || replay.shownUntil == nil { hasHardwareFailed = true }
+        if isCertain || replay.failures >= Self.maxFailures || replay.shownUntil == nil { hasHardwareFailed = true }
     }
 
     /// Switches to software and decodes again what the hardware has not returned.

@@ -44,10 +44,10 @@ struct DownmixLevels: Equatable {
     private func lift(_ resampler: OpaquePointer, _ from: inout AVChannelLayout, _ output: inout AVChannelLayout) {
         let (inputs, outputs) = (Int(from.nb_channels), Int(output.nb_channels))
         let center = Int(av_channel_layout_index_from_channel(&from, AV_CHAN_FRONT_CENTER))
-        guard center >= 0, inputs > 1, inputs <= Self.mostChannels, outputs <= Self.mostChannels else { return }
+        guard center >= 0, inputs > 1, inputs <= Self.maxChannels, outputs <= Self.maxChannels else { return }
         // FFmpeg 5.1 scales the whole largest matrix whatever the layouts; with a smaller stride
         // rows overlap and are scaled twice.
-        let stride = Self.mostChannels
+        let stride = Self.maxChannels
         var matrix = [Double](repeating: 0, count: stride * stride)
         let code = swr_build_matrix2(
             &from, &output, self.center, surround, lowFrequency, 1, 1, &matrix, stride, AV_MATRIX_ENCODING_NONE, nil)
@@ -58,5 +58,5 @@ struct DownmixLevels: Equatable {
     }
 
     /// SWR_CH_MAX.
-    private static let mostChannels = 64
+    private static let maxChannels = 64
 }

@@ -68,7 +68,7 @@ final class FilmAudioConverter: PCMConverter {
                 endLine()
                 if block.frames > 0 { return true }
             }
-            if line != nil, take(into: block, { resampler.pull(into: $0, room: $1) }) { continue }
+            if line != nil, appendOutput(into: block, { resampler.pull(into: $0, room: $1) }) { continue }
             if pending == nil { pending = try decoder.next() }
             if pending != nil {
                 try place(into: block)
@@ -82,7 +82,7 @@ final class FilmAudioConverter: PCMConverter {
     }
 
     /// Appends the output of `body` to the block. Returns false if there was none.
-    private func take(into block: PCMBlock, _ body: (UnsafeMutablePointer<Float>, Int) -> Int) -> Bool {
+    private func appendOutput(into block: PCMBlock, _ body: (UnsafeMutablePointer<Float>, Int) -> Int) -> Bool {
         let room = block.capacity - block.frames
         let got = body(block.samples + block.frames * output.channels, room)
         guard got > 0 else { return false }
@@ -110,18 +110,18 @@ final class FilmAudioConverter: PCMConverter {
     private func drain(into block: PCMBlock) -> Bool {
         let left = Int(clamping: lineEnd - grid.given)
         guard left > 0 else { return false }
-        return take(into: block) { target, room in
+        return appendOutput(into: block) { target, room in
             let wanted = min(room, left)
             var got = isJoint ? resampler.pull(into: target, room: wanted) : 0
             if got == 0 { got = resampler.drain(into: target, room: wanted) }
-            guard got == 0, left <= Self.mostPadding else { return got }
+            guard got == 0, left <= Self.maxPadding else { return got }
             target.update(repeating: 0, count: wanted * output.channels)
             return wanted
         }
     }
 
     /// Maximum number of frames that rounding can leave missing at the end.
-    private static let mostPadding = 2
+    private static let maxPadding = 2
 
     private func endLine() {
         lastEnd = line?.end
@@ -193,7 +193,7 @@ final class FilmAudioConverter: PCMConverter {
         }
         pending = nil
         line!.count(sound.count)
-        _ = take(into: block) { target, room in
+        _ = appendOutput(into: block) { target, room in
             resampler.convert(decoder.frame, skip: sound.skip, count: sound.count, into: target, room: room)
         }
     }

@@ -199,7 +199,7 @@ final class Resampler {
         // Output frames fall on input frames in a periodic pattern; the length of the lead-in selects its phase.
         var (a, b) = (input, rate)
         while b != 0 { (a, b) = (b, a % b) }
-        let places = min(rate / max(1, a), Self.mostPlaces)
+        let places = min(rate / max(1, a), Self.maxPlaces)
         var (lead, drop, error) = (reach, 0, Double.infinity)
         for candidate in reach..<(reach + max(1, places)) {
             let frames = ((Double(candidate) + offset) / step).rounded()
@@ -217,7 +217,7 @@ final class Resampler {
     }
 
     /// Maximum additional length of the lead-in, in input frames.
-    private static let mostPlaces = 640
+    private static let maxPlaces = 640
 
     /// Mixes frames into `mixed`. Returns their number.
     private func mix(_ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int) -> Int {

@@ -59,7 +59,7 @@ final class SpeedConverter: PCMConverter {
         block.frames = 0
         block.speed = speed
         while block.frames < block.capacity {
-            if take(into: block) { continue }
+            if appendOutput(into: block) { continue }
             if isEnding {
                 // The stretcher is drained; the next audio starts at its own media time.
                 isEnding = false
@@ -99,7 +99,7 @@ final class SpeedConverter: PCMConverter {
         stretcher.push(natural.samples, frames: natural.frames)
     }
 
-    private func take(into block: PCMBlock) -> Bool {
+    private func appendOutput(into block: PCMBlock) -> Bool {
         guard let start else { return false }
         let got = stretcher.pull(into: block.samples + block.frames * channels, room: block.capacity - block.frames)
         guard got > 0 else { return false }

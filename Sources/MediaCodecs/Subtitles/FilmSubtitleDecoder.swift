@@ -211,7 +211,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
             guard let text = subtitle.rects?[index]?.pointee.ass else { continue }
             let bytes = UnsafeBufferPointer(
                 start: UnsafeRawPointer(text).assumingMemoryBound(to: UInt8.self), count: strlen(text))
-            guard bytes.count <= SubtitleEvent.longest, cues.count < SubtitleBitmaps.mostRects else {
+            guard bytes.count <= SubtitleEvent.longest, cues.count < SubtitleBitmaps.maxRects else {
                 damagedPackets += 1
                 continue
             }

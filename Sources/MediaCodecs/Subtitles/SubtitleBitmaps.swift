@@ -3,13 +3,13 @@ internal import MediaCore
 
 /// Converts paletted rectangles of libavcodec to images.
 enum SubtitleBitmaps {
-    static let mostRects = 32
+    static let maxRects = 32
     /// Maximum number of pixels of all rectangles together.
     static let largestArea = 4096 * 4096
 
     /// Returns the images, or nil if a limit is exceeded.
     static func images(of subtitle: AVSubtitle) -> [OverlayImage]? {
-        guard subtitle.num_rects <= mostRects else { return nil }
+        guard subtitle.num_rects <= maxRects else { return nil }
         var images: [OverlayImage] = []
         var area = 0
         for index in 0..<Int(subtitle.num_rects) {

@@ -26,7 +26,7 @@ package struct ByteReader {
     }
 
     /// Reads `count` bytes. Returns nil and consumes nothing if too few bytes are left.
-    package mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+    package mutating func readBytes(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, remaining >= count else { return nil }
         defer { position += count }
         return bytes[position..<(position + count)]
@@ -39,7 +39,7 @@ package struct ByteReader {
     }
 
     /// Skips `count` bytes. Returns false and consumes nothing if too few bytes are left.
-    package mutating func skip(_ count: Int) -> Bool { take(count) != nil }
+    package mutating func skip(_ count: Int) -> Bool { readBytes(count) != nil }
 }
 
 extension Array where Element == UInt8 {

@@ -35,7 +35,7 @@ package struct Interstitial: Sendable, Hashable {
     /// Maximum number of interstitials per item; real playlists have fewer.
     package static let most = 64
     /// Maximum number of assets of one interstitial.
-    package static let mostAssets = 32
+    package static let maxAssets = 32
     /// Maximum playback duration of one interstitial: one hour.
     package static let longest = MediaTime(value: 3600, timescale: 1)
 

@@ -23,7 +23,7 @@ package final class Mailbox<Event: Sendable>: Sendable {
     }
 
     /// Returns all queued events in order; if there are none, waits for one until the deadline. Consumer thread only.
-    package func take(until deadline: HostInstant) -> [Event] {
+    package func receive(until deadline: HostInstant) -> [Event] {
         let events = takeAll()
         if !events.isEmpty { return events }
         signal.wait(until: deadline)

@@ -12,16 +12,16 @@ package struct ConfigMistake: Error, Hashable {
     }
 
     /// Maximum number of reported errors; a file of another format has very many.
-    package static let mostTold = 50
+    package static let maxReported = 50
 
-    /// Returns the errors as text for the user, sorted by file and line, at most `mostTold` and their remaining number.
+    /// Returns the errors as text for the user, sorted by file and line, at most `maxReported` and their remaining number.
     package static func told(_ mistakes: [ConfigMistake]) -> [String] {
         let sorted = mistakes.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
-        var told = sorted.prefix(mostTold).map { mistake in
+        var told = sorted.prefix(maxReported).map { mistake in
             mistake.line == 0
                 ? "\(mistake.file): \(mistake.sentence)" : "\(mistake.file) line \(mistake.line): \(mistake.sentence)"
         }
-        let more = mistakes.count - mostTold
+        let more = mistakes.count - maxReported
         if more > 0 { told.append(more == 1 ? "one more mistake there" : "\(more) more mistakes there") }
         return told
     }

@@ -16,16 +16,16 @@ package struct FlatJSON {
     }
 
     /// Default maximum number of members; no event has more.
-    package static let mostMembers = 64
+    package static let maxMembers = 64
     private static let deepestNesting = 32
 
     package private(set) var members: [(key: Range<Int>, value: Value)] = []
 
     private let most: Int
 
-    package init(most: Int = mostMembers) {
+    package init(most: Int = maxMembers) {
         self.most = most
-        members.reserveCapacity(min(most, Self.mostMembers))
+        members.reserveCapacity(min(most, Self.maxMembers))
     }
 
     /// Parses bytes; returns false if they are not one such object. `members` is undefined then.
@@ -33,20 +33,20 @@ package struct FlatJSON {
         members.removeAll(keepingCapacity: true)
         var scanner = Scanner(bytes: bytes)
         scanner.skipSpace()
-        guard scanner.take(UInt8(ascii: "{")) else { return false }
+        guard scanner.consume(UInt8(ascii: "{")) else { return false }
         scanner.skipSpace()
-        if !scanner.take(UInt8(ascii: "}")) {
+        if !scanner.consume(UInt8(ascii: "}")) {
             repeat {
                 scanner.skipSpace()
                 guard members.count < most, let key = scanner.text() else { return false }
                 scanner.skipSpace()
-                guard scanner.take(UInt8(ascii: ":")) else { return false }
+                guard scanner.consume(UInt8(ascii: ":")) else { return false }
                 scanner.skipSpace()
                 guard let value = scanner.value(depth: Self.deepestNesting) else { return false }
                 members.append((key, value))
                 scanner.skipSpace()
-            } while scanner.take(UInt8(ascii: ","))
-            guard scanner.take(UInt8(ascii: "}")) else { return false }
+            } while scanner.consume(UInt8(ascii: ","))
+            guard scanner.consume(UInt8(ascii: "}")) else { return false }
         }
         scanner.skipSpace()
         return scanner.isAtEnd
@@ -59,7 +59,7 @@ package struct FlatJSON {
         var scanner = Scanner(bytes: UnsafeRawBufferPointer(rebasing: bytes[..<range.upperBound]))
         scanner.position = range.lowerBound + 1
         scanner.skipSpace()
-        if scanner.take(UInt8(ascii: "]")) { return }
+        if scanner.consume(UInt8(ascii: "]")) { return }
         var count = 0
         repeat {
             scanner.skipSpace()
@@ -67,7 +67,7 @@ package struct FlatJSON {
             count += 1
             body(value)
             scanner.skipSpace()
-        } while scanner.take(UInt8(ascii: ","))
+        } while scanner.consume(UInt8(ascii: ","))
     }
 
     private struct Scanner {
@@ -79,7 +79,7 @@ package struct FlatJSON {
         package var isAtEnd: Bool { position >= bytes.count }
         package var next: UInt8? { isAtEnd ? nil : bytes[position] }
 
-        package mutating func take(_ byte: UInt8) -> Bool {
+        package mutating func consume(_ byte: UInt8) -> Bool {
             guard next == byte else { return false }
             position += 1
             return true
@@ -90,7 +90,7 @@ package struct FlatJSON {
         }
 
         package mutating func text() -> Range<Int>? {
-            guard take(UInt8(ascii: "\"")) else { return nil }
+            guard consume(UInt8(ascii: "\"")) else { return nil }
             let start = position
             while let byte = next {
                 if byte == UInt8(ascii: "\"") {
@@ -129,26 +129,26 @@ package struct FlatJSON {
             let start = position
             position += 1
             skipSpace()
-            if take(close) { return isObject ? .object(start..<position) : .array(start..<position) }
+            if consume(close) { return isObject ? .object(start..<position) : .array(start..<position) }
             repeat {
                 skipSpace()
                 if isObject {
                     guard text() != nil else { return nil }
                     skipSpace()
-                    guard take(UInt8(ascii: ":")) else { return nil }
+                    guard consume(UInt8(ascii: ":")) else { return nil }
                     skipSpace()
                 }
                 guard value(depth: depth - 1) != nil else { return nil }
                 skipSpace()
-            } while take(UInt8(ascii: ","))
-            guard take(close) else { return nil }
+            } while consume(UInt8(ascii: ","))
+            guard consume(close) else { return nil }
             return isObject ? .object(start..<position) : .array(start..<position)
         }
 
         /// Parses a number: integers in the range of `Int64.max` exactly, others as `Double`, accurate to about 18
         /// digits.
         private mutating func number() -> Value? {
-            let isNegative = take(UInt8(ascii: "-"))
+            let isNegative = consume(UInt8(ascii: "-"))
             var mantissa: Int64 = 0
             var exponent = 0
             var digits = 0
@@ -179,8 +179,8 @@ package struct FlatJSON {
             if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
                 position += 1
                 isWhole = false
-                let isSmall = take(UInt8(ascii: "-"))
-                if !isSmall { _ = take(UInt8(ascii: "+")) }
+                let isSmall = consume(UInt8(ascii: "-"))
+                if !isSmall { _ = consume(UInt8(ascii: "+")) }
                 var power = 0
                 var powerDigits = 0
                 while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
@@ -230,7 +230,7 @@ package struct FlatObject {
     /// Parses a file or a line as one object; nil if it is not one.
     ///
     /// - Parameter most: maximum number of members, also for each nested object.
-    package init?(_ bytes: UnsafeRawBufferPointer, most: Int = FlatJSON.mostMembers) {
+    package init?(_ bytes: UnsafeRawBufferPointer, most: Int = FlatJSON.maxMembers) {
         var json = FlatJSON(most: most)
         guard json.parse(bytes) else { return nil }
         (self.bytes, self.json, self.most) = (bytes, json, most)
@@ -238,7 +238,7 @@ package struct FlatObject {
 
     /// Creates an object from bytes that `json` has parsed.
     package init(bytes: UnsafeRawBufferPointer, json: FlatJSON) {
-        (self.bytes, self.json, most) = (bytes, json, FlatJSON.mostMembers)
+        (self.bytes, self.json, most) = (bytes, json, FlatJSON.maxMembers)
     }
 
     private let most: Int

@@ -25,8 +25,8 @@ struct DASHManifest: Sendable {
 
     /// The maximum size in bytes: long films that list every segment.
     static let largest = 8 << 20
-    static let mostPieces = 100_000
-    static let mostRepresentations = 32
+    static let maxSegments = 100_000
+    static let maxRepresentations = 32
     /// The maximum duration of a segment in ticks.
     static let longestPiece: Int64 = 1 << 50
 
@@ -78,7 +78,7 @@ struct DASHManifest: Sendable {
         var (all, isEnciphered, budget) = ([Representation](), false, Budget())
         for (number, set) in period.all("AdaptationSet").enumerated() {
             guard let here = Self.base(of: set, in: base) else { continue }
-            for element in set.all("Representation") where all.count < Self.mostRepresentations {
+            for element in set.all("Representation") where all.count < Self.maxRepresentations {
                 if set.first("ContentProtection") != nil || element.first("ContentProtection") != nil {
                     isEnciphered = true
                     continue
@@ -140,7 +140,7 @@ struct DASHManifest: Sendable {
         let lists = levels.compactMap { $0.first("SegmentList") }
         func value(_ key: String) -> String? { lists.lazy.compactMap { $0.attributes[key] }.first }
         let scale = max(1, value("timescale").flatMap { Double($0) } ?? 1)
-        let elements = (lists.first { $0.first("SegmentURL") != nil }?.all("SegmentURL") ?? []).prefix(mostPieces)
+        let elements = (lists.first { $0.first("SegmentURL") != nil }?.all("SegmentURL") ?? []).prefix(maxSegments)
         let stated = value("duration").flatMap { Double($0) }.flatMap { Int64(bounded: $0, in: 1...longestPiece) }
         let usual = stated.map { Double($0) / scale } ?? (film ?? 1) / Double(max(1, elements.count))
         let times = lists.lazy.compactMap { $0.first("SegmentTimeline") }.first.map {

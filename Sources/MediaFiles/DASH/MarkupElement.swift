@@ -8,9 +8,9 @@ struct MarkupElement: Sendable {
     private(set) var children: [MarkupElement] = []
     private(set) var text = ""
 
-    static let mostElements = 200_000
+    static let maxElements = 200_000
     private static let deepest = 32
-    private static let mostAttributes = 64
+    private static let maxAttributes = 64
     private static let longestText = 64 << 10
 
     func all(_ name: String) -> [MarkupElement] { children.filter { $0.name == name } }
@@ -73,7 +73,7 @@ struct MarkupElement: Sendable {
                 let isEmpty = tag.last == UInt8(ascii: "/")
                 if isEmpty { tag = tag.dropLast() }
                 count += 1
-                guard let element = Self.element(tag), count <= Self.mostElements, open.count < Self.deepest else {
+                guard let element = Self.element(tag), count <= Self.maxElements, open.count < Self.deepest else {
                     return nil
                 }
                 if !isEmpty {
@@ -109,7 +109,7 @@ struct MarkupElement: Sendable {
             rest = rest.drop(while: isSpace)
             guard let quote = rest.popFirst(), quote == 0x22 || quote == 0x27, let end = rest.firstIndex(of: quote)
             else { return nil }
-            guard element.attributes.count < mostAttributes else { return nil }
+            guard element.attributes.count < maxAttributes else { return nil }
             element.attributes[local(key)] = decoded(rest[..<end])
             rest = rest[rest.index(after: end)...]
         }

@@ -33,7 +33,7 @@ struct SegmentTemplate {
                 let whole = Int64(bounded: length, in: 1...DASHManifest.longestPiece), let film
             else { return nil }
             // A remainder of less than 0.001 segments is dropped.
-            let count = Int(clamping: (film * scale / length - 0.001).rounded(.up), in: 1...DASHManifest.mostPieces)
+            let count = Int(clamping: (film * scale / length - 0.001).rounded(.up), in: 1...DASHManifest.maxSegments)
             times = (0..<count).compactMap { number in
                 Int64(bounded: Double(number) * length, in: 0...InputLimit.maxTicks).map { ($0, whole) }
             }
@@ -65,10 +65,10 @@ struct SegmentTemplate {
                 guard let next else { return times }
                 more = Int64(
                     clamping: ((next - Double(now)) / Double(length)).rounded(.up) - 1,
-                    in: 0...Int64(DASHManifest.mostPieces))
+                    in: 0...Int64(DASHManifest.maxSegments))
             }
-            for _ in 0...min(more, Int64(DASHManifest.mostPieces)) {
-                guard times.count < DASHManifest.mostPieces, now < 1 << 61 else { return times }
+            for _ in 0...min(more, Int64(DASHManifest.maxSegments)) {
+                guard times.count < DASHManifest.maxSegments, now < 1 << 61 else { return times }
                 times.append((now, length))
                 now += length
             }

@@ -21,14 +21,14 @@ final class FilmPlaylists: Sendable {
     private let state = Lock(State())
 
     /// The maximum total size in bytes; playlists beyond it are requested again at each seek.
-    private static let mostBytes = 32 << 20
-    private static let mostAddresses = 500
+    private static let maxBytes = 32 << 20
+    private static let maxAddresses = 500
 
     // MARK: Playlist URLs
 
     /// Appends a URL that the film's playlist refers to, in the order in which libavformat numbers playlists.
     func leads(to address: String) {
-        state.withLock { if !$0.isOrdered, $0.order.count < Self.mostAddresses { $0.order.append(address) } }
+        state.withLock { if !$0.isOrdered, $0.order.count < Self.maxAddresses { $0.order.append(address) } }
     }
 
     /// Ends the numbering once the film is open: later URLs are opened for single readers.
@@ -47,12 +47,12 @@ final class FilmPlaylists: Sendable {
     // MARK: Contents
 
     /// Parses a playlist and stores it if it has ended; nil for an invalid one.
-    func note(_ text: [UInt8], at address: String, from location: String) -> Known? {
+    func parse(_ text: [UInt8], at address: String, from location: String) -> Known? {
         if let known = known(at: address) { return known }
         guard let playlist = MediaPlaylist(text) else { return nil }
         let known = Known(playlist: playlist, location: location)
         state.withLock { state in
-            guard playlist.isEnded, state.bytes + text.count <= Self.mostBytes else { return }
+            guard playlist.isEnded, state.bytes + text.count <= Self.maxBytes else { return }
             state.bytes += text.count
             state.known[address] = known
         }
@@ -85,7 +85,7 @@ final class FilmPlaylists: Sendable {
 
     var dash: DASHPlaylists? { state.withLock { $0.dash?.1 } }
 
-    func note(_ playlists: DASHPlaylists, at address: String) { state.withLock { $0.dash = (address, playlists) } }
+    func store(_ playlists: DASHPlaylists, at address: String) { state.withLock { $0.dash = (address, playlists) } }
 
     /// Returns the generated playlist for a URL: the master playlist in place of the manifest, or one of its media
     /// playlists.

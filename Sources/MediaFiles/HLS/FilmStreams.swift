@@ -31,7 +31,7 @@ struct FilmStreams: Sendable {
     private(set) var isOpenedAnew = false
 
     /// Stores the streams of a newly opened film.
-    mutating func note(_ streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>) {
+    mutating func store(_ streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>) {
         all = streams.map { stream in
             let playlist = stream.pointee.id
             let place = streams.prefix { $0.pointee.index != stream.pointee.index }.count { $0.pointee.id == playlist }

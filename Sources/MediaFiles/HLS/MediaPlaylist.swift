@@ -27,8 +27,8 @@ struct MediaPlaylist: Sendable {
     }
 
     /// The maximum number of segments: more than a day of one second each. Later ones are ignored.
-    static let mostPieces = 200_000
-    private static let mostStates = 20_000
+    static let maxSegments = 200_000
+    private static let maxSegmentStates = 20_000
     /// The maximum duration in seconds: a year.
     private static let longest = 3.2e7
 
@@ -43,7 +43,7 @@ struct MediaPlaylist: Sendable {
     private(set) var hasExactDurations = false
     /// The values of `EXT-X-DATERANGE` tags (RFC 8216, 4.3.2.7).
     private(set) var dateRanges: [ArraySlice<UInt8>] = []
-    private static let mostDateRanges = 1024
+    private static let maxDateRanges = 1024
     private var states = [State()]
     private var firstNumber: Int64 = 0
 
@@ -80,7 +80,7 @@ struct MediaPlaylist: Sendable {
             } else if let value = Self.value(of: "#EXT-X-PROGRAM-DATE-TIME:", in: line) {
                 date = CalendarDate.seconds(Self.text(value))
             } else if let value = Self.value(of: "#EXT-X-DATERANGE:", in: line) {
-                if dateRanges.count < Self.mostDateRanges { dateRanges.append(value) }
+                if dateRanges.count < Self.maxDateRanges { dateRanges.append(value) }
             } else if line.elementsEqual("#EXT-X-DISCONTINUITY".utf8) {
                 breaks += 1
             } else if line.elementsEqual("#EXT-X-ENDLIST".utf8) {
@@ -88,7 +88,7 @@ struct MediaPlaylist: Sendable {
             } else if let value = Self.value(of: "#EXT-X-MEDIA-SEQUENCE:", in: line) {
                 firstNumber = Int64(boundedBytes: Self.text(value)) ?? 0
             } else if line.first != UInt8(ascii: "#"), let length = seconds {
-                guard pieces.count < Self.mostPieces else { continue }
+                guard pieces.count < Self.maxSegments else { continue }
                 var implied: Int64?
                 if let range {
                     let offset = range.offset ?? rangeEnd
@@ -102,7 +102,7 @@ struct MediaPlaylist: Sendable {
                     ))
                 (first, seconds, range, date) = (index + 1, nil, nil, nil)
                 let last = states[states.count - 1]
-                if last.keys != state.keys || last.map != state.map, states.count < Self.mostStates {
+                if last.keys != state.keys || last.map != state.map, states.count < Self.maxSegmentStates {
                     states.append(state)
                 }
                 before = states.count - 1

@@ -8,7 +8,7 @@ enum FormatReading {
     static let largestArea: Int64 = 268_435_456
     /// The maximum size of codec configuration in bytes: the largest that codecs need are a few hundred kilobytes.
     static let largestConfiguration = 4 << 20
-    static let mostChannels: Int32 = 64
+    static let maxChannels: Int32 = 64
 
     static func parameters(of source: UnsafePointer<AVCodecParameters>) -> CodecParameters {
         let from = source.pointee
@@ -138,7 +138,7 @@ enum FormatReading {
             if !InputLimit.sampleRates.contains(from.sample_rate) {
                 return Problem(code: .notMedia, text: "has an invalid sample rate")
             }
-            if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > mostChannels {
+            if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > maxChannels {
                 return Problem(code: .notMedia, text: "has an invalid number of channels")
             }
         case AVMEDIA_TYPE_SUBTITLE: break

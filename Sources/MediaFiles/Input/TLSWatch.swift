@@ -32,7 +32,7 @@ struct TLSWatch {
     var isRefused: Bool { Self.refusals.withLock { $0[UInt(pthread_self())].map { $0.number > seen } ?? false } }
 
     /// Records a refusal of this thread.
-    static func note(_ refusal: Refusal) {
+    static func recordRefusal(_ refusal: Refusal) {
         refusals.withLock { all in
             all[UInt(pthread_self())] = (refusal, count.add(1, ordering: .releasing).newValue)
         }
@@ -61,7 +61,7 @@ struct TLSWatch {
             guard strcmp(name, "tls") == 0, strstr(format, "ertificate") != nil || strstr(format, "verif") != nil
             else { return }
             let refusal = strstr(format, "hostname") == nil ? Refusal.certificate : .name
-            TLSWatch.note(refusal)
+            TLSWatch.recordRefusal(refusal)
         }
     }
 }

@@ -19,7 +19,7 @@ public enum CoverArt {
     /// The extensions that `PictureFile` supports.
     package static let endings: Set<String> = ["jpg", "jpeg", "jfif", "png", "webp", "gif", "bmp", "tif", "tiff"]
     /// The maximum number of files.
-    public static let mostFiles = 16
+    public static let maxFiles = 16
 
     /// Returns the cover images in a recording's folder; opens none of them. Blocks.
     ///
@@ -43,7 +43,7 @@ public enum CoverArt {
             return search == .all && !name.hasPrefix(".") ? (101, name) : nil
         }
         let sorted = found.sorted { $0.rank != $1.rank ? $0.rank < $1.rank : NaturalOrder.precedes($0.name, $1.name) }
-        return sorted.prefix(mostFiles).map { home + $0.name }
+        return sorted.prefix(maxFiles).map { home + $0.name }
     }
 
     private static func stem(_ name: String) -> String { name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name }

@@ -11,7 +11,7 @@ public final class PictureFile: MediaSource {
     private let batch: PacketBatch
 
     /// The maximum size in bytes: larger than any photograph that is not raw data.
-    static let mostBytes: Int64 = 128 << 20
+    static let maxBytes: Int64 = 128 << 20
     /// The maximum duration: a year, which fits into every clock.
     static let longest = MediaTime(value: 365 * 86_400, timescale: 1)
     /// The extensions of videos whose first bytes are those of an image.
@@ -33,9 +33,9 @@ public final class PictureFile: MediaSource {
         if let ending, films.contains(ending) { return nil }
         // ignored: an unreadable file is not an image; opening it as a film reports the reason.
         guard let start = try? read(address, atMost: headBytes), looksLikePicture(start) else { return nil }
-        guard let bytes = try read(address, atMost: Int(mostBytes)) else {
+        guard let bytes = try read(address, atMost: Int(maxBytes)) else {
             throw MediaError(
-                .limitExceeded, "\"\(address.text)\" is larger than \(mostBytes >> 20) MB, too large for a picture")
+                .limitExceeded, "\"\(address.text)\" is larger than \(maxBytes >> 20) MB, too large for a picture")
         }
         guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }), !header.isAnimated || header.codec == "webp",
             header.codec != "tiff" || ending.map(tiffs.contains) ?? false
@@ -52,9 +52,9 @@ public final class PictureFile: MediaSource {
         guard address.kind == .file else {
             throw MediaError(.unsupported, "\"\(address.text)\" is not a local file; covers must be local files")
         }
-        guard let bytes = try read(address, atMost: Int(mostBytes)) else {
+        guard let bytes = try read(address, atMost: Int(maxBytes)) else {
             throw MediaError(
-                .limitExceeded, "\"\(address.text)\" is larger than \(mostBytes >> 20) MB, too large for a cover")
+                .limitExceeded, "\"\(address.text)\" is larger than \(maxBytes >> 20) MB, too large for a cover")
         }
         guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }) else {
             throw MediaError(.notMedia, "\"\(address.text)\" is not a supported picture, or it is damaged")

@@ -164,7 +164,7 @@ private struct TIFFDirectory {
     var rotation = 0
 
     /// The maximum number of entries; cameras write fewer.
-    private static let mostEntries = 500
+    private static let maxEntries = 500
 
     init?(_ bytes: HeaderBytes, at start: Int, until end: Int) {
         let isLittle = bytes.says([0x49, 0x49, 0x2A, 0x00], at: start)
@@ -176,7 +176,7 @@ private struct TIFFDirectory {
             place + 4 <= end ? (isLittle ? bytes.little32(place) : bytes.big32(place)) : nil
         }
         guard let offset = long(start + 4), let count = short(start + offset) else { return nil }
-        for index in 0..<min(count, Self.mostEntries) {
+        for index in 0..<min(count, Self.maxEntries) {
             let entry = start + offset + 2 + index * 12
             guard let tag = short(entry), let kind = short(entry + 2) else { break }
             // Type 3 has 16 bits, type 4 has 32.

@@ -12,7 +12,7 @@ extension DemuxContext {
         from moment: MediaTime?, streamStart start: MediaTime = .zero, within patience: Duration
     ) throws(MediaError) {
         guard let gate else { throw ReadingErrors.reading(cff_error_invalid_data, address, waiting) }
-        if !film.isKnown { film.note(streams) }
+        if !film.isKnown { film.store(streams) }
         let wanted = Set(
             streams.filter { $0.pointee.discard != AVDISCARD_ALL }.map { film.number(of: $0.pointee.index) })
         let isAnew = context != nil
@@ -56,7 +56,7 @@ extension DemuxContext {
     /// Reads the playlist at the film's own URL again: libavformat read it before its format was known.
     func noteOwnPlaylist() {
         guard let gate, formatName.hasPrefix("hls"), duration != nil, gate.playlists.isEmpty else { return }
-        _ = gate.playlists.note(ownPlaylist(), at: address.url, from: address.url)
+        _ = gate.playlists.parse(ownPlaylist(), at: address.url, from: address.url)
     }
 
     private func ownPlaylist() -> [UInt8] {

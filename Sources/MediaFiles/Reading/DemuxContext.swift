@@ -97,7 +97,7 @@ final class DemuxContext {
         guard let fresh = avformat_alloc_context() else { throw Self.exhausted(address) }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
-        policy.pointee.left = Self.mostOpens
+        policy.pointee.left = Self.maxOpens
         cff_guard_opens(fresh, policy)
         context = fresh
         var settings = Self.settings(for: address, options)
@@ -154,7 +154,7 @@ final class DemuxContext {
     }
 
     /// The maximum number of playlists and segments opened while probing.
-    private static let mostOpens: Int32 = 500
+    private static let maxOpens: Int32 = 500
 
     private static func settings(for address: InputAddress, _ options: ReadOptions) -> OpaquePointer? {
         var settings: OpaquePointer?

@@ -191,7 +191,7 @@ struct GapFollower {
             ?? (isLast && !(isSparse && isPause))
         if isOutlier {
             // The stated duration may include it.
-            jumps.note(closed: plain + shift - place)
+            jumps.record(closed: plain + shift - place)
             (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
             return shift
@@ -227,7 +227,7 @@ struct GapFollower {
         } else if !isFilled || plain + shift < place {
             lanes[own].own += place - (plain + shift)
         }
-        jumps.note(closed: .zero - common - lanes[own].own)
+        jumps.record(closed: .zero - common - lanes[own].own)
         return accept(doubtful, plain, own)
     }
 

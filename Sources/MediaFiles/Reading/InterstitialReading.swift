@@ -80,7 +80,7 @@ enum InterstitialReading {
 
 /// The assets of an interstitial: the response to its `X-ASSET-LIST` URL (RFC 8216bis, D.2).
 package enum AssetList {
-    static let mostBytes = 256 << 10
+    static let maxBytes = 256 << 10
     private static let patience = Duration.seconds(5)
 
     /// Requests a list and returns the URLs of its assets; blocks. Secrets are sent only to the film's server.
@@ -105,7 +105,7 @@ package enum AssetList {
             let input = try WebInput(place, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
                 try NetworkConnection(address, asker.trust, waiting)
             }
-            while bytes.count <= mostBytes {
+            while bytes.count <= maxBytes {
                 let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
                 if got <= 0 { break }
                 bytes += piece.prefix(Int(got))
@@ -113,7 +113,7 @@ package enum AssetList {
         } catch {
             throw MediaError(.cannotOpen, "the list of interstitials \(name) cannot be loaded")
         }
-        guard bytes.count <= mostBytes, let assets = assets(in: bytes, at: place) else {
+        guard bytes.count <= maxBytes, let assets = assets(in: bytes, at: place) else {
             throw MediaError(.notMedia, "\(name) is not a list of interstitials")
         }
         return assets
@@ -123,7 +123,7 @@ package enum AssetList {
     static func assets(in bytes: [UInt8], at place: WebAddress) -> [String]? {
         bytes.withUnsafeBytes { raw in
             guard let root = FlatObject(raw, most: 64),
-                let all = root.objects("ASSETS", most: Interstitial.mostAssets)
+                let all = root.objects("ASSETS", most: Interstitial.maxAssets)
             else { return nil }
             return all.compactMap { asset in
                 guard let text = asset.text("URI"), let address = place.resolving(text),

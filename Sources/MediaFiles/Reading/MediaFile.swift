@@ -111,7 +111,7 @@ public final class MediaFile: MediaSource {
         let tracks = inspection.tracks(starts: starts, of: context, options.hlsBitrate)
         let duration = context.statedDuration ?? inspection.duration(of: context, tracks: tracks)
         liesApart = duration != nil && Self.liesApart(context, tracks)
-        if context.isOfMP4Pieces { context.film.note(context.streams) }
+        if context.isOfMP4Pieces { context.film.store(context.streams) }
         playlistStreams = liesApart && context.isOfMP4Pieces ? context.film : nil
         let sharesReader =
             address.kind == .pipe || (!liesApart && (context.managesOwnInputs || !context.hasRandomAccess))

@@ -26,8 +26,8 @@ struct PacketPackager {
     /// The raw timestamp of the last audio packet.
     private var lastSoundStamp: Int64?
 
-    private static let mostPackets = 64
-    private static let mostBytes = 96 * 1024
+    private static let maxPackets = 64
+    private static let maxBytes = 96 * 1024
     /// The maximum duration of an audio packet; real ones are shorter than a second. A Matroska block with a stated
     /// duration of years would count as that much buffered audio.
     private static let longestSound = MediaTime(value: 10, timescale: 1)
@@ -190,8 +190,8 @@ struct PacketPackager {
         guard let batch = openBatch else { return }
         batch.append(bytes, as: entry)
         open!.duration += heard.length
-        if open!.duration >= batchLength || batch.packets.count >= Self.mostPackets
-            || batch.byteCount >= Self.mostBytes
+        if open!.duration >= batchLength || batch.packets.count >= Self.maxPackets
+            || batch.byteCount >= Self.maxBytes
         {
             close()
         }

@@ -35,7 +35,7 @@ public final class RecordingWithCovers: MediaSource {
                 return false
             }
         }
-        for path in named.prefix(CoverArt.mostFiles) { _ = add(path) }
+        for path in named.prefix(CoverArt.maxFiles) { _ = add(path) }
         if covers.isEmpty { _ = found.contains { add($0) } }
         let inside = (recording as? MediaFile)?.coverWarnings ?? []
         (self.summary, self.warnings, self.covers) = (summary, inside + warnings, covers)

@@ -3,7 +3,7 @@ internal import MediaCore
 /// Reads the loudness tags of a track or its container. Invalid numbers are ignored.
 enum ReplayGainReading {
     /// The maximum gain in dB; damaged tags contain arbitrary values.
-    private static let mostDecibels = 60.0
+    private static let maxDecibels = 60.0
     private static let highestPeak = 100.0
     /// Opus has a target of −23 LUFS (RFC 7845, 5.2.1, by EBU R 128), ReplayGain 2.0 of −18.
     private static let fromR128 = 5.0
@@ -30,7 +30,7 @@ enum ReplayGainReading {
         if let unit = words.last, unit.lowercased() == "db" { words.removeLast() }
         var number = words.count == 1 ? String(words[0]) : ""
         if number.lowercased().hasSuffix("db") { number.removeLast(2) }
-        guard let value = DecimalNumber.signedBillionths(number).map({ Double($0) / 1e9 }), abs(value) <= mostDecibels
+        guard let value = DecimalNumber.signedBillionths(number).map({ Double($0) / 1e9 }), abs(value) <= maxDecibels
         else { return nil }
         return value
     }

@@ -35,7 +35,7 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     private enum Step {
-        case give(SampleBuffer)
+        case deliver(SampleBuffer)
         case end
         case fail(MediaError)
         case demux(choiceChanged: Bool)
@@ -136,7 +136,7 @@ final class SharedDemuxer: @unchecked Sendable {
     func read(lane: Int) throws(MediaError) -> SampleBuffer? {
         while true {
             switch state.withLock({ nextStep(&$0, lane: lane) }) {
-            case .give(let buffer):
+            case .deliver(let buffer):
                 // Wakes the readers that wait for space in this window.
                 wakeEverybody(but: lane)
                 return buffer
@@ -151,12 +151,12 @@ final class SharedDemuxer: @unchecked Sendable {
     private func nextStep(_ state: inout State, lane: Int) -> Step {
         if state.lanes[lane].isCancelled { return .fail(MediaError(.cancelled, "reading was cancelled")) }
         if let error = state.lanes[lane].takeLostSegment() { return .fail(error) }
-        if let buffer = state.lanes[lane].take() { return .give(buffer) }
+        if let buffer = state.lanes[lane].removeFirst() { return .deliver(buffer) }
         if let failure = state.failure { return .fail(failure) }
         if state.isAtEnd { return .end }
         if state.lanes[lane].track.kind == .subtitle {
             let front = state.lanes.lazy.filter { $0.track.kind != .subtitle }.compactMap(\.reached).max()
-            if let front, let pace = state.lanes[lane].pace(at: front) { return .give(pace) }
+            if let front, let pace = state.lanes[lane].pace(at: front) { return .deliver(pace) }
             if state.hasReaders { return .wait }
         }
         if state.isReading { return .wait }

@@ -33,7 +33,7 @@ struct SharedLane {
     private(set) var reached: MediaTime?
     /// For a subtitle track: the reading positions that were reported.
     private var progress = SubtitlePace()
-    /// When the window was first found full; reset by `take`.
+    /// When the window was first found full; reset by `removeFirst`.
     private var fullSince: HostInstant?
 
     init(track: Track, stream: Int32, packager: PacketPackager) {
@@ -96,7 +96,7 @@ struct SharedLane {
         }
     }
 
-    mutating func take() -> SampleBuffer? {
+    mutating func removeFirst() -> SampleBuffer? {
         guard head < waiting.count, var buffer = waiting[head].take() else { return nil }
         advance()
         if head == waiting.count || head >= 256 {

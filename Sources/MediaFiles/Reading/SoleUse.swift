@@ -7,10 +7,10 @@ final class SoleUse: Sendable {
 
     init(_ name: StaticString) { self.name = name }
 
-    func enter() {
+    func beginUse() {
         let wasBusy = busy.exchange(true, ordering: .acquiring)
         precondition(!wasBusy, "two threads use one \(name) at the same time")
     }
 
-    func leave() { busy.store(false, ordering: .releasing) }
+    func endUse() { busy.store(false, ordering: .releasing) }
 }

@@ -30,7 +30,7 @@ final class StampJumps: Sendable {
     /// The largest film time by which gaps in the timestamps of a track were shortened.
     var closed: MediaTime { longestClosed.withLock { $0 } }
 
-    func note(closed time: MediaTime) { longestClosed.withLock { $0 = max($0, time) } }
+    func record(closed time: MediaTime) { longestClosed.withLock { $0 = max($0, time) } }
 
     /// The maximum number of discontinuities; more are noise.
     private static let most = 10_000
@@ -147,7 +147,7 @@ struct JumpFollower {
         lane.clock.follow(stamp)
         if let time = piece {
             piece = nil
-            settle(plain, near: time)
+            selectOffset(plain, near: time)
             lane.jump = lanes[stream]?.jump ?? lane.jump
         }
         if !fits(plain, lane, jumps[lane.jump]) {
@@ -246,7 +246,7 @@ struct JumpFollower {
     private static let pieceSlack = MediaTime(value: 2, timescale: 1)
 
     /// Selects the offset that places a segment at its playlist position; adds it if it is unknown.
-    private mutating func settle(_ plain: MediaTime, near time: MediaTime) {
+    private mutating func selectOffset(_ plain: MediaTime, near time: MediaTime) {
         let known = jumps.index(bringing: plain, near: time, within: Self.pieceSlack)
         guard let jump = known ?? jumps.add(.init(shift: time - plain, position: position, film: time)) else { return }
         for stream in lanes.keys { lanes[stream]!.jump = jump }

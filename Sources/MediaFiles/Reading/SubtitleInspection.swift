@@ -11,8 +11,8 @@ struct SubtitleInspection {
 
     /// The limits of embedded fonts: a few of the largest (20 MB for all of Chinese), or many small ones.
     static let largestFont = 16 << 20
-    static let mostFontBytes = 48 << 20
-    static let mostFonts = 200
+    static let maxFontBytes = 48 << 20
+    static let maxFonts = 200
 
     init(_ context: DemuxContext) {
         for stream in context.streams {
@@ -42,7 +42,7 @@ struct SubtitleInspection {
             let type = DemuxContext.value(of: "mimetype", in: stream.pointee.metadata) ?? ""
             guard Self.isFont(name: name, type: type, parameters.pointee.codec_id) else { continue }
             let size = Int(parameters.pointee.extradata_size)
-            guard size <= Self.largestFont, total + size <= Self.mostFontBytes, fonts.count < Self.mostFonts else {
+            guard size <= Self.largestFont, total + size <= Self.maxFontBytes, fonts.count < Self.maxFonts else {
                 left += 1
                 continue
             }

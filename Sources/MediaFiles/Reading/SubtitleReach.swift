@@ -13,9 +13,9 @@ struct SubtitleReach {
     /// The maximum time before the target. Few subtitles are shown for longer: songs, signs, notes of whole scenes.
     private static let longest = MediaTime(value: 60, timescale: 1)
     /// The maximum number of bytes to read: 0.1 s on a hard disk.
-    private static let mostBytes: Int64 = 16 << 20
+    private static let maxBytes: Int64 = 16 << 20
     /// The maximum number of index entries; a minute of signs in a fansub has some hundreds.
-    private static let mostEntries = 2000
+    private static let maxEntries = 2000
 
     init?(_ context: DemuxContext, stream: Int32, leader: Int32, clock: TrackClock) {
         let streams = context.streams
@@ -32,11 +32,11 @@ struct SubtitleReach {
         var index = av_index_search_timestamp(stream, raw, AVSEEK_FLAG_BACKWARD)
         guard index >= 0, let end = place(near: time) else { return nil }
         var start: MediaTime?
-        for _ in 0..<Self.mostEntries {
+        for _ in 0..<Self.maxEntries {
             guard index >= 0, let entry = avformat_index_get_entry(stream, index),
                 let moment = clock.filmTime(entry.pointee.timestamp), let position = entry.pointee.pos.boundedBytes
             else { break }
-            if time - moment > Self.longest || end - position > Self.mostBytes { break }
+            if time - moment > Self.longest || end - position > Self.maxBytes { break }
             start = min(start ?? moment, moment)
             index -= 1
         }

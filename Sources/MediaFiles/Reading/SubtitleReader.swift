@@ -94,8 +94,8 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
     }
 
     func read() throws(MediaError) -> SampleBuffer? {
-        use.enter()
-        defer { use.leave() }
+        use.beginUse()
+        defer { use.endUse() }
         while true {
             if let buffer = packager.takeReady() {
                 progress.gave(buffer.presentationTime)
@@ -135,8 +135,8 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
     /// Seeks to a position from which all subtitles that may be shown at the target are returned. Blocks.
     @discardableResult
     func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
-        use.enter()
-        defer { use.leave() }
+        use.beginUse()
+        defer { use.endUse() }
         let goal = max(.zero, time - Self.preroll)
         progress = SubtitlePace()
         packager.reset(decodeOnlyBefore: nil, expecting: packager.clock.raw(goal))

@@ -54,8 +54,8 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
 
     /// Returns the next buffer; nil at the end. Blocks. Buffers read before a failure are returned first.
     public func read() throws(MediaError) -> SampleBuffer? {
-        use.enter()
-        defer { use.leave() }
+        use.beginUse()
+        defer { use.endUse() }
         while true {
             if let buffer = packager.takeReady() { return buffer }
             if let error = lostSegment.take() { throw error }
@@ -87,8 +87,8 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     /// Seeks and returns the film time of the next packet; nil if none was found. Blocks.
     @discardableResult
     public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
-        use.enter()
-        defer { use.leave() }
+        use.beginUse()
+        defer { use.endUse() }
         lostSegment = nil
         let plan = SeekPlan(track: track, stream: stream, target: time, mode: mode)
         packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
@@ -98,8 +98,8 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     /// Returns the film time of the last sync sample at or before `time` from the index; nil if unknown. Does not
     /// block.
     public func syncTime(before time: MediaTime) -> MediaTime? {
-        use.enter()
-        defer { use.leave() }
+        use.beginUse()
+        defer { use.endUse() }
         guard !packager.clock.wraps, jumps.count <= 1, !context.film.isOpenedAnew,
             let stream = context.streams.first(where: { $0.pointee.index == stream })
         else { return nil }

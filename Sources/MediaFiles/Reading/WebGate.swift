@@ -85,7 +85,7 @@ final class WebGate: @unchecked Sendable {
 
     /// Returns the replacement of a playlist; nil keeps the original.
     private func cut(_ text: [UInt8], _ address: String, from location: String) -> [UInt8]? {
-        guard let known = playlists.note(text, at: address, from: location), let wanted, known.playlist.isEnded else {
+        guard let known = playlists.parse(text, at: address, from: location), let wanted, known.playlist.isEnded else {
             return nil
         }
         let cut = known.playlist.cut(at: wanted)
@@ -205,7 +205,7 @@ final class WebGate: @unchecked Sendable {
             objection = error
             throw WebFailure(code: cff_error_invalid_data)
         }
-        playlists.note(made, at: url)
+        playlists.store(made, at: url)
         return try context(WebSource(made.master), input.address.text, DASHPlaylists.type)
     }
 
@@ -275,13 +275,13 @@ private final class WebSource {
         }
         guard cipher != nil else { return input.read(into: target) }
         while true {
-            let got = cipher?.take(into: target) ?? 0
+            let got = cipher?.takeDecrypted(into: target) ?? 0
             if got > 0 { return Int32(got) }
             var bytes = [UInt8](repeating: 0, count: 16 << 10)
             let code = bytes.withUnsafeMutableBufferPointer { input.read(into: $0) }
             if code == cff_error_eof {
                 cipher?.finish()
-                let rest = cipher?.take(into: target) ?? 0
+                let rest = cipher?.takeDecrypted(into: target) ?? 0
                 return rest > 0 ? Int32(rest) : cff_error_eof
             }
             if code < 0 { return code }
@@ -352,7 +352,7 @@ struct BlockCipher {
         plain += out
     }
 
-    mutating func take(into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    mutating func takeDecrypted(into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let count = min(plain.count, target.count)
         _ = target.update(fromContentsOf: plain.prefix(count))
         plain = plain.dropFirst(count)

@@ -52,8 +52,8 @@ public enum FilmSubtitles {
     /// Common names of subtitle folders inside the film's folder.
     public static let usualFolders = ["Subs", "subs", "Subtitles", "subtitles"]
     /// The maximum number of files.
-    public static let mostFiles = 64
-    private static let mostEntries = 20_000
+    public static let maxFiles = 64
+    private static let maxEntries = 20_000
 
     /// The file extensions that other players accept, as far as libavformat reads them.
     private static let endings: Set<String> = [
@@ -87,7 +87,7 @@ public enum FilmSubtitles {
             for name in own { found += Self.found(in: path + name + "/", of: stem, .all, isForSubtitles: true) }
         }
         var seen: Set<String> = [address.path]
-        return Array(found.filter { seen.insert($0.path).inserted }.prefix(mostFiles))
+        return Array(found.filter { seen.insert($0.path).inserted }.prefix(maxFiles))
     }
 
     private static func found(
@@ -121,12 +121,12 @@ public enum FilmSubtitles {
     /// Whether the name continues with a separator: `film2.srt` belongs to another film than `film.mkv`.
     private static func hasSeparator(_ rest: Substring) -> Bool { rest.first.map { !$0.isNumber } ?? false }
 
-    /// Returns the names in a folder, unordered and at most `mostEntries`.
+    /// Returns the names in a folder, unordered and at most `maxEntries`.
     static func names(in folder: String, withHidden: Bool = false) -> [String] {
         guard let entries = opendir(folder) else { return [] }
         defer { closedir(entries) }
         var names: [String] = []
-        while names.count < mostEntries, let entry = readdir(entries) {
+        while names.count < maxEntries, let entry = readdir(entries) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }

@@ -22,9 +22,9 @@ public final class SubtitleFile: MediaSource {
     private let probed: Lock<DemuxContext?>
 
     /// The maximum size in bytes of a text file: more text than a hundred films have.
-    static let mostBytes: Int64 = 64 << 20
+    static let maxBytes: Int64 = 64 << 20
     /// The maximum size in bytes of VobSub's second file, which contains bitmaps.
-    static let mostPictureBytes: Int64 = 512 << 20
+    static let maxBitmapBytes: Int64 = 512 << 20
 
     /// Opens a subtitle file. Blocks.
     ///
@@ -45,9 +45,9 @@ public final class SubtitleFile: MediaSource {
         }
         if let pair = VobSubPair(either: address.path) {
             address = try InputAddress(pair.index)
-            try check(pair.pictures, most: mostPictureBytes)
+            try check(pair.pictures, most: maxBitmapBytes)
         }
-        try check(address.path, most: mostBytes)
+        try check(address.path, most: maxBytes)
         let copy = UTF8Copy(of: address.path)
         if let copy { address = address.read(from: copy.path) }
         var options = options

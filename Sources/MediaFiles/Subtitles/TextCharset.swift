@@ -4,7 +4,7 @@ internal import Glibc
 /// Detects the encoding of text files that are not UTF-8.
 enum TextCharset {
     /// The number of bytes that are examined.
-    private static let mostBytes = 1 << 20
+    private static let maxBytes = 1 << 20
 
     /// Returns the encoding by its iconv name; nil for UTF-8, and for UTF-16 with a byte order mark, which libavformat
     /// converts to UTF-8.
@@ -14,7 +14,7 @@ enum TextCharset {
         if head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0xFE, 0xFF]) { return nil }
         // The examined part may end within a character.
         let whole =
-            head.count < mostBytes ? head[...] : head[...(head.lastIndex(of: UInt8(ascii: "\n")) ?? head.count - 1)]
+            head.count < maxBytes ? head[...] : head[...(head.lastIndex(of: UInt8(ascii: "\n")) ?? head.count - 1)]
         if String(validating: whole, as: UTF8.self) != nil { return nil }
         return detected(whole)
     }
@@ -37,6 +37,6 @@ enum TextCharset {
     private static func head(of path: String) -> [UInt8] {
         guard let file = fopen(path, "rbe") else { return [] }
         defer { fclose(file) }
-        return [UInt8](unsafeUninitializedCapacity: mostBytes) { $1 = fread($0.baseAddress, 1, mostBytes, file) }
+        return [UInt8](unsafeUninitializedCapacity: maxBytes) { $1 = fread($0.baseAddress, 1, maxBytes, file) }
     }
 }

@@ -31,7 +31,7 @@ final class UTF8Copy: Sendable {
         let mark = [fgetc(file), fgetc(file)]
         guard mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF] else { return nil }
         let isLittle = mark[0] == 0xFF
-        let most = Int(SubtitleFile.mostBytes)
+        let most = Int(SubtitleFile.maxBytes)
         var units: [UInt16] = []
         var pair = [UInt8](repeating: 0, count: 2)
         while units.count < most / 2, fread(&pair, 1, 2, file) == 2 {

@@ -6,7 +6,7 @@ public import MediaCore
 public struct CookieFile: Sendable {
     /// The maximum size in bytes: all cookies of years of browsing.
     static let largest = 4 << 20
-    private static let mostMistakes = 5
+    private static let maxMistakes = 5
 
     let cookies: [CookieJar.Cookie]
     /// One sentence for each of the first malformed lines, without their content.
@@ -29,16 +29,16 @@ public struct CookieFile: Sendable {
         var (cookies, mistakes, wrong) = ([CookieJar.Cookie](), [String](), 0)
         for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             do throws(ValueError) {
-                if let cookie = try Self.cookie(line), cookies.count < CookieJar.mostCookies { cookies.append(cookie) }
+                if let cookie = try Self.cookie(line), cookies.count < CookieJar.maxCookies { cookies.append(cookie) }
             } catch {
                 wrong += 1
-                if wrong <= Self.mostMistakes {
+                if wrong <= Self.maxMistakes {
                     mistakes.append("\(name) line \(index + 1): \(error.description); the line is skipped")
                 }
             }
         }
-        if wrong > Self.mostMistakes {
-            mistakes.append("\(name): \(wrong - Self.mostMistakes) more lines are skipped")
+        if wrong > Self.maxMistakes {
+            mistakes.append("\(name): \(wrong - Self.maxMistakes) more lines are skipped")
         }
         (self.cookies, self.mistakes) = (cookies, mistakes)
     }

@@ -17,9 +17,9 @@ public final class CookieJar: Sendable {
     }
 
     /// The maximum numbers and sizes (RFC 6265, 6.1).
-    static let mostCookies = 3000
+    static let maxCookies = 3000
     static let longestCookie = 4096
-    private static let mostPerRequest = 180
+    private static let maxPerRequest = 180
     private let cookies = Lock<[Cookie]>([])
     private let now: @Sendable () -> Int64
 
@@ -42,12 +42,12 @@ public final class CookieJar: Sendable {
         }
         guard !fitting.isEmpty else { return nil }
         // Longer paths first (RFC 6265, 5.4).
-        return fitting.sorted { $0.path.utf8.count > $1.path.utf8.count }.prefix(Self.mostPerRequest)
+        return fitting.sorted { $0.path.utf8.count > $1.path.utf8.count }.prefix(Self.maxPerRequest)
             .map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
     /// Stores a cookie of a `Set-Cookie` value (RFC 6265, 5.2, 5.3); an invalid one is ignored.
-    func take(_ line: String, from address: WebAddress) {
+    func store(_ line: String, from address: WebAddress) {
         guard line.utf8.count <= Self.longestCookie else { return }
         var parts = line.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)[...]
         guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return }
@@ -93,7 +93,7 @@ public final class CookieJar: Sendable {
             }
             add(cookie)
         }
-        for part in text.split(separator: ";").prefix(Self.mostCookies) {
+        for part in text.split(separator: ";").prefix(Self.maxCookies) {
             let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
             var value = words.count > 1 ? words[1] : ""
             if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") {
@@ -121,7 +121,7 @@ public final class CookieJar: Sendable {
         cookies.withLock { all in
             all.removeAll { $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path }
             if let expiry = cookie.expiry, expiry <= now() { return }
-            if all.count >= Self.mostCookies { all.removeFirst() }
+            if all.count >= Self.maxCookies { all.removeFirst() }
             all.append(cookie)
         }
     }

@@ -19,7 +19,7 @@ public struct HeaderField: Sendable, Hashable {
     ]
     static let longest = 8 << 10
     /// The maximum number of fields in a list.
-    public static let mostFields = 64
+    public static let maxFields = 64
 
     /// Parses a field.
     ///
@@ -59,7 +59,7 @@ public struct HeaderField: Sendable, Hashable {
 
     /// Parses a list in mpv's format: fields separated by commas; `\,` is a comma, `\\` a backslash.
     ///
-    /// - Throws: For a malformed field, and for more than `mostFields`.
+    /// - Throws: For a malformed field, and for more than `maxFields`.
     public static func list(parsing text: String) throws(ValueError) -> [HeaderField] {
         var (parts, part, isEscaped) = ([String](), "", false)
         for character in text {
@@ -80,7 +80,7 @@ public struct HeaderField: Sendable, Hashable {
         parts.append(part)
         var fields: [HeaderField] = []
         for part in parts where !part.isEmpty { fields.append(try HeaderField(parsing: part)) }
-        guard fields.count <= mostFields else { throw ValueError("there are more than \(mostFields) header fields") }
+        guard fields.count <= maxFields else { throw ValueError("there are more than \(maxFields) header fields") }
         return fields
     }
 }

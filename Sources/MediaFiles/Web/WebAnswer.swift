@@ -7,7 +7,7 @@ struct WebAnswer: Sendable {
 
     /// The maximum size of status line and header fields in bytes.
     static let largestHead = 64 << 10
-    private static let mostFields = 256
+    private static let maxFields = 256
 
     /// Returns the index after the empty line that ends the header; nil if it is incomplete.
     static func end(in bytes: [UInt8], from start: Int) -> Int? {
@@ -34,7 +34,7 @@ struct WebAnswer: Sendable {
             (100...599).contains(status)
         else { return nil }
         self.status = status
-        for line in lines.prefix(Self.mostFields) {
+        for line in lines.prefix(Self.maxFields) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
             let value = line[line.index(after: colon)...].drop { $0 == 0x20 || $0 == 0x09 }
             fields.append(
@@ -122,7 +122,7 @@ struct WebBody: Sendable {
     ///
     /// - Returns: The number of bytes stored in `target`; 0 if more input is needed or the body is complete.
     /// - Throws: `malformed` for an invalid chunk header.
-    mutating func take(
+    mutating func moveBody(
         from bytes: inout ArraySlice<UInt8>, into target: UnsafeMutableBufferPointer<UInt8>
     ) throws(Failure) -> Int {
         switch framing {

@@ -69,7 +69,7 @@ final class WebAsker: Sendable {
         address.credentials ?? (home?.isHome(of: address) == true ? home?.credentials : nil)
     }
 
-    func tell(_ sentence: String) { options.onTrouble?(sentence) }
+    func report(_ sentence: String) { options.onTrouble?(sentence) }
 
     /// Returns the text of a GET request.
     ///

@@ -48,7 +48,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
     private var received: ArraySlice<UInt8> = []
 
     /// The maximum number of redirects, same as in libavformat.
-    private static let mostRedirects = 8
+    private static let maxRedirects = 8
     /// The distance ahead in bytes up to which data are read through: a new connection takes longer.
     static let shortWay: Int64 = 256 << 10
     private static let bufferSize = 32 << 10
@@ -144,14 +144,14 @@ final class WebInput: WebBytes, @unchecked Sendable {
             connection = nil
             let fresh = try connect(address)
             let answer = try ask(fresh, challenge)
-            for line in answer.all("set-cookie") { asker.cookies.take(line, from: address) }
+            for line in answer.all("set-cookie") { asker.cookies.store(line, from: address) }
             switch answer.status {
             case 200, 206:
                 try begin(fresh, answer)
                 return
             case 301, 302, 303, 307, 308:
                 redirects += 1
-                guard redirects <= Self.mostRedirects, let to = answer["location"], let next = address.resolving(to)
+                guard redirects <= Self.maxRedirects, let to = answer["location"], let next = address.resolving(to)
                 else {
                     throw WebFailure(code: cff_error_from_errno(EIO))
                 }
@@ -260,7 +260,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
                 return try ended(got)
             }
             let got: Int
-            do throws(WebBody.Failure) { got = try body?.take(from: &received, into: wanted) ?? 0 } catch {
+            do throws(WebBody.Failure) { got = try body?.moveBody(from: &received, into: wanted) ?? 0 } catch {
                 throw WebFailure(code: cff_error_invalid_data)
             }
             if got > 0 {
@@ -312,7 +312,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
                 if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
                 if !isTold, HostInstant.now - began > .seconds(1) {
                     isTold = true
-                    asker.tell("the connection to \(address.host) was lost; reconnecting")
+                    asker.report("the connection to \(address.host) was lost; reconnecting")
                 }
                 min(moment, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
             }

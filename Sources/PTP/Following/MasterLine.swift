@@ -52,7 +52,7 @@ struct MasterLine: Sendable {
     /// Contradicting messages within this many nanoseconds agree with each other.
     private static let agreement = 5e6
     /// Lower bound of `scatter`, in nanoseconds.
-    private static let leastScatter = 20e3
+    private static let minScatter = 20e3
 
     /// The selected message of a window: nanoseconds since `base.host`, and offset relative to `base.offset`.
     private struct Point {
@@ -259,7 +259,7 @@ struct MasterLine: Sendable {
                 square += weight * away * away
                 product += weight * away * (point.offset - mean)
             }
-            let noise = max(Self.leastScatter, scatter) / Self.rateSpread
+            let noise = max(Self.minScatter, scatter) / Self.rateSpread
             let prior = noise * noise
             let slope = (product + priorRate * prior) / (square + prior)
             rate = max(-Self.largestRate, min(Self.largestRate, slope))
@@ -276,7 +276,7 @@ struct MasterLine: Sendable {
 
     private func weight(of point: Point, _ round: Int) -> Double {
         guard round > 0 else { return 1 }
-        let scale = max(Self.leastScatter, scatter)
+        let scale = max(Self.minScatter, scatter)
         let away = (point.offset - value(at: point.time)) / (point.offset < value(at: point.time) ? scale : 4 * scale)
         return 1 / (1 + away * away)
     }

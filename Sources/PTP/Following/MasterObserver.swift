@@ -63,19 +63,19 @@ package struct MasterObserver: Sendable {
             guard announced == nil || source.value == header.source.clock else { return }
             announced = (header.source.clock, SettledValue())
         }
-        _ = announced?.grandmaster.hear(quality.identity, at: now, repetitions: 3)
+        _ = announced?.grandmaster.receive(quality.identity, at: now, repetitions: 3)
     }
 
     /// Stores a Sync until its Follow_Up arrives. Discards the estimate if another clock has taken over.
     package mutating func noteSync(_ header: PTPHeader, received: HostInstant) {
-        if source.hear(header.source.clock, at: received) {
+        if source.receive(header.source.clock, at: received) {
             line = MasterLine()
             lockedSince = nil
             syncs.removeAll(keepingCapacity: true)
         }
         let pending = Pending(
             sequence: header.sequence, clock: header.source.clock, moment: received, correction: header.correction)
-        Self.keep(pending, in: &syncs, &nextSync, limit: Self.openSyncs)
+        Self.store(pending, in: &syncs, &nextSync, limit: Self.openSyncs)
     }
 
     /// The result of a Follow_Up.
@@ -110,7 +110,7 @@ package struct MasterObserver: Sendable {
     /// Stores a Delay_Req until its response arrives.
     package mutating func noteQuestion(_ sequence: UInt16, sent: HostInstant, by clock: ClockIdentity) {
         let pending = Pending(sequence: sequence, clock: clock, moment: sent, correction: 0)
-        Self.keep(pending, in: &questions, &nextQuestion, limit: Self.openQuestions)
+        Self.store(pending, in: &questions, &nextQuestion, limit: Self.openQuestions)
     }
 
     /// Adds a Delay_Resp and its Delay_Req to the path delay estimate.
@@ -134,7 +134,7 @@ package struct MasterObserver: Sendable {
         return instant.advanced(by: .nanoseconds(correction))
     }
 
-    private static func keep(_ pending: Pending, in list: inout [Pending], _ next: inout Int, limit: Int) {
+    private static func store(_ pending: Pending, in list: inout [Pending], _ next: inout Int, limit: Int) {
         if list.count < limit {
             list.append(pending)
         } else {

@@ -20,7 +20,7 @@ struct SettledValue<Value: Equatable & Sendable>: Sendable {
     ///
     /// - Parameter repetitions: the repetitions that a new value needs; nil means eight.
     /// - Returns: true if `value` changed.
-    mutating func hear(_ told: Value, at now: HostInstant, repetitions: Int? = nil) -> Bool {
+    mutating func receive(_ told: Value, at now: HostInstant, repetitions: Int? = nil) -> Bool {
         guard let value else {
             value = told
             heard = now

@@ -159,7 +159,7 @@ package struct PTPMessage: Hashable, Sendable {
         guard let target = reader.portIdentity() else { return nil }
         var requests: [UnicastRequest] = []
         while let type = reader.integer(UInt16.self), let length = reader.integer(UInt16.self),
-            let value = reader.take(Int(length))
+            let value = reader.readBytes(Int(length))
         {
             guard type == requestTLV, length >= 6, requests.count < 8 else { continue }
             var fields = ByteReader(value)

@@ -7,7 +7,7 @@ package import Sockets
 /// They stay bound for the lifetime of the process. Each pair is lent to one user at a time, because two readers of one
 /// socket would receive each other's messages. Thread-safe.
 package final class HandedPorts: Sendable {
-    /// The sockets of this process; empty until `take` is called.
+    /// The sockets of this process; empty until `adopt` is called.
     package static let ofProcess = HandedPorts()
 
     private struct Entry {
@@ -32,7 +32,7 @@ package final class HandedPorts: Sendable {
     /// Adopts the sockets for which both ports are present on one address. Closes the others.
     ///
     /// - Returns: the reason for each socket that was closed, a sentence without its full stop.
-    package func take(_ items: [ServiceDescriptors.Item]) -> [String] {
+    package func adopt(_ items: [ServiceDescriptors.Item]) -> [String] {
         var objections: [String] = []
         var usable: [BoundSocket] = []
         for item in items {

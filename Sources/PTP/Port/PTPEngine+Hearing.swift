@@ -9,7 +9,7 @@ extension PTPEngine {
     /// Event messages are sent to port 319, general ones to 320 (IEEE 1588-2008, annex D.2). AirPlay implementations
     /// also send from these ports; nqptp drops other messages. The source port is a weak authentication: binding it
     /// requires a privilege.
-    package func take(
+    package func handle(
         _ datagram: DatagramSocket.Datagram, _ bytes: ArraySlice<UInt8>, on channel: PTPChannel,
         _ round: inout PTPRound
     ) {

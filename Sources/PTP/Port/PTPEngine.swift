@@ -5,7 +5,7 @@ internal import Synchronization
 /// The protocol engine of a PTP instance: periodic messages, and answers to received ones.
 ///
 /// Runs on one thread, which does not allocate in steady state and blocks only in `PTPWire.wait`. `shared` is a lock
-/// held only to copy small values. Without a thread, a test drives it with `beat`, and with `take` for each message.
+/// held only to copy small values. Without a thread, a test drives it with `beat`, and with `handle` for each message.
 package final class PTPEngine: Sendable {
     /// State shared with the callers of `PTPInstance`; guarded by `shared`.
     struct Shared {
@@ -64,7 +64,7 @@ package final class PTPEngine: Sendable {
             beat(&round)
             wire.wait(until: round.nextBeat, or: news.descriptor, by: clock)
             news.clear()
-            hear(&round)
+            receiveDatagrams(&round)
         }
     }
 
@@ -81,15 +81,15 @@ package final class PTPEngine: Sendable {
     }
 
     /// Processes up to `share` datagrams per socket; the rest is read in the next iteration.
-    package func hear(_ round: inout PTPRound) {
-        hear(.event, &round)
-        hear(.general, &round)
+    package func receiveDatagrams(_ round: inout PTPRound) {
+        receiveDatagrams(.event, &round)
+        receiveDatagrams(.general, &round)
     }
 
-    private func hear(_ channel: PTPChannel, _ round: inout PTPRound) {
+    private func receiveDatagrams(_ channel: PTPChannel, _ round: inout PTPRound) {
         for _ in 0..<Self.share {
             guard !isStopping, let datagram = wire.receive(on: channel, into: &round.buffer, by: clock) else { return }
-            take(datagram, round.buffer[..<datagram.count], on: channel, &round)
+            handle(datagram, round.buffer[..<datagram.count], on: channel, &round)
         }
     }
 

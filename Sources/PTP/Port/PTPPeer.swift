@@ -67,7 +67,7 @@ package struct PTPPeer: Sendable {
     static let masterPatience: Duration = .seconds(4)
 
     /// Rejected timestamps from which the clock is doubted; fewer may come from a preempted computer.
-    private static let leastRefusals = 4
+    private static let minRefusals = 4
     /// Rejections further apart than this are not counted together.
     private static let refusalMemory: Duration = .seconds(3)
 
@@ -106,7 +106,7 @@ package struct PTPPeer: Sendable {
             guard hasPlayedByOurTime, readiness.probes == 0, let master, master.lockedSince != nil else { return false }
             return now - master.lastTime < Self.refusalMemory
         }
-        guard let refusals, refusals.count >= Self.leastRefusals else { return false }
+        guard let refusals, refusals.count >= Self.minRefusals else { return false }
         return now - refusals.last < Self.refusalMemory
     }
 

@@ -82,7 +82,7 @@ final class AddedSounds {
     }
 
     func wakeWaiting() { for sound in all where context.list.isWaiting(sound.walker) { sound.pipeline?.wake() } }
-    func continueAfterEnd() { for sound in all { sound.pipeline?.goOn() } }
+    func continueAfterEnd() { for sound in all { sound.pipeline?.resume() } }
 
     // MARK: Seeks and starts
 

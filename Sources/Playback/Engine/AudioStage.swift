@@ -32,7 +32,7 @@ final class AudioStage: TrackStage {
     private var failuresInARow = 0
     let intake: TrackIntake?
 
-    private static let mostFailures = 100
+    private static let maxFailures = 100
 
     /// Creates a stage with an open source.
     ///
@@ -66,7 +66,7 @@ final class AudioStage: TrackStage {
         gain = 1
         source = StageSource()
         isAtEnd = true
-        list.enter(entry.serial, walker)
+        list.markEntered(entry.serial, walker)
     }
 
     // MARK: Seeking
@@ -78,7 +78,7 @@ final class AudioStage: TrackStage {
         let moment = time - (entry.offset ?? .zero)
         // Nothing is read until its source is open.
         (isAtEnd, isJoint, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
-        list.enter(entry.serial, walker)
+        list.markEntered(entry.serial, walker)
         guard let wanted = choose(entry) else { return time }
         do throws(MediaError) {
             let reader: any SampleSource
@@ -86,7 +86,7 @@ final class AudioStage: TrackStage {
                 reader = open
             } else {
                 reader = try entry.media.source(for: wanted)
-                try take(reader, entry, wanted)
+                try useReader(reader, entry, wanted)
             }
             try reader.seek(to: moment, mode: .exact)
         } catch {
@@ -94,7 +94,7 @@ final class AudioStage: TrackStage {
             // A source that is not seekable continues at its position, which is correct at the start. A failed source
             // ends.
             if error.code != .unsupported {
-                list.note(error, at: moment, walker, of: entry.serial)
+                list.recordFailure(error, at: moment, walker, of: entry.serial)
                 _ = reachEnd(of: entry)
                 return time
             }
@@ -111,11 +111,11 @@ final class AudioStage: TrackStage {
             return entry = kept
         }
         (entry, isAtEnd, next) = (kept, true, nil)
-        list.enter(serial, walker)
+        list.markEntered(serial, walker)
     }
 
-    private func take(_ reader: any SampleSource, _ entry: PlaybackList.Entry, _ track: Track) throws(MediaError) {
-        try source.take(reader)
+    private func useReader(_ reader: any SampleSource, _ entry: PlaybackList.Entry, _ track: Track) throws(MediaError) {
+        try source.replace(reader)
         (film, self.track) = (entry.film, track)
         gain = replayGain.gain(for: track.replayGain)
     }
@@ -124,13 +124,13 @@ final class AudioStage: TrackStage {
 
     func step() throws(MediaError) -> TrackStep {
         guard let entry else { return .full }
-        if isAtEnd { return goOn(behind: entry) }
+        if isAtEnd { return proceed(behind: entry) }
         // Queried before the read: a full renderer requests more only after it was queried.
         let hasRoom = renderer.isReadyForMoreMediaData || intake?.wantsMore ?? false
         if let buffer = next {
             guard hasRoom else { return .full }
             next = nil
-            return hand(buffer, of: entry)
+            return enqueue(buffer, of: entry)
         }
         guard let reader = source.reader else { return reachEnd(of: entry) }
         do {
@@ -143,9 +143,9 @@ final class AudioStage: TrackStage {
             }
             failuresInARow = 0
             if let start = buffer.presentationTime {
-                intake?.note(readUntil: start + buffer.soundLength + (entry.offset ?? .zero))
+                intake?.record(readUntil: start + buffer.soundLength + (entry.offset ?? .zero))
             }
-            if hasRoom { return hand(buffer, of: entry) }
+            if hasRoom { return enqueue(buffer, of: entry) }
             next = buffer
             return .full
         } catch {
@@ -153,11 +153,11 @@ final class AudioStage: TrackStage {
             failuresInARow += 1
             if error.code == .damagedPacket, failuresInARow == 1 { list.noteDamage(of: entry.serial) }
             if error.code == .lostSegment {
-                list.note(lostSegment: error, at: readUntil, walker, of: entry.serial)
+                list.record(lostSegment: error, at: readUntil, walker, of: entry.serial)
             }
-            if error.isRecoverable, failuresInARow < Self.mostFailures { return .moved }
+            if error.isRecoverable, failuresInARow < Self.maxFailures { return .moved }
             if error.code != .cancelled {
-                list.note(error, at: readUntil, walker, of: entry.serial)
+                list.recordFailure(error, at: readUntil, walker, of: entry.serial)
                 return reachEnd(of: entry)
             }
             renderer.finish()
@@ -166,7 +166,7 @@ final class AudioStage: TrackStage {
     }
 
     /// Shifts a buffer to the timeline, trims it to the entry, and enqueues it.
-    private func hand(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) -> TrackStep {
+    private func enqueue(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) -> TrackStep {
         let offset = entry.offset ?? .zero
         var buffer = buffer
         let start = buffer.presentationTime ?? readUntil
@@ -180,7 +180,7 @@ final class AudioStage: TrackStage {
         }
         if isHeard {
             if walker == .sound, hasRead, start - readUntil > EntryLosses.shortestHole {
-                list.note(hole: readUntil, until: start, of: entry.serial)
+                list.record(hole: readUntil, until: start, of: entry.serial)
             }
             hasRead = true
             readUntil = max(readUntil, start + buffer.soundLength)
@@ -206,11 +206,11 @@ final class AudioStage: TrackStage {
 
     private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
         isAtEnd = true
-        list.note(.at(readUntil), walker, of: entry.serial)
+        list.setTrackEnd(.at(readUntil), walker, of: entry.serial)
         return .moved
     }
 
-    private func goOn(behind entry: PlaybackList.Entry) -> TrackStep {
+    private func proceed(behind entry: PlaybackList.Entry) -> TrackStep {
         switch list.successor(of: entry.serial, walker) {
         case .wait: return .full
         case .finish:
@@ -226,7 +226,7 @@ final class AudioStage: TrackStage {
     }
 
     private func begin(_ next: PlaybackList.Entry) {
-        // Opened before `enter`, because that marks the boundary as reached.
+        // Opened before `markEntered`, because that marks the boundary as reached.
         var wanted = choose(next)
         if let track = wanted {
             intake?.beginReading()
@@ -234,7 +234,7 @@ final class AudioStage: TrackStage {
             do throws(MediaError) {
                 let reader = try next.media.source(for: track)
                 if next.start > .zero { try reader.seek(to: next.start, mode: .exact) }
-                try take(reader, next, track)
+                try useReader(reader, next, track)
             } catch {
                 // Video without the audio is not played either. An additional track is dropped instead.
                 guard walker != .sound else { return list.lose(next.serial, error) }
@@ -244,7 +244,7 @@ final class AudioStage: TrackStage {
         entry = next
         self.next = nil
         (isAtEnd, isJoint, readUntil, failuresInARow, hasRead) = (wanted == nil, true, next.start, 0, false)
-        list.enter(next.serial, walker)
+        list.markEntered(next.serial, walker)
     }
 
     func askForRoom(raising signal: Signal) { renderer.requestMediaData(raising: signal) }

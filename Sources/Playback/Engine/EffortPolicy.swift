@@ -11,11 +11,11 @@ struct EffortPolicy {
     static let recovery: Duration = .seconds(4)
 
     /// Screens with a higher frame rate are rare, and the difference is invisible in fast playback.
-    private static let mostPicturesASecond = 120.0
+    private static let maxFramesPerSecond = 120.0
 
     /// Returns true if frames of a duration pass faster than they can be shown, with a tolerance for rounded durations.
     static func isHurried(_ length: MediaTime, at rate: Double) -> Bool {
-        length > .zero && rate / length.seconds > mostPicturesASecond * 1.01
+        length > .zero && rate / length.seconds > maxFramesPerSecond * 1.01
     }
 
     /// Returns the number of frames of a duration that are missing between two media times.

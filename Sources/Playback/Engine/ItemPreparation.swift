@@ -295,7 +295,7 @@ final class ItemPreparation {
     func noteInterstitials(of media: PrefetchedMedia, _ turn: PlaybackList.Turn) {
         guard turn.aside == nil, let found = media.found else { return }
         for sentence in found.troubles { status.message(sentence) }
-        list.update { $0.note(found.programme, of: turn.item.id) }
+        list.update { $0.setProgramme(found.programme, of: turn.item.id) }
     }
 
     // MARK: Ends and first frames
@@ -313,16 +313,16 @@ final class ItemPreparation {
         isFindingEnd = true
         let film = entry.film
         prefetcher.findVideoEnd(of: film, track, near: entry.soundEnd.time) { [mailbox] end in
-            mailbox.post { $0.preparation.note(videoEnd: end, of: film) }
+            mailbox.post { $0.preparation.record(videoEnd: end, of: film) }
         }
     }
 
     /// Records the end of the video of media; nil: it is known when the last frame is decoded.
-    func note(videoEnd: MediaTime?, of film: any MediaSource) {
+    func record(videoEnd: MediaTime?, of film: any MediaSource) {
         isFindingEnd = false
         guard let videoEnd else { return endless = film }
         for entry in list.list.entries where entry.film === film && entry.videoTrack?.isCoverArt == false {
-            list.note(.at(videoEnd), .picture, of: entry.serial)
+            list.setTrackEnd(.at(videoEnd), .picture, of: entry.serial)
         }
     }
 
@@ -338,20 +338,20 @@ final class ItemPreparation {
         else { return }
         pictures = next.serial
         prefetcher.makePictures(of: next.media, track, from: next.start) { [mailbox] result in
-            mailbox.post { $0.preparation.note(result, of: next.serial) }
+            mailbox.post { $0.preparation.record(result, of: next.serial) }
         }
     }
 
     /// Records the result of preparing the first video frame of an entry.
-    func note(_ result: Result<PictureTrack, MediaError>, of serial: Int) {
+    func record(_ result: Result<PictureTrack, MediaError>, of serial: Int) {
         switch result {
-        case .success(let pictures): list.give(pictures, to: serial)
+        case .success(let pictures): list.setVideoTrack(pictures, to: serial)
         case .failure(let error)
         where error.code != .unsupported && error.code != .limitExceeded && error.code != .cancelled:
             // The source is unreadable: its audio is not played without video either.
             list.lose(serial, error)
         case .failure(let error):
-            list.give(nil, to: serial)
+            list.setVideoTrack(nil, to: serial)
             guard error.code != .cancelled else { break }
             status.message(Sentences.joined(error.message, "The sound plays without a picture."))
         }

@@ -25,10 +25,10 @@ final class ListTruncation {
     }
 
     /// A video frame is prepared this long before its time and cannot be withdrawn then.
-    private static let leastLead: Duration = .milliseconds(60)
+    private static let minLead: Duration = .milliseconds(60)
     /// A margin beyond the renderer's lead, so that a second attempt still finds the position ahead of the playhead.
     private static let lateMargin: Duration = .milliseconds(60)
-    private static let mostAttempts = 5
+    private static let maxAttempts = 5
     /// A route that requires longer to flush is interrupted instead.
     private static let longestLateness: Duration = .seconds(2)
 
@@ -80,7 +80,7 @@ final class ListTruncation {
             preparation.discardFirstFrame()
             return .reconcile
         }
-        if isPlaying, (joint - playhead).duration < Self.leastLead {
+        if isPlaying, (joint - playhead).duration < Self.minLead {
             return isStillWanted(unwanted) ? restartHere() : cutLate(unwanted, lead: flushLead)
         }
         return start(unwanted, keeping: kept.serial, until: joint)
@@ -123,7 +123,7 @@ final class ListTruncation {
         guard let offset = entry.offset else { return nil }
         var time = end + offset
         if isPlaying {
-            let lead = max(Self.leastLead, flushLead + Self.lateMargin)
+            let lead = max(Self.minLead, flushLead + Self.lateMargin)
             time = max(time, playhead.advanced(by: lead * speed))
         }
         return time < last + offset ? (time - offset, time) : nil
@@ -133,7 +133,7 @@ final class ListTruncation {
     /// close.
     func endCurrent(withSectionAt end: MediaTime) -> PlaybackAction? {
         guard cut == nil, let entry = list.current, let offset = entry.offset, !entry.isCut else { return nil }
-        let lead = isPlaying ? Self.leastLead * speed : .zero
+        let lead = isPlaying ? Self.minLead * speed : .zero
         guard (end + offset - playhead).duration > lead else { return nil }
         list.update { list in list.change(entry.serial) { $0.sectionEnd = end } }
         return start(entry, keeping: entry.serial, until: end + offset, shortens: true)
@@ -147,7 +147,7 @@ final class ListTruncation {
     /// Restarts playback at the current position with the current list.
     func restartHere() -> PlaybackAction {
         cut = nil
-        edits.note(.interrupted)
+        edits.setOutcome(.interrupted)
         let moment = seeks.moment
         return .seek(to: min(moment, context.status.state.duration ?? moment))
     }
@@ -179,7 +179,7 @@ final class ListTruncation {
             if let before { return interrupt(before) }
             // The entry ended before it could be cut: only its successor is replaced.
             list.update { $0.tolerate(unwanted.serial) }
-            edits.note(.late((joint - max(begin, now)).duration))
+            edits.setOutcome(.late((joint - max(begin, now)).duration))
             return .reconcile
         }
         return start(unwanted, keeping: unwanted.serial, until: max(time, begin), after: before)
@@ -239,7 +239,7 @@ final class ListTruncation {
             preparation.close(behind: cut.kept)
             return stopPictures()
         case .refused(let lead?)
-        where !isStillWanted(cut.unwanted) && cut.attempts < Self.mostAttempts && lead < Self.longestLateness:
+        where !isStillWanted(cut.unwanted) && cut.attempts < Self.maxAttempts && lead < Self.longestLateness:
             self.cut = nil
             return cutLate(cut.unwanted, lead: lead, after: cut)
         case .refused, .overtaken: return interrupt(cut)
@@ -252,7 +252,7 @@ final class ListTruncation {
             return restartHere()
         }
         self.cut = nil
-        edits.note(.interrupted)
+        edits.setOutcome(.interrupted)
         return replaceCurrent()
     }
 
@@ -262,7 +262,7 @@ final class ListTruncation {
         let (kept, time) = (cut.kept, cut.time)
         if cut.isLate {
             let heard = time - max(cut.unwanted.begin ?? time, playhead)
-            edits.note(.late(max(.zero, heard.duration)))
+            edits.setOutcome(.late(max(.zero, heard.duration)))
             list.update { $0.cut(kept, at: time) }
         } else {
             list.update { $0.truncate(after: kept) }

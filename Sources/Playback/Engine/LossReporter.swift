@@ -46,7 +46,7 @@ final class LossReporter {
             guard let entry else { return }
             var own = UndecodableSound(start: lost.start - (entry.offset ?? .zero), duration: lost.duration)
             own.end = lost.end - (entry.offset ?? .zero)
-            list.change(entry.serial) { $0.losses.note(undecodable: own) }
+            list.change(entry.serial) { $0.losses.record(undecodable: own) }
         }
     }
 

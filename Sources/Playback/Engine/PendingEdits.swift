@@ -7,13 +7,13 @@ final class PendingEdits {
     func add(_ handler: @escaping @Sendable (QueueEditOutcome) -> Void) { handlers.append(handler) }
 
     /// Records how playback was affected.
-    func note(_ outcome: QueueEditOutcome) { self.outcome = outcome }
+    func setOutcome(_ outcome: QueueEditOutcome) { self.outcome = outcome }
 
     /// Reports the recorded outcome.
-    func settle() { settle(as: outcome) }
+    func finish() { finish(as: outcome) }
 
     /// Reports an outcome.
-    func settle(as result: QueueEditOutcome) {
+    func finish(as result: QueueEditOutcome) {
         outcome = .seamless
         guard !handlers.isEmpty else { return }
         let all = handlers

@@ -77,7 +77,7 @@ extension PlaybackEngine {
         sound.choosePassThrough(for: list)
         if recovery.isWaiting, !list.mayComeBack, !recovery.isBetweenPasses || list.items.isEmpty {
             recovery.cancel()
-            return status.enter(.ended)
+            return status.setPhase(.ended)
         }
         guard state.phase == .ended, seeks.wantsPlay else { return reconcile() }
         // Items were added after the end had been reached.

@@ -25,7 +25,7 @@ extension PlaybackEngine {
         case .waitForReturn: waitForReturn()
         case .waitForPass(let turn, let pause): waitForPass(turn, pause)
         case .stop: synchronizer.setRate(0, atHostTime: parts.clock.now)
-        case .end: status.enter(.ended)
+        case .end: status.setPhase(.ended)
         case .finish: finish()
         case .fail(let failure): fail(failure)
         }
@@ -120,14 +120,14 @@ extension PlaybackEngine {
     /// Ends playback before the end of the list was reached.
     func finish() {
         closeMedia()
-        status.enter(.ended)
+        status.setPhase(.ended)
     }
 
     /// Ends playback with a failure.
     private func fail(_ failure: TalkieError) {
         closeMedia()
         status.change { $0.failure = failure }
-        status.enter(.failed)
+        status.setPhase(.failed)
     }
 
     /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
@@ -146,22 +146,22 @@ extension PlaybackEngine {
     private func waitForReturn() {
         recovery.wait(for: current?.turn ?? list.awaited, title: current?.title ?? state.title)
         closeMedia()
-        status.enter(.opening)
+        status.setPhase(.opening)
     }
 
     /// Starts waiting before a pass of the list that follows passes without a playable item.
     private func waitForPass(_ turn: PlaybackList.Turn, _ pause: Duration) {
         recovery.wait(forPass: turn, pause)
         closeMedia()
-        shared.update { $0.enter(turn) }
-        status.enter(.opening)
+        shared.update { $0.setCurrent(turn) }
+        status.setPhase(.opening)
     }
 
     /// Reopens lost media when the retry is due.
     func retryLostMedia() {
         guard recovery.takeDue() else { return }
         shared.update { $0.forgive() }
-        guard let next = recovery.position(in: list) else { return status.enter(.ended) }
+        guard let next = recovery.position(in: list) else { return status.setPhase(.ended) }
         begin(with: next)
     }
 
@@ -175,9 +175,9 @@ extension PlaybackEngine {
             // The awaited item was removed.
             perform(.openOrFinish(list.successor(of: awaited)))
         }
-        guard status.isUnderWay, !list.entries.isEmpty else { return edits.settle() }
+        guard status.isUnderWay, !list.entries.isEmpty else { return edits.finish() }
         if let index = list.firstMismatch { return perform(truncation.remove(from: index)) }
         preparation.layOut()
-        edits.settle()
+        edits.finish()
     }
 }

@@ -98,15 +98,15 @@ package final class PlaybackEngine {
 
     /// Runs one iteration: executes commands and handles changes. Returns false when the player is shut down.
     func turn() -> Bool {
-        synchronizer.attend()
+        synchronizer.serviceTimeline()
         for command in mailbox.takeAll() { command(self) }
         guard isRunning else {
-            edits.settle(as: .unchanged)
+            edits.finish(as: .unchanged)
             return false
         }
         advance()
         let sound = renderer?.progress
-        board.note(
+        board.update(
             loadedUntil: supply.readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
             soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead)
         if state.phase == .playing { board.tick() }

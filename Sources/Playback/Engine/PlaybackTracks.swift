@@ -111,7 +111,7 @@ final class PlaybackTracks {
     func dropUnseenFrames() {
         guard isUnseen else { return }
         let time = context.playhead - Self.unseenDelay
-        if let next = layer.nextTime, next <= time { _ = layer.take(upTo: time) }
+        if let next = layer.nextTime, next <= time { _ = layer.takeFrame(upTo: time) }
     }
 
     // MARK: Reading
@@ -192,7 +192,7 @@ final class PlaybackTracks {
             (video, exhaustion) = (nil, error)
             return giveUpPicture(of: entry, error)
         }
-        if before != nil { pipeline.goOn() }
+        if before != nil { pipeline.resume() }
     }
 
     private func giveUpPicture(of entry: PlaybackList.Entry, _ error: MediaError) {
@@ -232,7 +232,7 @@ final class PlaybackTracks {
             (audio, exhaustion) = (nil, error)
             return giveUpSound(of: entry, error)
         }
-        if before != nil { pipeline.goOn() }
+        if before != nil { pipeline.resume() }
     }
 
     private func giveUpSound(of entry: PlaybackList.Entry, _ error: MediaError) {
@@ -250,8 +250,8 @@ final class PlaybackTracks {
 
     /// Continues tracks that had ended, with a further entry.
     func continueAfterEnd() {
-        audio?.goOn()
-        video?.goOn()
+        audio?.resume()
+        video?.resume()
         added.continueAfterEnd()
         subtitles.continueAfterEnd()
     }

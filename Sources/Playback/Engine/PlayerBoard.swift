@@ -19,7 +19,7 @@ final class PlayerBoard: Sendable {
     var state: PlayerState { present(posted.withLock { $0 }) }
 
     /// How far the tracks have been read, sound alone too, and how far the output holds it.
-    func note(
+    func update(
         loadedUntil: MediaTime?, handedUntil: MediaTime?, soundReadUntil: MediaTime? = nil, soundIsRead: Bool = true,
         picturesAreRead: Bool = true
     ) {
@@ -42,7 +42,7 @@ final class PlayerBoard: Sendable {
         return state
     }
 
-    /// Stores a state, preserving the positions of `note`, and notifies subscribers.
+    /// Stores a state, preserving the positions of `update`, and notifies subscribers.
     func post(_ state: PlayerState) {
         posted.withLock { posted in
             let reach = (posted.loadedUntil, posted.handedUntil, posted.soundReadUntil)

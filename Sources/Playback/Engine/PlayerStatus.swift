@@ -26,7 +26,7 @@ final class PlayerStatus {
     func message(_ text: String) { news(.message(text)) }
 
     /// Changes the phase and reports it.
-    func enter(_ phase: PlayerState.Phase) {
+    func setPhase(_ phase: PlayerState.Phase) {
         guard state.phase != phase else { return }
         enterAgain(phase)
     }

@@ -106,7 +106,7 @@ final class SeekController {
             state.position = moment
             (state.reason, state.bufferingProgress) = (nil, nil)
         }
-        status.enter(.buffering)
+        status.setPhase(.buffering)
     }
 
     /// Starts playback as soon as it is possible.
@@ -117,7 +117,7 @@ final class SeekController {
         wantsPlay = false
         if status.state.phase == .playing {
             synchronizer.setRate(0)
-            status.enter(.paused)
+            status.setPhase(.paused)
         } else if pending?.isCommanded == true {
             // Withdraws a start that is pending or was just announced.
             pending?.isCommanded = false
@@ -129,7 +129,7 @@ final class SeekController {
     func resume() {
         if hold.isActive { return beginHold() }
         synchronizer.setRate(speed)
-        if let start = synchronizer.pendingStart { wait(for: start) } else { status.enter(.playing) }
+        if let start = synchronizer.pendingStart { wait(for: start) } else { status.setPhase(.playing) }
     }
 
     /// Collects the reserve of a hold at the speed in the state, which is another amount of media; returns false if
@@ -186,7 +186,7 @@ final class SeekController {
         finishSeek()
         if !wantsPlay, let shown = tracks.layer.shownTime, shown > seek.target { seek.target = shown }
         if !wantsPlay || !seek.resumes { status.report(.sought(seek.target - lineOffset)) }
-        status.enter(wantsPlay ? .playing : .paused)
+        status.setPhase(wantsPlay ? .playing : .paused)
         return wantsPlay ? .started : .paused
     }
 
@@ -312,7 +312,7 @@ final class SeekController {
         pending = PendingSeek(target: target, serial: serial, began: now, isCommanded: true, resumes: true)
         context.progress.arm(true)
         status.change { $0.position = max(.zero, target - lineOffset) }
-        status.enter(.buffering)
+        status.setPhase(.buffering)
     }
 
     /// Reports the reason of a wait: “waiting for Kitchen's clock, about 1.2 s”.
@@ -339,7 +339,7 @@ final class SeekController {
         context.progress.arm(true)
         status.change { $0.position = max(.zero, target - lineOffset) }
         hold.collect(from: target)
-        status.enter(.buffering)
+        status.setPhase(.buffering)
     }
 
     /// Ends the hold if the reserve is complete.
@@ -347,7 +347,7 @@ final class SeekController {
         guard wantsPlay else {
             // `resume` starts another hold.
             finishSeek()
-            status.enter(.paused)
+            status.setPhase(.paused)
             return .pending
         }
         guard hold.hasCollected(from: seek.target) else { return .pending }

@@ -107,7 +107,7 @@ final class SharedPlaybackList: Sendable {
     func end(_ walker: Walker) { state.withLock { $0.walkers[walker]?.isEnding = true } }
 
     /// Stores the prepared video track of an entry; nil if it has none.
-    func give(_ pictures: PictureTrack?, to serial: Int) {
+    func setVideoTrack(_ pictures: PictureTrack?, to serial: Int) {
         state.withLock { state in
             if state.list.entry(serial) != nil { state.pictures[serial] = .some(pictures) }
         }
@@ -137,34 +137,34 @@ final class SharedPlaybackList: Sendable {
     func entry(_ serial: Int) -> PlaybackList.Entry? { state.withLock { $0.list.entry(serial) } }
 
     /// Records that a reader has entered an entry.
-    func enter(_ serial: Int, _ walker: Walker) {
+    func markEntered(_ serial: Int, _ walker: Walker) {
         state.withLock { $0.walkers[walker] = Position(place: serial) }
         onChange()
     }
 
     /// Stores the end of a track, as read or determined in advance, in media time.
-    func note(_ end: PlaybackList.Entry.TrackEnd, _ walker: Walker, of serial: Int) {
+    func setTrackEnd(_ end: PlaybackList.Entry.TrackEnd, _ walker: Walker, of serial: Int) {
         let kind: Track.Kind
         switch walker {
         case .sound(0): kind = .audio
         case .sound, .subtitle, .secondarySubtitle: return
         case .picture: kind = .video
         }
-        state.withLock { $0.list.note(end, kind, of: serial) }
+        state.withLock { $0.list.setTrackEnd(end, kind, of: serial) }
         onChange()
     }
 
     /// Records that a track of an entry failed at a media time.
-    func note(_ error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
+    func recordFailure(_ error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
         let failure = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
-        update { list in list.change(serial) { $0.losses.note(failure) } }
+        update { list in list.change(serial) { $0.losses.record(failure) } }
         onChange()
     }
 
     /// A segment of an entry could not be read at a film time; reading continues after it.
-    func note(lostSegment error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
+    func record(lostSegment error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
         let loss = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
-        update { list in list.change(serial) { $0.losses.note(lostSegment: loss) } }
+        update { list in list.change(serial) { $0.losses.record(lostSegment: loss) } }
         onChange()
     }
 
@@ -175,8 +175,8 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Records a gap between the audio timestamps of an entry, in media time.
-    func note(hole start: MediaTime, until end: MediaTime, of serial: Int) {
-        update { list in list.change(serial) { $0.losses.note(hole: start, until: end) } }
+    func record(hole start: MediaTime, until end: MediaTime, of serial: Int) {
+        update { list in list.change(serial) { $0.losses.record(hole: start, until: end) } }
     }
 
     /// Records damaged packets of an entry.

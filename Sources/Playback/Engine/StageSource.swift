@@ -12,7 +12,7 @@ final class StageSource: Sendable {
     /// Replaces the source.
     ///
     /// - Throws: `cancelled` after a cancellation; the preceding source remains.
-    func take(_ reader: any SampleSource) throws(MediaError) {
+    func replace(_ reader: any SampleSource) throws(MediaError) {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.reader = reader }
             return state.isCancelled

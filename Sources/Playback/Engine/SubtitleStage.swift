@@ -19,7 +19,7 @@ final class SubtitleStage: TrackStage {
     /// The last read media time.
     private var readUntil = MediaTime.zero
 
-    private static let mostFailures = 100
+    private static let maxFailures = 100
 
     /// Creates a stage.
     ///
@@ -30,7 +30,7 @@ final class SubtitleStage: TrackStage {
     ) {
         (self.list, self.walker, self.renderer) = (list, walker, renderer)
         (self.choose, self.entry) = (choose, entry)
-        list.enter(entry.serial, walker)
+        list.markEntered(entry.serial, walker)
     }
 
     // MARK: Seeking
@@ -40,7 +40,7 @@ final class SubtitleStage: TrackStage {
         guard let entry = list.current else { return time }
         self.entry = entry
         isAtEnd = true
-        list.enter(entry.serial, walker)
+        list.markEntered(entry.serial, walker)
         isAtEnd = try !open(entry, at: time - (entry.offset ?? .zero))
         return time
     }
@@ -49,7 +49,7 @@ final class SubtitleStage: TrackStage {
         guard let kept = list.entry(serial) else { return }
         if let joint = kept.joint { renderer.flush(fromSourceTime: joint) }
         (entry, isAtEnd) = (kept, true)
-        list.enter(serial, walker)
+        list.markEntered(serial, walker)
     }
 
     /// Opens the selected track of an entry.
@@ -64,7 +64,7 @@ final class SubtitleStage: TrackStage {
                 reader = open
             } else {
                 reader = try entry.media.source(for: wanted)
-                try source.take(reader)
+                try source.replace(reader)
                 (film, track) = (entry.film, wanted)
             }
             // A source that is not seekable continues at its position.
@@ -72,7 +72,7 @@ final class SubtitleStage: TrackStage {
             return true
         } catch {
             if error.code == .cancelled { throw error }
-            list.note(error, at: moment, walker, of: entry.serial)
+            list.recordFailure(error, at: moment, walker, of: entry.serial)
             return false
         }
     }
@@ -81,7 +81,7 @@ final class SubtitleStage: TrackStage {
 
     func step() throws(MediaError) -> TrackStep {
         guard let entry else { return .full }
-        if isAtEnd { return try goOn(behind: entry) }
+        if isAtEnd { return try proceed(behind: entry) }
         guard renderer.isReadyForMoreMediaData else { return .full }
         guard let reader = source.reader else {
             isAtEnd = true
@@ -93,24 +93,24 @@ final class SubtitleStage: TrackStage {
                 return .moved
             }
             failuresInARow = 0
-            hand(buffer, of: entry)
+            enqueue(buffer, of: entry)
             return .moved
         } catch {
             failuresInARow += 1
             if error.code == .cancelled { throw error }
             if error.code == .lostSegment {
-                list.note(lostSegment: error, at: readUntil, walker, of: entry.serial)
+                list.record(lostSegment: error, at: readUntil, walker, of: entry.serial)
             }
             // A damaged packet is skipped; a source that fails ends, and the item continues without subtitles.
-            if !error.isRecoverable || failuresInARow >= Self.mostFailures {
+            if !error.isRecoverable || failuresInARow >= Self.maxFailures {
                 isAtEnd = true
-                list.note(error, at: readUntil, walker, of: entry.serial)
+                list.recordFailure(error, at: readUntil, walker, of: entry.serial)
             }
             return .moved
         }
     }
 
-    private func hand(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) {
+    private func enqueue(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) {
         guard let time = buffer.presentationTime else { return }
         readUntil = max(readUntil, time)
         let limit = [entry.limit, list.settledEnd(of: entry.serial).map { $0 - (entry.offset ?? .zero) }]
@@ -122,7 +122,7 @@ final class SubtitleStage: TrackStage {
         renderer.enqueue(buffer.moved(to: time + (entry.offset ?? .zero)))
     }
 
-    private func goOn(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
+    private func proceed(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
         switch list.successor(of: entry.serial, walker) {
         case .wait, .finish: return .full
         case .end: return .ended
@@ -131,7 +131,7 @@ final class SubtitleStage: TrackStage {
             if let begin = next.begin { renderer.flush(fromSourceTime: begin) }
             self.entry = next
             isAtEnd = try !open(next, at: next.start)
-            list.enter(next.serial, walker)
+            list.markEntered(next.serial, walker)
             return .moved
         }
     }

@@ -165,7 +165,7 @@ final class SubtitleTracks {
         for subtitles in all where context.list.hasEntered(serial, subtitles.walker) { subtitles.seek(to: target) }
     }
 
-    func continueAfterEnd() { for subtitles in all { subtitles.pipeline?.goOn() } }
+    func continueAfterEnd() { for subtitles in all { subtitles.pipeline?.resume() } }
 
     func wakeWaiting() {
         for subtitles in all where context.list.isWaiting(subtitles.walker) { subtitles.pipeline?.wake() }

@@ -99,7 +99,7 @@ final class TrackIntake: Sendable {
     /// Records that the renderer is full or the track has ended.
     func rest() { state.withLock { ($0.report.hungrySince, $0.report.readTime) = (nil, .zero) } }
 
-    func note(readUntil position: MediaTime) {
+    func record(readUntil position: MediaTime) {
         let now = clock.now
         state.withLock { state in
             if let before = state.report.readUntil, before >= position { return }
@@ -116,5 +116,5 @@ final class TrackIntake: Sendable {
         }
     }
 
-    func note(handedUntil position: MediaTime) { state.withLock { $0.report.handedUntil = position } }
+    func record(handedUntil position: MediaTime) { state.withLock { $0.report.handedUntil = position } }
 }

@@ -137,7 +137,7 @@ final class TrackPipeline: @unchecked Sendable {
     }
 
     /// Requests to continue, also after an end that was reached.
-    func goOn() {
+    func resume() {
         commands.withLock { $0.goesOn = true }
         startAgain()
         signal.raise()

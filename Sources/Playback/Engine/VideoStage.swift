@@ -60,7 +60,7 @@ final class VideoStage: TrackStage {
         self.entry = entry
         pictures = Lock((nil, false))
         isAtEnd = true
-        setting.list.enter(entry.serial, .picture)
+        setting.list.markEntered(entry.serial, .picture)
     }
 
     // MARK: Seeking
@@ -74,13 +74,13 @@ final class VideoStage: TrackStage {
         // Nothing is decoded until its source is open.
         isAtEnd = true
         shift = TimeShift(entry.offset ?? .zero)
-        list.enter(entry.serial, .picture)
+        list.markEntered(entry.serial, .picture)
         guard let track = entry.videoTrack else {
             showNothing(at: time)
             return time
         }
         do throws(MediaError) {
-            if present?.film !== entry.film { try take(setting.open(entry.media, track)) }
+            if present?.film !== entry.film { try useTrack(setting.open(entry.media, track)) }
             // Undecodable cover art is replaced by black at this position.
             stillTime = time
             let landed = try present?.seek(to: time - (entry.offset ?? .zero), aim: aim)
@@ -89,7 +89,7 @@ final class VideoStage: TrackStage {
         } catch {
             if error.code == .cancelled { throw error }
             // A failed source ends.
-            list.note(error, at: time - (entry.offset ?? .zero), .picture, of: entry.serial)
+            list.recordFailure(error, at: time - (entry.offset ?? .zero), .picture, of: entry.serial)
             _ = reachEnd(of: entry)
             return time
         }
@@ -104,12 +104,12 @@ final class VideoStage: TrackStage {
             if !isShort { (isAtEnd, lastEnd) = (true, nil) }
         }
         entry = kept
-        list.enter(serial, .picture)
+        list.markEntered(serial, .picture)
     }
 
     private var present: PictureTrack? { pictures.withLock { $0.track } }
 
-    private func take(_ track: PictureTrack?) throws(MediaError) {
+    private func useTrack(_ track: PictureTrack?) throws(MediaError) {
         let isCancelled = pictures.withLock { pictures in
             if !pictures.isCancelled { pictures.track = track }
             return pictures.isCancelled
@@ -121,13 +121,13 @@ final class VideoStage: TrackStage {
 
     func step() throws(MediaError) -> TrackStep {
         guard let entry else { return .full }
-        if isAtEnd { return try goOn(behind: entry) }
+        if isAtEnd { return try proceed(behind: entry) }
         guard layer.isReadyForMoreMediaData else { return try readAhead() ? .moved : .full }
         guard let present else { return reachEnd(of: entry) }
         do {
             defer { noteRead(present) }
             switch try present.step(noting: intake) {
-            case .picture(let picture): return hand(picture, of: entry, from: present.decoder)
+            case .picture(let picture): return enqueue(picture, of: entry, from: present.decoder)
             case .moved: return .moved
             case .ended:
                 if present.isOnePicture {
@@ -147,7 +147,9 @@ final class VideoStage: TrackStage {
     private func noteEnd(of entry: PlaybackList.Entry, _ pictures: PictureTrack) {
         let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
         if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
-        if let error = pictures.failure { list.note(error, at: end ?? entry.start, .picture, of: entry.serial) }
+        if let error = pictures.failure {
+            list.recordFailure(error, at: end ?? entry.start, .picture, of: entry.serial)
+        }
         if let end { list.noteRead(picturesUntil: end, of: entry.serial) }
     }
 
@@ -163,9 +165,9 @@ final class VideoStage: TrackStage {
     }
 
     private func noteRead(_ present: PictureTrack) {
-        if let until = present.readUntil { intake?.note(readUntil: shift.moved(until)) }
+        if let until = present.readUntil { intake?.record(readUntil: shift.moved(until)) }
         guard let entry, let lost = present.takeLostSegment() else { return }
-        list.note(lostSegment: lost.error, at: lost.place ?? entry.start, .picture, of: entry.serial)
+        list.record(lostSegment: lost.error, at: lost.place ?? entry.start, .picture, of: entry.serial)
     }
 
     /// Records the end of the enqueued frame. If the container states a wrong duration, the interval to the preceding
@@ -175,11 +177,11 @@ final class VideoStage: TrackStage {
         let interval = lastTime.map { max(.zero, time - $0) } ?? .zero
         let until = max(picture.end ?? time, time + interval)
         lastTime = time
-        intake.note(handedUntil: until)
-        intake.note(readUntil: until)
+        intake.record(handedUntil: until)
+        intake.record(readUntil: until)
     }
 
-    private func hand(
+    private func enqueue(
         _ picture: SampleBuffer, of entry: PlaybackList.Entry, from decoder: any PictureDecoder
     ) -> TrackStep {
         var picture = picture
@@ -225,12 +227,12 @@ final class VideoStage: TrackStage {
     private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
         isAtEnd = true
         if let end = lastEnd ?? entry.begin {
-            list.note(.at(end - (entry.offset ?? .zero)), .picture, of: entry.serial)
+            list.setTrackEnd(.at(end - (entry.offset ?? .zero)), .picture, of: entry.serial)
         }
         return .moved
     }
 
-    private func goOn(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
+    private func proceed(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
         switch list.successor(of: entry.serial, .picture) {
         case .wait: return .full
         case .finish:
@@ -247,7 +249,7 @@ final class VideoStage: TrackStage {
 
     private func begin(_ next: PlaybackList.Entry) throws(MediaError) {
         let effort = present?.decoder.effort
-        try take(list.takePictures(of: next.serial))
+        try useTrack(list.takePictures(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
         (lastEnd, lastTime, isJoint, stillTime) = (nil, nil, true, next.begin ?? .zero)
@@ -255,7 +257,7 @@ final class VideoStage: TrackStage {
         // The machine is as slow as during the preceding item.
         if let effort { present?.decoder.effort = effort }
         if present == nil { showNothing(at: next.begin ?? .zero) }
-        list.enter(next.serial, .picture)
+        list.markEntered(next.serial, .picture)
     }
 
     /// Shows black from a position on.
@@ -306,6 +308,6 @@ final class VideoStage: TrackStage {
         defer { lastEnd = picture.end }
         guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime else { return }
         let count = EffortPolicy.missing(from: lastEnd, to: time, each: picture.duration)
-        if count > 0 { setting.events.note(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
+        if count > 0 { setting.events.append(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }
 }

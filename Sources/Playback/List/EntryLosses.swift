@@ -34,19 +34,19 @@ struct EntryLosses: Sendable {
     static let tolerance = MediaTime(value: 2, timescale: 1)
 
     /// Records a failure, one per kind of track.
-    mutating func note(_ failure: Failure) {
+    mutating func record(_ failure: Failure) {
         if !failures.contains(where: { $0.kind == failure.kind }) { failures.append(failure) }
     }
 
-    mutating func note(lostSegment loss: Failure) {
+    mutating func record(lostSegment loss: Failure) {
         if lostSegment.map({ loss.place < $0.place }) ?? true { lostSegment = loss }
     }
 
     /// Adds undecodable audio.
-    mutating func note(undecodable sound: UndecodableSound) { undecodable = undecodable?.adding(sound) ?? sound }
+    mutating func record(undecodable sound: UndecodableSound) { undecodable = undecodable?.adding(sound) ?? sound }
 
     /// Adds a gap in the audio.
-    mutating func note(hole start: MediaTime, until end: MediaTime) {
+    mutating func record(hole start: MediaTime, until end: MediaTime) {
         let hole = UndecodableSound(start: start, duration: end - start)
         holes = holes?.adding(hole) ?? hole
     }

@@ -13,7 +13,7 @@ extension PlaybackList {
         /// Creates a break from the addresses of its parts.
         package init(_ interstitial: Interstitial, _ addresses: [String]) {
             self.interstitial = interstitial
-            let count = min(addresses.count, Interstitial.mostAssets)
+            let count = min(addresses.count, Interstitial.maxAssets)
             items = addresses.prefix(count).enumerated().map { index, address in
                 QueueItem(address, title: count > 1 ? "Interstitial \(index + 1) of \(count)" : "Interstitial")
             }
@@ -203,7 +203,7 @@ extension PlaybackList {
     // MARK: Events
 
     /// Stores the schedule of an item, once.
-    mutating func note(_ programme: Programme, of id: QueueItem.ID) {
+    mutating func setProgramme(_ programme: Programme, of id: QueueItem.ID) {
         if programmes[id] == nil, !programme.breaks.isEmpty { programmes[id] = programme }
     }
 

@@ -49,7 +49,7 @@ package struct PlaybackList: Sendable {
 
     /// The current or awaited item and the upcoming ones.
     package var items: [QueueItem] { order.items }
-    /// The items before the current one that left the playlist, oldest first; at most `PlaylistLoader.mostItems`.
+    /// The items before the current one that left the playlist, oldest first; at most `PlaylistLoader.maxItems`.
     package var history: [QueueItem] { order.history }
     var loopItem: PlayerOptions.Loop { order.loopItem }
     var loopList: PlayerOptions.Loop { order.loopList }
@@ -146,7 +146,7 @@ package struct PlaybackList: Sendable {
     package mutating func await(_ turn: Turn?) {
         entries = []
         awaited = turn
-        if let turn { enter(turn) }
+        if let turn { setCurrent(turn) }
         forgetRemoved()
     }
 
@@ -155,7 +155,7 @@ package struct PlaybackList: Sendable {
         var entry = entry
         entry.offset = .zero
         (entries, awaited) = ([entry], nil)
-        enter(entry.turn)
+        setCurrent(entry.turn)
         forgetPassed()
     }
 
@@ -195,7 +195,7 @@ package struct PlaybackList: Sendable {
         let ended = entries.removeFirst()
         let next = entries[0].turn
         if !next.isSamePass(as: ended.turn) { noteEnded(ended.turn) }
-        enter(next)
+        setCurrent(next)
         forgetPassed()
     }
 
@@ -203,10 +203,10 @@ package struct PlaybackList: Sendable {
     mutating func noteEnded(_ turn: Turn) { order.clearStart(of: turn.item) }
 
     /// Makes a position the current one in the order of playback.
-    mutating func enter(_ turn: Turn) {
+    mutating func setCurrent(_ turn: Turn) {
         guard !turn.isOutsideList else { return }
         lastTurn = turn
-        order.enter(turn)
+        order.setCurrent(turn)
     }
 
     /// Removes the entries after one.
@@ -236,7 +236,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Sets the end of a track in media time. An end on which the next entry's position depends remains.
-    package mutating func note(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
+    package mutating func setTrackEnd(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
         guard !isSettled, entries[index].sectionEnd == nil else { return }

@@ -39,7 +39,7 @@ struct PlaybackOrder: Sendable {
         .milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(700),
     ]
     /// The maximum length of `history`.
-    static let maxHistory = PlaylistLoader.mostItems
+    static let maxHistory = PlaylistLoader.maxItems
 
     /// The items in the order of the current pass.
     private var slots: [Slot] = []
@@ -209,7 +209,7 @@ struct PlaybackOrder: Sendable {
     }
 
     /// Makes a position the current one.
-    mutating func enter(_ turn: Turn) {
+    mutating func setCurrent(_ turn: Turn) {
         if turn.listPass > pass {
             (slots, generator) = arranged(for: turn.listPass)
             pass = turn.listPass
@@ -296,7 +296,7 @@ struct PlaybackOrder: Sendable {
     mutating func insert(_ items: [QueueItem], after address: String, from current: QueueItem.ID?) -> Bool {
         let first = current.flatMap { index(of: $0) } ?? 0
         let present = slots.count { !$0.isRemoved } + history.count
-        guard present + items.count <= PlaylistLoader.mostItems,
+        guard present + items.count <= PlaylistLoader.maxItems,
             let index = slots[first...].firstIndex(where: { !$0.isRemoved && $0.item.address == address }),
             !slots[(index + 1)...].lazy.filter({ !$0.isRemoved }).prefix(items.count).map(\.item.address)
                 .elementsEqual(items.map(\.address))

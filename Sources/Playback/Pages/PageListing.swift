@@ -19,15 +19,15 @@ struct PageListing: Sendable {
     /// The items of a playlist in order.
     var entries: [(address: String, title: String?)] = []
 
-    static let mostEntries = 10_000
-    private static let mostMembers = 2048
-    private static let mostChapters = 1000
+    static let maxEntries = 10_000
+    private static let maxMembers = 2048
+    private static let maxChapters = 1000
     private static let longestTitle = 1000
 
     /// Parses the output; nil if it is malformed or contains nothing playable.
     init?(_ bytes: [UInt8]) {
         let read = bytes.withUnsafeBytes { raw -> PageListing? in
-            FlatObject(raw, most: Self.mostMembers).flatMap { PageListing($0) }
+            FlatObject(raw, most: Self.maxMembers).flatMap { PageListing($0) }
         }
         guard let read else { return nil }
         self = read
@@ -35,7 +35,7 @@ struct PageListing: Sendable {
 
     private init?(_ page: FlatObject) {
         title = Self.title(page)
-        if let all = page.objects("entries", most: Self.mostEntries) {
+        if let all = page.objects("entries", most: Self.maxEntries) {
             entries = all.compactMap { entry in
                 let address = [entry.text("webpage_url"), entry.text("url")].lazy.compactMap { $0 }.first(
                     where: Self.isWeb)
@@ -55,7 +55,7 @@ struct PageListing: Sendable {
         } else {
             return nil
         }
-        chapters = (page.objects("chapters", most: Self.mostChapters) ?? []).compactMap { chapter in
+        chapters = (page.objects("chapters", most: Self.maxChapters) ?? []).compactMap { chapter in
             guard let seconds = chapter.real("start_time"), seconds >= 0,
                 let start = MediaTime(boundedSeconds: seconds)
             else { return nil }
@@ -72,7 +72,7 @@ struct PageListing: Sendable {
         let isInPieces = object.word("protocol").map { $0 == "http_dash_segments" } ?? false
         let address = isInPieces ? object.text("manifest_url") ?? object.text("url") : object.text("url")
         guard let address, isWeb(address) else { return nil }
-        let fields = object.members(of: "http_headers", most: HeaderField.mostFields).compactMap {
+        let fields = object.members(of: "http_headers", most: HeaderField.maxFields).compactMap {
             // ignored: a value that no header may hold is not sent.
             try? HeaderField(name: $0.name, value: $0.value)
         }

@@ -8,7 +8,7 @@ struct MediaFolder {
     /// The maximum depth of subfolders.
     static let deepest = 20
     /// The maximum number of names read: a folder with a million images must not delay the start.
-    static let mostNames = 50_000
+    static let maxNames = 50_000
 
     /// Video and audio files; images if there are none.
     private(set) var files: [String] = []
@@ -28,7 +28,7 @@ struct MediaFolder {
     ///   - most: The maximum number of files.
     init(_ path: String, most: Int) {
         self.most = most
-        look(into: path, inside: [])
+        scan(into: path, inside: [])
         if files.isEmpty { files = pictures }
         if isFull { warnings.append("the folder '\(path)' contains too many files; only a part of it is played") }
     }
@@ -45,7 +45,7 @@ struct MediaFolder {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[...$0]) } ?? ""
         let own = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        guard isMedia(own), let names = Self.names(in: folder.isEmpty ? "." : folder, most: mostNames)?.names else {
+        guard isMedia(own), let names = Self.names(in: folder.isEmpty ? "." : folder, most: maxNames)?.names else {
             return nil
         }
         let later = names.filter { isMedia($0) && NaturalOrder.continues(own, with: $0) && !isFolder(folder + $0) }
@@ -58,14 +58,14 @@ struct MediaFolder {
         var number: UInt
     }
 
-    private mutating func look(into path: String, inside ancestors: [Identity]) {
+    private mutating func scan(into path: String, inside ancestors: [Identity]) {
         var status = stat()
         guard ancestors.count < Self.deepest, stat(path, &status) == 0 else { return }
         let identity = Identity(device: UInt(status.st_dev), number: UInt(status.st_ino))
         // A symbolic link to an ancestor.
         guard !ancestors.contains(identity) else { return }
         folders.append(path)
-        guard let (found, isCut) = Self.names(in: path, most: Self.mostNames - names) else {
+        guard let (found, isCut) = Self.names(in: path, most: Self.maxNames - names) else {
             warnings.append("the folder '\(path)' cannot be read (\(SystemCause.text(errno)))")
             return
         }
@@ -75,7 +75,7 @@ struct MediaFolder {
             guard files.count < most else { return isFull = true }
             let full = path.hasSuffix("/") ? path + name : path + "/" + name
             if Self.isFolder(full) {
-                look(into: full, inside: ancestors + [identity])
+                scan(into: full, inside: ancestors + [identity])
             } else if Self.isMedia(name) {
                 files.append(full)
             } else if Self.isPicture(name), pictures.count < most {

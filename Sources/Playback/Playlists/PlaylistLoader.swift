@@ -23,13 +23,13 @@ package struct PlaylistLoader {
     }
 
     /// The maximum number of items.
-    package static let mostItems = 10_000
+    package static let maxItems = 10_000
     /// The maximum nesting of playlists.
     static let deepestNesting = 8
     /// The maximum number of playlists: nested playlists without items must terminate.
-    static let mostPlaylists = 500
+    static let maxPlaylists = 500
     /// The maximum number of skipped entries reported individually.
-    static let mostTold = 5
+    static let maxReported = 5
     /// The maximum size of a playlist in bytes: ten thousand locations of four hundred characters.
     package static let largestFile = 4 << 20
 
@@ -85,8 +85,8 @@ package struct PlaylistLoader {
 
     /// Adds the files of a folder; returns an error if there are none.
     private mutating func addFolder(_ path: String) -> TalkieError? {
-        let folder = MediaFolder(path, most: Self.mostItems - items.count)
-        warnings += folder.warnings.prefix(Self.mostTold)
+        let folder = MediaFolder(path, most: Self.maxItems - items.count)
+        warnings += folder.warnings.prefix(Self.maxReported)
         folders.formUnion(folder.folders)
         // "./" keeps a folder named "-" from being parsed as standard input.
         for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
@@ -109,17 +109,17 @@ package struct PlaylistLoader {
     }
 
     private mutating func add(_ item: Item) {
-        if items.count < Self.mostItems { items.append(item) }
+        if items.count < Self.maxItems { items.append(item) }
     }
 
     /// Skips an entry; only the first few are reported individually.
     private mutating func leaveOut(_ what: String, _ why: String) {
         leftOut += 1
-        if leftOut <= Self.mostTold {
+        if leftOut <= Self.maxReported {
             warnings.append(
                 "\(why): '\(PrintableText.withoutCredentials(what))' is skipped; specify it on the command line to play it"
             )
-        } else if leftOut == Self.mostTold + 1 {
+        } else if leftOut == Self.maxReported + 1 {
             warnings.append("more entries of the list are skipped for the same reasons")
         }
     }
@@ -153,17 +153,17 @@ package struct PlaylistLoader {
             )
         }
         playlists += 1
-        guard playlists <= Self.mostPlaylists else {
-            throw Self.failure("there are more than \(Self.mostPlaylists) playlists; specify the films themselves")
+        guard playlists <= Self.maxPlaylists else {
+            throw Self.failure("there are more than \(Self.maxPlaylists) playlists; specify the films themselves")
         }
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
         folders.insert(folder.isEmpty ? "." : folder.count > 1 ? String(folder.dropLast()) : folder)
-        let entries = format.entries(in: text, limit: Self.mostItems + 1)
-        if items.count + entries.count > Self.mostItems {
-            warnings.append("the playlist '\(path)' is too long; only the first \(Self.mostItems) films are played")
+        let entries = format.entries(in: text, limit: Self.maxItems + 1)
+        if items.count + entries.count > Self.maxItems {
+            warnings.append("the playlist '\(path)' is too long; only the first \(Self.maxItems) films are played")
         }
         for (index, entry) in entries.enumerated() {
-            guard items.count < Self.mostItems else { break }
+            guard items.count < Self.maxItems else { break }
             if let sheet {
                 do throws(MediaError) {
                     add(Item(address: try CueSheet.locate(sheet.files[index], beside: path), title: entry.title))

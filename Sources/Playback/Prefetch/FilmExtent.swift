@@ -57,7 +57,7 @@ enum SoundEndFinder {
     /// container's duration is inaccurate.
     private static let margin = MediaTime(value: 2, timescale: 1)
     /// Days of the shortest packets.
-    private static let mostPackets = 20_000_000
+    private static let maxPackets = 20_000_000
 
     /// Returns film time; nil where no packet says.
     static func find(in film: any MediaSource, _ track: Track) throws(MediaError) -> MediaTime? {
@@ -77,7 +77,7 @@ enum SoundEndFinder {
         if let start { try source.seek(to: start, mode: .exact) }
         var end: MediaTime?
         var failures = 0
-        for _ in 0..<mostPackets {
+        for _ in 0..<maxPackets {
             do throws(MediaError) {
                 guard let buffer = try source.read() else { return end }
                 failures = 0

@@ -41,8 +41,8 @@ package final class PictureTrack: @unchecked Sendable {
     private var staying: (picture: SampleBuffer, place: MediaTime)?
 
     /// The maximum number of packets read for a first frame.
-    private static let mostPackets = 500
-    private static let mostFailures = 1000
+    private static let maxPackets = 500
+    private static let maxFailures = 1000
     /// Four seconds of media at 64 Mbit/s.
     private static let maxBytesAhead = 32 << 20
     /// The maximum distance of a seek by decoding: in an index with gaps a real seek may be faster.
@@ -70,7 +70,7 @@ package final class PictureTrack: @unchecked Sendable {
             if let still { ready.append(still) }
             return time
         }
-        if aim == .exact, goOn(to: time) { return time }
+        if aim == .exact, skipForward(to: time) { return time }
         (found, last, lastSync, staying) = (nil, nil, nil, nil)
         (sourceHasEnded, failuresInARow, failure) = (false, 0, nil)
         (ahead, aheadBytes, endAhead, readUntil, lostSegment) = ([], 0, nil, nil, nil)
@@ -94,7 +94,7 @@ package final class PictureTrack: @unchecked Sendable {
 
     /// Seeks forward by decoding if the sync frame before the target was already decoded; returns false if a real seek
     /// is required.
-    private func goOn(to time: MediaTime) -> Bool {
+    private func skipForward(to time: MediaTime) -> Bool {
         guard let last, let end = last.end, time >= end, time - end <= Self.longestWay, let lastSync, found == nil,
             !sourceHasEnded, decoder.effort >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
         else { return false }
@@ -107,7 +107,7 @@ package final class PictureTrack: @unchecked Sendable {
                 return true
             }
         }
-        return decoder.goOn(to: time)
+        return decoder.skipForward(to: time)
     }
 
     /// Returns the time of the sync frame for a seek by a distance; nil if there is none within the distance. The next
@@ -143,7 +143,7 @@ package final class PictureTrack: @unchecked Sendable {
     /// Reads and decodes up to the first frame, so that it is available at once. Blocks on the disk or the network.
     func makeReady(from start: MediaTime) throws(MediaError) {
         if start > .zero { try seek(to: start, aim: .exact) }
-        for _ in 0..<Self.mostPackets {
+        for _ in 0..<Self.maxPackets {
             switch try step() {
             case .picture(let picture):
                 ready.append(picture)
@@ -194,7 +194,7 @@ package final class PictureTrack: @unchecked Sendable {
             failuresInARow += 1
             noteLostSegment(error)
             // The decoder's remaining frames are shown before the track ends.
-            if !error.isRecoverable || failuresInARow >= Self.mostFailures {
+            if !error.isRecoverable || failuresInARow >= Self.maxFailures {
                 failure = error
                 finish()
             }

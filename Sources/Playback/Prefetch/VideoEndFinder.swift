@@ -4,7 +4,7 @@ internal import MediaCore
 /// may be required minutes ahead.
 enum VideoEndFinder {
     /// The distance from a sync frame to the end is rarely larger; beyond that the container's duration is used.
-    private static let mostPackets = 20_000
+    private static let maxPackets = 20_000
 
     /// Returns the end of the last frame in media time; nil if it cannot be determined. Blocks on the disk or the
     /// network.
@@ -16,7 +16,7 @@ enum VideoEndFinder {
         var last: (time: MediaTime, length: MediaTime)?
         do throws(MediaError) {
             try source.seek(to: likely, mode: .syncBefore)
-            for _ in 0..<mostPackets {
+            for _ in 0..<maxPackets {
                 guard let buffer = try next(source) else {
                     return last.map { $0.time + $0.length } ?? stated(track)
                 }

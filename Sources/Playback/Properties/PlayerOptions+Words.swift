@@ -41,14 +41,14 @@ extension PlayerOptions {
 
     /// The maximum dialogue enhancement in decibels, that of AC-4 decoders (ETSI TS 103 190-1, dialogue enhancement: at
     /// most 12 dB).
-    public static let mostDialogueLift = 12.0
+    public static let maxDialogueLift = 12.0
 
-    static func held(dialogueLift decibels: Double) -> Double { max(0, min(mostDialogueLift, decibels)) }
+    static func held(dialogueLift decibels: Double) -> Double { max(0, min(maxDialogueLift, decibels)) }
 
     /// Parses a dialogue lift in decibels, 0 to 12.
     public static func dialogueLift(parsing text: String) throws(ValueError) -> Double {
-        guard let value = DecimalNumber.parse(text), value <= mostDialogueLift else {
-            throw ValueError("the dialogue gain must be 0 to \(Int(mostDialogueLift)) decibels")
+        guard let value = DecimalNumber.parse(text), value <= maxDialogueLift else {
+            throw ValueError("the dialogue gain must be 0 to \(Int(maxDialogueLift)) decibels")
         }
         return value
     }

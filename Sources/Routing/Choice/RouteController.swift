@@ -81,7 +81,7 @@ package final class RouteController {
 
     /// Opens the picker and starts looking for places.
     package func openPicker() {
-        look()
+        startSearch()
         var picker = RoutePicker()
         picker.update(rows)
         // The likely place is selected in advance.
@@ -92,7 +92,7 @@ package final class RouteController {
     package func closePicker() { picker = nil }
 
     /// Starts looking for places; continues until `close`, so that later openings are fast.
-    package func look() {
+    package func startSearch() {
         guard detector == nil else { return }
         let detector = RouteDetector(registry, known: offered)
         self.detector = detector
@@ -156,7 +156,7 @@ package final class RouteController {
     package func expect(_ ids: [String]) {
         guard ids != self.ids else { return }
         remembered = ids
-        look()
+        startSearch()
     }
 
     /// The likely places, once all are available without obstacle; nil before that and during a choice.
@@ -261,7 +261,7 @@ package final class RouteController {
     // MARK: Events
 
     /// Handles an event. Returns a message for the user, or nil.
-    package func hear(_ news: News) -> String? {
+    package func handle(_ news: News) -> String? {
         switch news {
         case .offered(let offer):
             // Current places stay listed without announcement, such as a speaker selected by its address.

@@ -31,9 +31,9 @@ public struct RouteHistory: Sendable {
     private static let kind = "route-habits"
     private static let version = 1
     /// The maximum number of entries.
-    package static let mostEntries = 64
+    package static let maxEntries = 64
     /// A stereo pair and three rooms are plausible; more indicates a damaged file.
-    private static let mostRoutes = 16
+    private static let maxRoutes = 16
 
     private let folder: StateFolder
 
@@ -48,7 +48,7 @@ public struct RouteHistory: Sendable {
             case .absent: return ([], nil)
             case .damaged(let sentence), .newer(let sentence): return ([], sentence)
             case .record(let record):
-                return ((0..<Self.mostEntries).compactMap { record[Self.key($0)].flatMap(Self.entry) }, nil)
+                return ((0..<Self.maxEntries).compactMap { record[Self.key($0)].flatMap(Self.entry) }, nil)
             }
         } catch {
             return ([], error.message)
@@ -66,7 +66,7 @@ public struct RouteHistory: Sendable {
             if case .newer(let sentence) = try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
                 throw StateError(.newer, sentence)
             }
-            var kept = (entries + [entry]).suffix(Self.mostEntries)
+            var kept = (entries + [entry]).suffix(Self.maxEntries)
             var bytes = Self.record(kept).encoded()
             // Entries with many places are long, and the file size is limited.
             while bytes.count > StateFolder.fileLimit, kept.count > 1 {
@@ -146,7 +146,7 @@ public struct RouteHistory: Sendable {
         let routes = parts[3].split(separator: ",").compactMap { hex in
             Hexadecimal.bytes(String(hex)).map { String(decoding: $0, as: UTF8.self) }
         }
-        guard !routes.isEmpty, routes.count <= mostRoutes else { return nil }
+        guard !routes.isEmpty, routes.count <= maxRoutes else { return nil }
         return Entry(folder: folder, hour: hour, minutes: minutes, routes: routes)
     }
 }

@@ -206,14 +206,14 @@ struct BarLayout: Hashable {
 
         /// Removes names before parts, the least important first; the play button is never removed.
         mutating func leaveOut(toFit room: Double, shortest: Double, _ width: @escaping Width) {
-            let leastWanted: [ScreenBar.Part] = [
+            let hiddenFirst: [ScreenBar.Part] = [
                 .button(.speed), .button(.chapters), .volume(0), .button(.sound), .button(.rooms), .button(.subtitles),
             ]
-            for part in [nil] + leastWanted.map(Optional.some) {
+            for part in [nil] + hiddenFirst.map(Optional.some) {
                 if let part { right.removeAll { $0.part == part } }
                 if shorten(toFit: room, shortest: shortest, width) { return }
                 var nameless = self
-                for part in leastWanted {
+                for part in hiddenFirst {
                     guard let index = nameless.right.firstIndex(where: { $0.part == part }) else { continue }
                     let choices = nameless.right[index].choices
                     if choices.count > 1 { nameless.right[index].choices = choices.suffix(1) }

@@ -14,7 +14,7 @@ public struct DisplayIdentification: Sendable, Equatable {
 
     private static let blockSize = 128
     /// The base block and 255 extensions.
-    private static let mostBytes = 256 * blockSize
+    private static let maxBytes = 256 * blockSize
     /// The IEEE identifier of HDMI Licensing in the vendor-specific block (HDMI 1.3a, section 8.3.2).
     private static let hdmi: [UInt8] = [0x03, 0x0C, 0x00]
 
@@ -31,7 +31,7 @@ public struct DisplayIdentification: Sendable, Equatable {
             let trimmed = String(decoding: text, as: UTF8.self).split(separator: " ").joined(separator: " ")
             if !trimmed.isEmpty { name = trimmed }
         }
-        for block in 1..<max(2, min(bytes.count, Self.mostBytes) / Self.blockSize) {
+        for block in 1..<max(2, min(bytes.count, Self.maxBytes) / Self.blockSize) {
             let start = block * Self.blockSize
             guard start + Self.blockSize <= bytes.count, bytes[start] == 2 else { continue }
             readDataBlocks(bytes[(start + 4)..<(start + max(4, min(127, Int(bytes[start + 2]))))])
@@ -94,7 +94,7 @@ public struct DisplayIdentification: Sendable, Equatable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: mostBytes)
+        var bytes = [UInt8](repeating: 0, count: maxBytes)
         var count = 0
         while count < bytes.count {
             let got = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + count, $0.count - count) }

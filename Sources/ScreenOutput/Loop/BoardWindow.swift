@@ -75,7 +75,7 @@ final class BoardWindow {
         let flags =
             SDL_WINDOW_BORDERLESS.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue | kind
         guard let window = SDL_CreateWindow("Talkie: operator", position, position, place.w, place.h, flags) else {
-            return note("the operator's window cannot be opened: \(sdlError())")
+            return recordTrouble("the operator's window cannot be opened: \(sdlError())")
         }
         do throws(OutputError) {
             presenter =
@@ -84,7 +84,7 @@ final class BoardWindow {
                 : try TexturePresenter(window: window, converter: converter, scaler: nil, waitsForFlips: false)
         } catch {
             SDL_DestroyWindow(window)
-            return note("the operator's window cannot be opened: \(error.message)")
+            return recordTrouble("the operator's window cannot be opened: \(error.message)")
         }
         self.window = window
         WindowSystem.show(window)
@@ -125,7 +125,7 @@ final class BoardWindow {
     /// Stops and joins the painter's thread.
     func stop() { painter.stop() }
 
-    private func note(_ sentence: String) { if !trouble.isKnown { trouble = (sentence, true) } }
+    private func recordTrouble(_ sentence: String) { if !trouble.isKnown { trouble = (sentence, true) } }
 
     /// Returns the reason why there is no window or text, once.
     func takeTrouble() -> String? {
@@ -142,7 +142,7 @@ final class BoardWindow {
 
     /// Repaints changed content if there is time before the film's next frame, at `next`.
     func paint(before next: HostInstant?) {
-        if let drawn = painter.take() { (images, needsPaint) = (drawn.images, true) }
+        if let drawn = painter.takeResult() { (images, needsPaint) = (drawn.images, true) }
         guard needsPaint, let presenter else { return }
         let now = HostInstant.now
         // The required time before the film's next frame.
@@ -156,7 +156,7 @@ final class BoardWindow {
     }
 
     /// Handles an event of this window and returns true; false for other windows. Keys are left to the program.
-    func take(_ event: SDL_Event) -> Bool {
+    func handle(_ event: SDL_Event) -> Bool {
         guard let window, let number = event.windowNumber, number == SDL_GetWindowID(window) else { return false }
         guard event.type == SDL_WINDOWEVENT.rawValue else { return true }
         switch SDL_WindowEventID(UInt32(event.window.event)) {

@@ -21,7 +21,7 @@ struct MainQueue {
     var deadline: HostInstant? { turn.latest }
 
     /// Records that work is pending.
-    mutating func noteWork() { turn.note(at: .now) }
+    mutating func noteWork() { turn.markPending(at: .now) }
 
     /// Executes pending work, unless a frame is due soon.
     mutating func serve(before picture: HostInstant?) {
@@ -43,7 +43,7 @@ struct MainQueueTurn {
 
     var latest: HostInstant? { since?.advanced(by: Self.longest) }
 
-    mutating func note(at now: HostInstant) { since = since ?? now }
+    mutating func markPending(at now: HostInstant) { since = since ?? now }
 
     /// Returns whether the work should run now; it counts as done then.
     mutating func isDue(at now: HostInstant, before picture: HostInstant?) -> Bool {

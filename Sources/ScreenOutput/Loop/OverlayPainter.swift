@@ -77,7 +77,7 @@ final class OverlayPainter: Sendable {
             do throws(ExhaustionError) {
                 state.thread = try start()
             } catch {
-                Self.note("\(error.message); no text is shown over the film", in: &state)
+                Self.recordTrouble("\(error.message); no text is shown over the film", in: &state)
                 done?.raise()
             }
         }
@@ -85,7 +85,7 @@ final class OverlayPainter: Sendable {
     }
 
     /// Returns the newest result and removes it; nil without a new one.
-    func take() -> Drawn? {
+    func takeResult() -> Drawn? {
         state.withLock { state in
             defer { state.drawn = nil }
             return state.drawn
@@ -100,7 +100,7 @@ final class OverlayPainter: Sendable {
         }
     }
 
-    private static func note(_ sentence: String, in state: inout State) {
+    private static func recordTrouble(_ sentence: String, in state: inout State) {
         if !state.trouble.isKnown { state.trouble = (sentence, true) }
     }
 
@@ -117,13 +117,15 @@ final class OverlayPainter: Sendable {
     private func start() throws(ExhaustionError) -> WorkerThread {
         try WorkerThread.start(name: "overlay painter") { [self] in
             guard let painter = makePainter() else {
-                state.withLock { Self.note("\(SystemCause.text(ENOMEM)); no words are shown over the film", in: &$0) }
+                state.withLock {
+                    Self.recordTrouble("\(SystemCause.text(ENOMEM)); no words are shown over the film", in: &$0)
+                }
                 done?.raise()
                 return
             }
             if !painter.hasFonts {
                 state.withLock {
-                    Self.note(
+                    Self.recordTrouble(
                         "no font was found, so no text is shown over the film; install one, for example fonts-dejavu-core",
                         in: &$0)
                 }

@@ -9,7 +9,7 @@ struct PointerPlace {
     private var last: (x: Int32, y: Int32)?
 
     /// Stores the current position for later comparisons. Only X11 reports it before the pointer enters the window.
-    mutating func note(on screen: Screen?) {
+    mutating func record(on screen: Screen?) {
         if let screen, screen.driver == "x11" {
             let now = Self.now(on: screen)
             last = (now.x, now.y)

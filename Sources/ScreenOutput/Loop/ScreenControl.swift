@@ -90,12 +90,12 @@ public final class ScreenControl: Sendable {
     package func onInput(_ handler: @escaping @Sendable (ScreenInput) -> Void) { listener.withLock { $0 = handler } }
 
     /// Delivers an input. Called on the loop's thread.
-    func tell(_ input: ScreenInput) {
+    func deliver(_ input: ScreenInput) {
         if let listener = listener.withLock({ $0 }) { listener(input) } else { report.yield(input) }
     }
 
     /// Delivers pointer input. Called on the loop's thread.
-    func tell(pointer event: PointerInput.Event) { tell(.pointer(PointerInput(event))) }
+    func deliver(pointer event: PointerInput.Event) { deliver(.pointer(PointerInput(event))) }
 
     /// The current state of the screen.
     public var status: Status { state.withLock { $0 } }
@@ -207,7 +207,7 @@ public final class ScreenControl: Sendable {
 
     /// Moves the queued commands into an empty array and reuses that array's storage for the queue. Called on the
     /// loop's thread.
-    func take(into scratch: inout [Command]) {
+    func moveCommands(into scratch: inout [Command]) {
         commands.withLock { commands in
             if !commands.isEmpty { swap(&commands, &scratch) }
         }

@@ -11,11 +11,11 @@ extension ScreenLoop {
         }
         do {
             let screen = try Screen(options: options, converter: converter)
-            screen.onNews = { [control] in control.tell($0) }
+            screen.onNews = { [control] in control.deliver($0) }
             self.screen = screen
             if let failure = screen.failure {
                 (isAway, displaysDue) = (true, .now)
-                control.tell(.away(failure))
+                control.deliver(.away(failure))
             }
             tellDisplays()
         } catch {
@@ -24,7 +24,7 @@ extension ScreenLoop {
     }
 
     func carryOutCommands() {
-        control.take(into: &commands)
+        control.moveCommands(into: &commands)
         guard !commands.isEmpty else { return }
         for command in commands { carryOut(command) }
         commands.removeAll(keepingCapacity: true)
@@ -82,7 +82,7 @@ extension ScreenLoop {
         presenter?.invalidate()
         describe()
         layOutMessage()
-        if let area = screen.area { control.tell(.resized(area)) }
+        if let area = screen.area { control.deliver(.resized(area)) }
     }
 
     private func attach(_ layer: DisplayLayer, _ timebase: Timebase, _ events: EventLog) {
@@ -108,7 +108,7 @@ extension ScreenLoop {
             screen.openedFor = size
             return
         }
-        do { try screen.open(for: size) } catch { control.tell(.lost(error)) }
+        do { try screen.open(for: size) } catch { control.deliver(.lost(error)) }
         describe()
     }
 
@@ -116,7 +116,7 @@ extension ScreenLoop {
     private func reportFailure() {
         guard let failure, !isFailureKnown else { return }
         isFailureKnown = true
-        control.tell(.lost(failure))
+        control.deliver(.lost(failure))
     }
 
     /// Shows a message over the video, or removes it.
@@ -148,8 +148,8 @@ extension ScreenLoop {
 
     /// Shows the overlays that were drawn.
     func takeOverlay() {
-        if let trouble = overlayPainter.takeTrouble() { control.tell(.notice(trouble)) }
-        guard let screen, let drawn = overlayPainter.take() else { return }
+        if let trouble = overlayPainter.takeTrouble() { control.deliver(.notice(trouble)) }
+        guard let screen, let drawn = overlayPainter.takeResult() else { return }
         let corner = screen.geometry?.words ?? PixelRect(x: 0, y: 0, width: 0, height: 0)
         let images =
             corner.x == 0 && corner.y == 0
@@ -172,7 +172,7 @@ extension ScreenLoop {
         }
         guard hasChanged else { return }
         cursor.pointerMoved(isFullScreen: isFullScreen)
-        control.tell(.fullScreen(isFullScreen))
+        control.deliver(.fullScreen(isFullScreen))
     }
 
     /// Updates the published state of the window.

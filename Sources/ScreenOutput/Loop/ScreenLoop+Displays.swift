@@ -43,7 +43,7 @@ extension ScreenLoop {
         guard screen.remake() else {
             if !isAway {
                 isAway = true
-                control.tell(
+                control.deliver(
                     .away(screen.failure ?? OutputError(.lost, "the display was disconnected")))
                 describe()
             }
@@ -56,7 +56,7 @@ extension ScreenLoop {
         screen.geometryChanged()
         tellDisplays()
         layOutMessage()
-        control.tell(wasAway ? .back : .remade)
+        control.deliver(wasAway ? .back : .remade)
     }
 
     /// Places and paints the board. Abandons it if the window system is gone.
@@ -66,7 +66,7 @@ extension ScreenLoop {
         guard screen.isOpen else { return }
         if board.isDisplayDue { board.follow(screen) }
         board.paint(before: next)
-        if let trouble = board.takeTrouble() { control.tell(.notice(trouble)) }
+        if let trouble = board.takeTrouble() { control.deliver(.notice(trouble)) }
     }
 
     /// Reports the displays if they differ from the last report.
@@ -76,6 +76,6 @@ extension ScreenLoop {
         let displays = screen.displays
         guard displays != knownDisplays else { return }
         knownDisplays = displays
-        control.tell(.displays(displays))
+        control.deliver(.displays(displays))
     }
 }

@@ -9,24 +9,24 @@ extension ScreenLoop {
         var event = SDL_Event()
         var hadNews = false
         while !screen.isConnectionLost(), SDL_PollEvent(&event) != 0 {
-            take(event, on: screen)
+            handle(event, on: screen)
             hadNews = true
         }
         return hadNews
     }
 
-    private func take(_ event: SDL_Event, on screen: Screen) {
-        if let board, board.take(event) { return }
+    private func handle(_ event: SDL_Event, on screen: Screen) {
+        if let board, board.handle(event) { return }
         switch SDL_EventType(event.type) {
         case SDL_WINDOWEVENT:
-            let news = screen.take(event.window)
+            let news = screen.handle(event.window)
             if case .resized = news {
                 describe()
                 layOutMessage()
                 fullScreenMayHaveChanged()
             }
-            if let news { control.tell(news) }
-            if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.tell(pointer: .left) }
+            if let news { control.deliver(news) }
+            if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.deliver(pointer: .left) }
         case SDL_DISPLAYEVENT: noteDisplayChange()
         case SDL_SYSWMEVENT:
             if let wanted = screen.connection?.changeEvent, csdl_x11_event_type(event.syswm.msg) == wanted {
@@ -39,7 +39,7 @@ extension ScreenLoop {
             isRepeating = event.key.repeat != 0
             let name = KeyName.name(of: event.key.keysym)
             hasNamedKey = name != nil
-            if let name { tell(name) }
+            if let name { deliverKey(name) }
         case SDL_KEYUP: hasNamedKey = false
         case SDL_TEXTINPUT:
             // SDL 2.26 reports a letter with Alt both as a key and as text on X11.
@@ -47,7 +47,7 @@ extension ScreenLoop {
             let names = withUnsafeBytes(of: event.text.text) { bytes in
                 KeyName.names(ofText: String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
             }
-            for name in names { tell(name) }
+            for name in names { deliverKey(name) }
         case SDL_MOUSEBUTTONDOWN:
             isRepeating = false
             if event.button.button == 1, press(x: event.button.x, y: event.button.y, on: screen) {
@@ -56,27 +56,27 @@ extension ScreenLoop {
                 if event.button.button == 1 {
                     windowDrag = WindowDrag(of: screen, right: event.button.x, down: event.button.y)
                 }
-                if let name = KeyName.button(event.button.button, clicks: event.button.clicks) { tell(name) }
+                if let name = KeyName.button(event.button.button, clicks: event.button.clicks) { deliverKey(name) }
             }
             cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         case SDL_MOUSEWHEEL:
             isRepeating = false
             let turned = event.wheel.direction == SDL_MOUSEWHEEL_FLIPPED.rawValue ? Int32(-1) : 1
             if event.wheel.y != 0, turnWheel(Int((event.wheel.y * turned).signum()), on: screen) { return }
-            if event.wheel.y != 0 { tell(event.wheel.y * turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
-            if event.wheel.x != 0 { tell(event.wheel.x * turned > 0 ? "WHEEL_RIGHT" : "WHEEL_LEFT") }
+            if event.wheel.y != 0 { deliverKey(event.wheel.y * turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
+            if event.wheel.x != 0 { deliverKey(event.wheel.x * turned > 0 ? "WHEEL_RIGHT" : "WHEEL_LEFT") }
         case SDL_DROPBEGIN: dropped = []
         case SDL_DROPFILE, SDL_DROPTEXT:
             guard let text = event.drop.file else { return }
             // A safety limit; a folder counts as one entry.
-            if dropped.count < Self.mostDropped { dropped.append(String(cString: text)) }
+            if dropped.count < Self.maxDropped { dropped.append(String(cString: text)) }
             SDL_free(text)
         case SDL_DROPCOMPLETE:
             let words = dropped
             dropped = []
             if !words.isEmpty {
                 let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
-                control.tell(.dropped(words, appends: isShiftHeld))
+                control.deliver(.dropped(words, appends: isShiftHeld))
             }
         case SDL_MOUSEBUTTONUP:
             guard event.button.button == 1 else { return }
@@ -101,9 +101,9 @@ extension ScreenLoop {
     /// Reports a press while there is a panel, at a pixel of the window.
     private func point(_ layout: PanelLayout, at place: (x: Int, y: Int)) {
         if let hit = layout.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.tell(pointer: .panel(row: hit.row, hit.part, turned: 0))
+            control.deliver(pointer: .panel(row: hit.row, hit.part, turned: 0))
         } else if !layout.contains(x: place.x, y: place.y) {
-            control.tell(pointer: .besidePanel)
+            control.deliver(pointer: .besidePanel)
         }
     }
 
@@ -113,13 +113,13 @@ extension ScreenLoop {
         SDL_GetMouseState(&x, &y)
         let place = screen.pixel(x: Int(x), y: Int(y))
         if let hit = panelLayout?.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.tell(pointer: .panel(row: hit.row, hit.part, turned: turned))
+            control.deliver(pointer: .panel(row: hit.row, hit.part, turned: turned))
             return true
         }
         let isOnPanel = panelLayout?.contains(x: place.x, y: place.y) == true
         let part = isOnPanel ? nil : barLayout?.hit(x: place.x, y: place.y)
         guard panelLayout != nil || part?.isVolume == true else { return false }
-        control.tell(pointer: .wheel(over: part, turned: turned))
+        control.deliver(pointer: .wheel(over: part, turned: turned))
         return true
     }
 
@@ -132,7 +132,7 @@ extension ScreenLoop {
         }
         guard let part = barLayout?.hit(x: place.x, y: place.y) else { return panelLayout != nil }
         dragged = part
-        control.tell(pointer: .bar(part, isDragged: barLayout?.drag(part, to: place.x) != nil))
+        control.deliver(pointer: .bar(part, isDragged: barLayout?.drag(part, to: place.x) != nil))
         return true
     }
 
@@ -140,17 +140,17 @@ extension ScreenLoop {
         guard let dragged else { return }
         self.dragged = nil
         let place = screen.pixel(x: Int(x), y: Int(y))
-        if let part = barLayout?.drag(dragged, to: place.x) { control.tell(pointer: .bar(part, isDragged: false)) }
+        if let part = barLayout?.drag(dragged, to: place.x) { control.deliver(pointer: .bar(part, isDragged: false)) }
     }
 
     private func movePointer(x: Int32, y: Int32, on screen: Screen) {
         let place = screen.pixel(x: Int(x), y: Int(y))
         if let dragged, let part = barLayout?.drag(dragged, to: place.x) {
-            return control.tell(pointer: .bar(part, isDragged: true))
+            return control.deliver(pointer: .bar(part, isDragged: true))
         }
         let part = panelLayout?.contains(x: place.x, y: place.y) == true ? nil : barLayout?.hit(x: place.x, y: place.y)
-        control.tell(pointer: .moved(over: part))
+        control.deliver(pointer: .moved(over: part))
     }
 
-    private func tell(_ name: String) { control.tell(.key(name, isRepeat: isRepeating)) }
+    private func deliverKey(_ name: String) { control.deliver(.key(name, isRepeat: isRepeating)) }
 }

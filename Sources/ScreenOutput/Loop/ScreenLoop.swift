@@ -49,7 +49,7 @@ public final class ScreenLoop {
     /// The files and addresses of an unfinished drop.
     var dropped: [String] = []
     /// The maximum number of entries of a drop.
-    static let mostDropped = 10_000
+    static let maxDropped = 10_000
     var cursor: CursorHiding
     /// When to check the window's display, or to retry creating a window; nil without a change.
     var displaysDue: HostInstant?
@@ -163,7 +163,7 @@ public final class ScreenLoop {
         if !isDescribed, screen?.isOpen == true {
             // The first frame has opened the window.
             isDescribed = true
-            pointer.note(on: screen)
+            pointer.record(on: screen)
             describe()
             fullScreenMayHaveChanged()
             keepAwake()

@@ -27,7 +27,7 @@ extension Screen {
             modeTrouble = sentence
             return
         case .mode(let wanted):
-            guard !take(wanted, on: index, window) else { break }
+            guard !changeMode(wanted, on: index, window) else { break }
             let sentence =
                 "the display does not accept the mode \(wanted.size.width)x\(wanted.size.height)@\(wanted.rate): \(sdlError())"
             if sentence != modeTrouble { onNews?(.notice(sentence)) }
@@ -66,7 +66,7 @@ extension Screen {
         return DisplayModeChoice.Mode(size: PixelSize(width: Int(width), height: Int(height)), rate: Int(rate))
     }
 
-    private func take(_ wanted: DisplayModeChoice.Mode, on index: Int32, _ window: OpaquePointer) -> Bool {
+    private func changeMode(_ wanted: DisplayModeChoice.Mode, on index: Int32, _ window: OpaquePointer) -> Bool {
         if hasOwnMode, modeNow == wanted { return true }
         for number in 0..<max(0, SDL_GetNumDisplayModes(index)) {
             var mode = SDL_DisplayMode()

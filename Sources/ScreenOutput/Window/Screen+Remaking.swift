@@ -66,7 +66,7 @@ extension Screen {
         guard canBeRemade else { return false }
         closeWindow()
         guard canBeRemade else { return false }
-        leave()
+        close()
         do throws(OutputError) {
             try reach()
             failure = nil

@@ -156,7 +156,7 @@ extension Screen {
     }
 
     /// Handles a window event. Returns the input to report; nil if there is none.
-    func take(_ event: SDL_WindowEvent) -> ScreenInput? {
+    func handle(_ event: SDL_WindowEvent) -> ScreenInput? {
         fitFrame()
         switch SDL_WindowEventID(UInt32(event.event)) {
         case SDL_WINDOWEVENT_CLOSE: return .close

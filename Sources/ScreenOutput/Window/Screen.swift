@@ -119,7 +119,7 @@ public final class Screen: VideoOutput {
             _ = try ConnectedDisplay.chosen(
                 by: options.display, among: ConnectedDisplay.all)
         } catch {
-            leave()
+            close()
             throw error
         }
     }
@@ -127,11 +127,11 @@ public final class Screen: VideoOutput {
     deinit {
         if connection?.isLost == true, driver == "x11" { return }
         closeWindow()
-        if canBeRemade { leave() }
+        if canBeRemade { close() }
     }
 
     /// Releases SDL's video subsystem.
-    func leave() {
+    func close() {
         if isReached { SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO)) }
         isReached = false
     }

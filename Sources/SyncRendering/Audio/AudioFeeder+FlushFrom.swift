@@ -52,7 +52,7 @@ extension AudioFeeder {
         }
         request.completion(result)
         if request.feedsAgain { continueChange(after: result, of: request) }
-        renderer.tell(.progress)
+        renderer.report(.progress)
     }
 
     private mutating func begin(_ request: PartialFlushRequest) {
@@ -166,22 +166,22 @@ extension AudioFeeder {
     /// Starts a pending change of the processing that is due.
     mutating func serveTreatment() {
         guard partialFlush == nil, change.isDue(at: renderer.timebase.clock.now) else { return }
-        guard let output, delivery != nil, context != nil else { return change.settle() }
+        guard let output, delivery != nil, context != nil else { return change.finish() }
         // Such an output converts audio itself and has received the setting.
-        if case .sampleBuffers? = delivery { return change.settle() }
+        if case .sampleBuffers? = delivery { return change.finish() }
         // Pass-through packets continue: the change would not affect them.
-        if passesPackets, !renderer.mustDecode { return change.settle() }
+        if passesPackets, !renderer.mustDecode { return change.finish() }
         guard let until = output.acceptedUntil else {
             converter?.treat(change.treatment, from: nil)
             agreesAnew = true
-            return change.settle()
+            return change.finish()
         }
         let timebase = renderer.timebase
         let moment = change.place(
             until: until, playhead: timebase.currentTime, rate: timebase.snapshot.segment(at: timebase.clock.now).rate,
             lead: (output as? any PartialFlushing)?.partialFlushLead)
         guard let moment else {
-            change.settle()
+            change.finish()
             return beginAnew()
         }
         let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
@@ -200,7 +200,7 @@ extension AudioFeeder {
         let lead = (output as? any PartialFlushing)?.partialFlushLead ?? .zero
         let timebase = renderer.timebase
         let now = timebase.rate > 0 ? timebase.clock.now : nil
-        switch change.note(result, of: request, lead: lead, now: now) {
+        switch change.handle(result, of: request, lead: lead, now: now) {
         case .nothing: break
         case .tryAgain: renderer.wake.raise()
         case .restart: beginAnew()

@@ -59,7 +59,7 @@ extension AudioFeeder {
         }
         guard hasMoved else { return }
         noteAcceptance(until)
-        renderer.tell(.progress)
+        renderer.report(.progress)
     }
 
     /// Reports a failure of the output, and its recovery or its replacement inside a group.
@@ -81,12 +81,12 @@ extension AudioFeeder {
     mutating func noteAcceptance(_ until: MediaTime?) {
         guard let until, let context, reports.logs(until) else { return }
         let ahead = (until - renderer.timebase.currentTime).duration
-        renderer.events.note(.audioAccepted(until: until, ahead: ahead, output: context.id))
+        renderer.events.append(.audioAccepted(until: until, ahead: ahead, output: context.id))
     }
 
     /// Reports `progress` when the output becomes able or unable to schedule a start.
     mutating func announceReadinessToStart() {
-        if reports.noteReadiness(output?.isReadyToStart ?? true) { renderer.tell(.progress) }
+        if reports.noteReadiness(output?.isReadyToStart ?? true) { renderer.report(.progress) }
     }
 
     /// Requests more audio if the route has become ready since it was last full.
@@ -97,7 +97,7 @@ extension AudioFeeder {
             return true
         }
         guard ready else { return }
-        renderer.tell(.readyForMoreMediaData)
+        renderer.report(.readyForMoreMediaData)
         renderer.demand.offer()
     }
 }

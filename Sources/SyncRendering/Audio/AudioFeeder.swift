@@ -62,7 +62,7 @@ struct AudioFeeder {
     /// Runs the thread's loop until the renderer is removed or invalidated.
     mutating func run() {
         while true {
-            let due = settle()
+            let due = performDueWork()
             if isRetired { return }
             renderer.awaitWork(until: due)
         }
@@ -73,7 +73,7 @@ struct AudioFeeder {
     /// - Parameter limit: The maximum number of steps; the caller repeats the call until nothing advances.
     /// - Returns: When the next work is due without a signal; nil: not scheduled.
     @discardableResult
-    mutating func settle(atMost limit: Int = .max) -> HostInstant? {
+    mutating func performDueWork(atMost limit: Int = .max) -> HostInstant? {
         guard !isRetired else { return nil }
         guard renderer.isServed(by: life) else {
             retire()
@@ -93,7 +93,7 @@ struct AudioFeeder {
             reportAcceptance()
             announceReadiness()
             announceReadinessToStart()
-            attention = renderer.attend()
+            attention = renderer.serviceTimeline()
         } while takesOn
         return HostInstant.first(
             HostInstant.first(attention, renderer.nextNeed), HostInstant.first(takerDue, change.nextDue))
@@ -133,7 +133,7 @@ struct AudioFeeder {
         }
         if command.flush || command.changed {
             overtakePartialFlush()
-            change.settle()
+            change.finish()
         }
         change.set(command.treatment)
         // Read before the flush, which resets `acceptedUntil`.
@@ -252,7 +252,7 @@ struct AudioFeeder {
             do {
                 try converter?.send(buffer)
             } catch {
-                renderer.tell(.cannotDecode(error))
+                renderer.report(.cannotDecode(error))
                 isRefused = true
             }
         }
@@ -278,7 +278,7 @@ struct AudioFeeder {
                 pending = .block(block, unwanted)
             }
         } catch {
-            renderer.tell(.cannotDecode(error))
+            renderer.report(.cannotDecode(error))
             isRefused = true
         }
         let damaged = converter.damagedPackets
@@ -310,7 +310,7 @@ struct AudioFeeder {
                 }
             }
             noteAcceptance(until)
-            renderer.tell(.progress)
+            renderer.report(.progress)
         }
         if done { announceReadiness() }
         return done
@@ -350,7 +350,7 @@ struct AudioFeeder {
             state.status.acceptedUntil = until
             state.status.isDrained = true
         }
-        renderer.tell(.progress)
+        renderer.report(.progress)
         return false
     }
 

@@ -19,7 +19,7 @@ extension AudioRenderer {
     }
 
     /// Records a failure in `state.failure` and calls the event handler. Any thread.
-    func tell(_ news: News) {
+    func report(_ news: News) {
         let handler = state.withLock { state in
             switch news {
             case .cannotDecode(let error): state.failure = error
@@ -45,12 +45,12 @@ extension AudioRenderer {
         }
         wake.raise()
         handler?.call(moment)
-        tell(.progress)
+        report(.progress)
     }
 
     /// Marks the renderer as failed and reports the event.
     func fail(_ news: News) {
         state.withLock { $0.status.hasFailed = true }
-        tell(news)
+        report(news)
     }
 }

@@ -2,7 +2,7 @@ public import MediaCore
 
 extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, ContentRendering {
     /// The maximum number of queued buffers regardless of their duration: limits a source of many tiny buffers.
-    private static let mostBuffers = 4096
+    private static let maxBuffers = 4096
 
     /// Whether the queue holds less media than the route's `desiredDepth` ahead of the playhead. Any thread.
     ///
@@ -26,7 +26,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         // Before the playhead reaches the first audio, the depth counts from that audio.
         let playhead = max(state.master.currentTime, state.queue.firstEnqueued ?? .zero)
         let depth = state.output?.desiredDepth ?? .seconds(1)
-        return (until - playhead).duration < depth && state.queue.count < Self.mostBuffers
+        return (until - playhead).duration < depth && state.queue.count < Self.maxBuffers
     }
 
     var enqueueCount: Int { state.withLock { $0.queue.enqueueCount } }
@@ -160,15 +160,15 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
             var due: HostInstant?
             if let next = snapshot.scheduled, next.hostAnchor > now { due = next.hostAnchor }
             guard segment.rate > 0, let until = state.queue.enqueuedUntil else { return due }
-            func note(_ moment: MediaTime) {
+            func include(_ moment: MediaTime) {
                 guard let instant = segment.hostInstant(of: moment) else { return }
                 // A margin of 1 ms, so that the compared time has certainly passed. Later demands raise the signal.
                 let later = instant.advanced(by: .milliseconds(1))
                 if later > now { due = min(due ?? later, later) }
             }
-            if state.wasFull { note(until.advanced(by: .zero - (state.output?.desiredDepth ?? .seconds(1)))) }
+            if state.wasFull { include(until.advanced(by: .zero - (state.output?.desiredDepth ?? .seconds(1)))) }
             if state.queue.isEnding, state.queue.isEmpty, !state.status.isDrained {
-                note((state.status.acceptedUntil ?? until).advanced(by: .zero - AudioFeeder.lastMoment))
+                include((state.status.acceptedUntil ?? until).advanced(by: .zero - AudioFeeder.lastMoment))
             }
             return due
         }
@@ -204,7 +204,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         do throws(ExhaustionError) {
             if synchronizer.runsByItself { try startFeeder() }
         } catch {
-            leave {}
+            detach {}
             retire()
             state.withLock { $0.output }?.close()
             let refusal = RenderError(.exhausted, "this audio cannot be rendered: \(error.message)")
@@ -217,7 +217,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// Detaches the renderer from its synchronizer and drops its queue.
     ///
     /// - Parameter completion: Called once the feeder has closed its output, on the feeder's thread.
-    public func leave(completion: @escaping @Sendable () -> Void) {
+    public func detach(completion: @escaping @Sendable () -> Void) {
         state.withLock { state in
             flush(&state)
             state.flushRequested = false
@@ -234,16 +234,16 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     }
 
     /// Lets the synchronizer perform due work; returns when it wants the next call.
-    func attend() -> HostInstant? {
+    func serviceTimeline() -> HostInstant? {
         guard let synchronizer = state.withLock({ $0.synchronizer }) else { return nil }
-        synchronizer.attend()
+        synchronizer.serviceTimeline()
         return synchronizer.nextAttention
     }
 
     /// Returns true while the given use of the renderer is current. A feeder's last action is `retire`.
     func isServed(by life: UInt64) -> Bool { state.withLock { !$0.stopping && $0.life == life } }
 
-    /// Calls the completion handlers of `leave`.
+    /// Calls the completion handlers of `detach`.
     func retire() {
         let waiting = state.withLock { state in
             defer { state.onRetired.removeAll() }

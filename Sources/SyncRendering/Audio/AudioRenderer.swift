@@ -210,7 +210,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// unchanged.
     public func setOutput(_ output: (any AudioOutput)?, id: OutputID = OutputID(0)) {
         if let output, !contentKind.mayTake(output.kind) {
-            return tell(
+            return report(
                 .outputFailed(
                     OutputError(
                         .notPermitted,
@@ -246,7 +246,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var preroll: Duration { state.withLock { $0.output?.preroll ?? .zero } }
 
     /// A discontinuity of the timebase below this is no seek: a rounded stop, or a followed clock.
-    private static let leastJump: Duration = .milliseconds(5)
+    private static let minJump: Duration = .milliseconds(5)
 
     /// Drops audio after a seek without a flush beyond everything that the output holds. Such audio is never played and
     /// would keep the output full while the timebase is stopped.
@@ -254,7 +254,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         let (line, before) = (state.timebase.snapshot.upcoming, state.line)
         state.line = line
         guard let before, line.rate == 0, let until = state.status.acceptedUntil, line.mediaAnchor > until,
-            (line.mediaAnchor - before.mediaTime(at: line.hostAnchor)).duration > Self.leastJump
+            (line.mediaAnchor - before.mediaTime(at: line.hostAnchor)).duration > Self.minJump
         else { return }
         let moment = line.mediaAnchor
         feedAgain(&state, from: moment)

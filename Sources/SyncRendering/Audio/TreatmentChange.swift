@@ -43,7 +43,7 @@ struct TreatmentChange {
     }
 
     /// Ends the change.
-    mutating func settle() { self = TreatmentChange(treatment: treatment) }
+    mutating func finish() { self = TreatmentChange(treatment: treatment) }
 
     private init(treatment: SoundTreatment) { self.treatment = treatment }
 
@@ -57,7 +57,7 @@ struct TreatmentChange {
     /// - Parameters:
     ///   - lead: The output's lead of partial flushes.
     ///   - now: Nil while the timebase is stopped: another change need not wait.
-    mutating func note(
+    mutating func handle(
         _ result: PartialFlushResult, of request: PartialFlushRequest, lead: Duration, now: HostInstant?
     ) -> Consequence {
         guard self.request === request else { return .nothing }
@@ -72,11 +72,11 @@ struct TreatmentChange {
             isNew = true
             return .tryAgain
         case .refused:
-            settle()
+            finish()
             return .restart
         case .overtaken:
             // The operation that superseded the flush delivers audio with the current processing.
-            settle()
+            finish()
             return .nothing
         }
     }

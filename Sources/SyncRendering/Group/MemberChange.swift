@@ -63,7 +63,7 @@ final class MemberChange: @unchecked Sendable {
         switch phase {
         case .beginning: return begin(context, now)
         case .opening(let deadline): return open(context, now, deadline)
-        case .settling(let deadline): return settle(context, now, deadline)
+        case .settling(let deadline): return waitForClocks(context, now, deadline)
         case .filling(let moment, let flushes, let deadline): return fill(moment, flushes, context, now, deadline)
         case .decided(let moment, let flushes): return conclude(moment, flushes, context, now)
         }
@@ -126,7 +126,8 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Waits until the clocks of the new members are synchronized.
-    private func settle(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration? {
+    private func waitForClocks(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration?
+    {
         if isSuperseded() { return end(.superseded) }
         for feed in joining {
             if let failure = feed.failure {
@@ -225,7 +226,7 @@ final class MemberChange: @unchecked Sendable {
         guard areFull else { return min(host - needed, deadline - now) + Self.margin }
         changeOver(at: moment)
         progress = .changing(at: host)
-        note(moment, host, context)
+        logChange(moment, host, context)
         phase = .decided(moment, flushes: flushes)
         return max(.zero, host - now)
     }
@@ -249,8 +250,8 @@ final class MemberChange: @unchecked Sendable {
 
     /// Opens the gates of the new outputs and closes those of the old ones at a media time; nil: now.
     private func changeOver(at moment: MediaTime?) {
-        for feed in joining { feed.take(.playing, gate: OutputGate(opens: moment)) }
-        for feed in leaving { feed.take(.leaving, gate: OutputGate(closes: moment)) }
+        for feed in joining { feed.setRole(.playing, gate: OutputGate(opens: moment)) }
+        for feed in leaving { feed.setRole(.leaving, gate: OutputGate(closes: moment)) }
         group.state.withLock { state in
             replaced = state.members
             state.members = wish.members.filter { member in state.feeds.contains { $0.member === member } }
@@ -259,15 +260,15 @@ final class MemberChange: @unchecked Sendable {
 
     /// Undoes `changeOver`: the old outputs play, the new ones are silent.
     private func changeBack() {
-        for feed in joining { feed.take(.joining, gate: OutputGate(isShut: true)) }
-        for feed in leaving { feed.take(.playing, gate: OutputGate()) }
+        for feed in joining { feed.setRole(.joining, gate: OutputGate(isShut: true)) }
+        for feed in leaving { feed.setRole(.playing, gate: OutputGate()) }
         group.state.withLock { $0.members = replaced }
     }
 
     /// Logs the members that join and leave.
-    private func note(_ moment: MediaTime, _ host: HostInstant, _ context: AudioOutputContext) {
-        for feed in joining { context.events.note(.outputJoined(output: feed.id, media: moment, host: host)) }
-        for feed in leaving { context.events.note(.outputLeft(output: feed.id, media: moment, host: host)) }
+    private func logChange(_ moment: MediaTime, _ host: HostInstant, _ context: AudioOutputContext) {
+        for feed in joining { context.events.append(.outputJoined(output: feed.id, media: moment, host: host)) }
+        for feed in leaving { context.events.append(.outputLeft(output: feed.id, media: moment, host: host)) }
     }
 
     /// Waits for the committed switch and the fade-out.
@@ -286,7 +287,7 @@ final class MemberChange: @unchecked Sendable {
         if isStopHidden {
             // `TimebaseSnapshot.gated` has room for two segments; the stop was the third.
             isStopHidden = false
-            for feed in leaving { feed.take(.leaving, gate: OutputGate(closes: moment)) }
+            for feed in leaving { feed.setRole(.leaving, gate: OutputGate(closes: moment)) }
         }
         let end = (host ?? snapshot.upcoming.hostAnchor).advanced(by: Self.tail)
         if now < end { return end - now }
@@ -300,8 +301,8 @@ final class MemberChange: @unchecked Sendable {
 
     /// Closes the old outputs and removes the gates of the new ones.
     private func finish(at moment: MediaTime, host: HostInstant?, _ context: AudioOutputContext) -> Duration? {
-        if let host { note(moment, host, context) }
-        for feed in joining { feed.take(.playing, gate: OutputGate()) }
+        if let host { logChange(moment, host, context) }
+        for feed in joining { feed.setRole(.playing, gate: OutputGate()) }
         remove(leaving)
         context.room.raise()
         return end(.changed(at: moment, without: refusals))

@@ -88,7 +88,7 @@ final class MemberFeed: Sendable {
     var loss: OutputError? { failure ?? (isOpen ? member.loss : nil) }
 
     /// Changes the role and the range of media in which the member is audible. The group serializes these calls.
-    func take(_ role: Role, gate: OutputGate) {
+    func setRole(_ role: Role, gate: OutputGate) {
         part.withLock { $0 = role }
         timebase.setGate(gate)
         renderer.timebaseDidChange(timebase.snapshot)
@@ -108,7 +108,7 @@ final class MemberFeed: Sendable {
     /// Starts to open the member for a format, with retries.
     func start(_ format: AudioFormat) {
         self.format.withLock { $0 = format }
-        renderer.onNews { [weak self] news in self?.hear(news) }
+        renderer.onNews { [weak self] news in self?.handle(news) }
         open(after: .zero)
     }
 
@@ -149,7 +149,7 @@ final class MemberFeed: Sendable {
     }
 
     /// Handles an event of the member's renderer, on the feeder's thread.
-    private func hear(_ news: AudioRenderer.News) {
+    private func handle(_ news: AudioRenderer.News) {
         switch news {
         case .progress:
             if renderer.progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
@@ -174,7 +174,7 @@ final class MemberFeed: Sendable {
             return true
         }
         // A member that never joined is not lost.
-        if isNews, role == .playing { context.events.note(.outputLost(output: id)) }
+        if isNews, role == .playing { context.events.append(.outputLost(output: id)) }
         answer.raise()
         tellMove()
     }
@@ -199,7 +199,7 @@ final class MemberFeed: Sendable {
             do throws(OutputError) {
                 let delivery = member.delivery(for: format, mustDecode: renderer.mustDecode)
                 try member.prepare(delivery, context: renderer.outputContext(id))
-                return enter()
+                return attach()
             } catch {
                 fail(error)
                 guard mayTryAgain(after: error) else { return }
@@ -216,7 +216,7 @@ final class MemberFeed: Sendable {
     }
 
     /// Connects the open member to its renderer, which feeds it from the playhead on.
-    private func enter() {
+    private func attach() {
         let wasLost = condition.withLock { condition in
             defer { condition = .open }
             scope.unopened.remove(member)
@@ -225,7 +225,7 @@ final class MemberFeed: Sendable {
         }
         opened(self)
         renderer.setOutput(member, id: id)
-        if wasLost { context.events.note(.outputRestored(output: id)) }
+        if wasLost { context.events.append(.outputRestored(output: id)) }
         answer.raise()
         tellMove()
     }

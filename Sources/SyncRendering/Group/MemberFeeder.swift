@@ -45,7 +45,7 @@ package final class MemberFeeder: Sendable {
         feeder.withLock { feeder in
             let before = feeder.steps
             feeder.supply = supply
-            let due = feeder.settle(atMost: limit)
+            let due = feeder.performDueWork(atMost: limit)
             feeder.supply = nil
             return (feeder.steps != before, due)
         }
@@ -59,7 +59,7 @@ package final class MemberFeeder: Sendable {
             switch place {
             case .shared, .ended: return
             case .nowhere: break
-            case .own(_, let stop): leave(stop)
+            case .own(_, let stop): requestStop(stop)
             }
             place = .shared
             renderer.wake.pass(to: signal)
@@ -98,7 +98,7 @@ package final class MemberFeeder: Sendable {
             shared.store(false, ordering: .releasing)
             renderer.wake.pass(to: nil)
             guard case .own(let thread, let stop) = place else { return nil }
-            leave(stop)
+            requestStop(stop)
             return thread
         }
         thread?.join()
@@ -106,7 +106,7 @@ package final class MemberFeeder: Sendable {
     }
 
     /// Requests the end of the feeder's thread.
-    private func leave(_ stop: Stop) {
+    private func requestStop(_ stop: Stop) {
         stop.isAsked.store(true, ordering: .releasing)
         renderer.wake.raise()
     }

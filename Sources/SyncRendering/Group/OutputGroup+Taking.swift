@@ -4,7 +4,7 @@ internal import MediaCore
 // gives the reasons.
 extension OutputGroup: SoundTaking {
     /// A group whose history has reached its byte limit accepts no audio beyond this depth.
-    private static let leastDepth: Duration = .seconds(5)
+    private static let minDepth: Duration = .seconds(5)
     /// The number of steps between reports of `acceptedUntil`, for which a start may be waiting.
     private static let stepsInTurn = 16
 
@@ -55,11 +55,11 @@ extension OutputGroup: SoundTaking {
 
     /// Delivers all audio in the renderer's queue to all members, unless an only member pulls it.
     func distribute() {
-        while state.withLock({ $0.onlyFeed == nil }), let buffer = take(skipsLate: false) { hand(buffer) }
+        while state.withLock({ $0.onlyFeed == nil }), let buffer = removeNext(skipsLate: false) { deliver(buffer) }
     }
 
     /// Removes the next buffer from the renderer's queue and adds it to the history.
-    fileprivate func take(skipsLate: Bool) -> SampleBuffer? {
+    fileprivate func removeNext(skipsLate: Bool) -> SampleBuffer? {
         guard hasRoom else { return nil }
         let (source, playhead) = state.withLock { state in
             let timebase = skipsLate ? state.context?.timebase : nil
@@ -67,7 +67,7 @@ extension OutputGroup: SoundTaking {
             return (state.source, timebase.flatMap { $0.rate > 0 ? $0.currentTime : nil })
         }
         guard let buffer = source?.next(skippingTo: playhead?.advanced(by: .zero - Self.lateness)) else { return nil }
-        keep(buffer)
+        addToHistory(buffer)
         return buffer
     }
 
@@ -78,12 +78,12 @@ extension OutputGroup: SoundTaking {
             let playhead = context.timebase.currentTime
             state.history.trim(before: playhead.advanced(by: .zero - Self.lateness))
             guard state.history.byteCount >= ReplayBuffer.byteLimit, let end = state.history.end else { return true }
-            return (end - playhead).duration <= Self.leastDepth
+            return (end - playhead).duration <= Self.minDepth
         }
     }
 
     /// Adds a buffer to the history.
-    func keep(_ buffer: SampleBuffer) {
+    func addToHistory(_ buffer: SampleBuffer) {
         state.withLock { state in
             state.history.append(buffer)
             state.format = buffer.audioFormat(after: state.format)
@@ -94,7 +94,7 @@ extension OutputGroup: SoundTaking {
     }
 
     /// Delivers a buffer to all members that receive audio.
-    func hand(_ buffer: SampleBuffer) {
+    func deliver(_ buffer: SampleBuffer) {
         let (feeds, context) = state.withLock { ($0.feeds, $0.context) }
         guard let context else { return }
         let late = context.timebase.currentTime.advanced(by: .zero - Self.lateness)
@@ -110,7 +110,7 @@ extension OutputGroup: SoundTaking {
             guard state.withLock({ $0.onlyFeed === feed }), feed.isFed,
                 feed.renderer.state.withLock({ $0.queue.isEmpty })
             else { return nil }
-            return take(skipsLate: true)
+            return removeNext(skipsLate: true)
         }
     }
 }

@@ -215,8 +215,8 @@ public final class OutputGroup: AudioOutput {
     public func accept(_ buffer: SampleBuffer) -> Bool {
         feeding.withLock { _ in
             guard hasRoom else { return false }
-            keep(buffer)
-            hand(buffer)
+            addToHistory(buffer)
+            deliver(buffer)
             return true
         }
     }

@@ -10,7 +10,7 @@ struct ReplayBuffer {
     static let runIn: Duration = .milliseconds(200)
 
     /// The minimum number of buffers removed at once.
-    private static let leastTaken = 8
+    private static let minTaken = 8
 
     private var buffers: [SampleBuffer] = []
     /// The index of the oldest valid buffer.
@@ -37,7 +37,7 @@ struct ReplayBuffer {
         }
         // Removed in batches, so that moving the remainder costs little. The batch is small, because the reader reuses
         // their memory.
-        if first >= Self.leastTaken + (buffers.count - first) / Self.leastTaken || first == buffers.count {
+        if first >= Self.minTaken + (buffers.count - first) / Self.minTaken || first == buffers.count {
             buffers.removeFirst(first)
             first = 0
         }

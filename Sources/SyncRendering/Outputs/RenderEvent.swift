@@ -121,10 +121,10 @@ public final class EventLog: @unchecked Sendable {
     public var lostCount: Int { lost.load(ordering: .relaxed) }
 
     /// Logs an event with the current time. Any thread; lock-free.
-    public func note(_ event: RenderEvent) { note(event, at: clock.now) }
+    public func append(_ event: RenderEvent) { append(event, at: clock.now) }
 
     /// Logs an event with the instant at which it occurred. Any thread; lock-free.
-    public func note(_ event: RenderEvent, at instant: HostInstant) {
+    public func append(_ event: RenderEvent, at instant: HostInstant) {
         var ticket = tail.load(ordering: .relaxed)
         while true {
             let index = ticket & (capacity - 1)
@@ -148,7 +148,7 @@ public final class EventLog: @unchecked Sendable {
     }
 
     /// Removes and returns the oldest event; nil if there is none. One thread at a time.
-    public func take() -> Entry? {
+    public func removeFirst() -> Entry? {
         let ticket = head.load(ordering: .relaxed)
         let index = ticket & (capacity - 1)
         guard sequences[index].load(ordering: .acquiring) == ticket + 1 else { return nil }

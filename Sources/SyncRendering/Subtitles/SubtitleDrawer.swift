@@ -23,7 +23,7 @@ package final class SubtitleDrawer {
 
     private static let drawsAhead = MediaTime(value: 1, timescale: 1)
     /// The maximum number of spans drawn in one iteration.
-    private static let mostSpans = 64
+    private static let maxSpans = 64
     /// The shortest span, for a single video frame.
     private static let instant = MediaTime(value: 1, timescale: 1_000_000_000)
     private static let forever = MediaTime(value: 1 << 40, timescale: 1)
@@ -112,7 +112,7 @@ package final class SubtitleDrawer {
             if count > 0 { layer.arrival.raise() }
         }
         while moment < last {
-            guard count < Self.mostSpans else { return true }
+            guard count < Self.maxSpans else { return true }
             let plan = renderer.state.withLock { Plan(at: moment, in: &$0) }
             if let known = plan.known {
                 moment = known
@@ -136,7 +136,7 @@ package final class SubtitleDrawer {
                 span.overlay = standing(plan, at: moment, on: canvas)
             }
             count += 1
-            guard keep(span, of: plan, for: renderer) else { return true }
+            guard store(span, of: plan, for: renderer) else { return true }
             moment = span.until
         }
         return false
@@ -181,7 +181,7 @@ package final class SubtitleDrawer {
     /// Stores a span.
     ///
     /// - Returns: False if it is obsolete.
-    private func keep(_ span: SubtitleRenderer.Span, of plan: Plan, for renderer: SubtitleRenderer) -> Bool {
+    private func store(_ span: SubtitleRenderer.Span, of plan: Plan, for renderer: SubtitleRenderer) -> Bool {
         let trouble = plan.cues.isEmpty ? nil : drawing?.takeTrouble()
         return renderer.state.withLock { state in
             if let trouble { state.trouble = trouble }

@@ -132,7 +132,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
     }
 
     /// Detaches the renderer from its synchronizer and discards all cues; completes at once.
-    public func leave(completion: @escaping @Sendable () -> Void) {
+    public func detach(completion: @escaping @Sendable () -> Void) {
         state.withLock { ($0.isJoined, $0.synchronizer) = (false, nil) }
         flush()
         completion()
@@ -141,7 +141,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
 
 extension SubtitleRenderer.State {
     fileprivate func hasRoom(below ahead: MediaTime) -> Bool {
-        guard failure == nil, waiting.count < SubtitleRenderer.mostWaiting else { return false }
+        guard failure == nil, waiting.count < SubtitleRenderer.maxWaiting else { return false }
         guard let knownUntil else { return true }
         return knownUntil - (synchronizer?.currentTime() ?? .zero) < ahead
     }

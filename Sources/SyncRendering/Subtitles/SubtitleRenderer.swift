@@ -62,7 +62,7 @@ public final class SubtitleRenderer: Sendable {
     static let readsAhead = MediaTime(value: 10, timescale: 1)
     static let asksAgain = MediaTime(value: 6, timescale: 1)
     /// The maximum number of undecoded buffers.
-    static let mostWaiting = 64
+    static let maxWaiting = 64
 
     let state = Lock(State())
     let demand = MediaDataDemand()

@@ -63,7 +63,7 @@ extension RenderSynchronizer {
         let isTime = start.notBefore.map { $0 <= clock.now } ?? true
         let waits = delays ? startWaits : startWaits.filter { !$0.cause.isMaterial }
         guard isTime, waits.isEmpty else {
-            note(waits.first)
+            logWait(waits.first)
             roster.withLock { $0.pending = start }
             isStartOpen.store(true, ordering: .releasing)
             return nil
@@ -122,12 +122,12 @@ extension RenderSynchronizer {
     }
 
     /// Logs the wait if another one has become the longest.
-    private func note(_ wait: OutputWait?) {
+    private func logWait(_ wait: OutputWait?) {
         guard let wait else { return }
         let isNews = roster.withLock { roster in
             defer { roster.lastWait = wait }
             return roster.lastWait?.cause != wait.cause || roster.lastWait?.output != wait.output
         }
-        if isNews { events?.note(.startWaits(cause: wait.cause, output: wait.id)) }
+        if isNews { events?.append(.startWaits(cause: wait.cause, output: wait.id)) }
     }
 }

@@ -43,7 +43,7 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
     /// Detaches the renderer from its synchronizer.
     ///
     /// - Parameter completion: Called on any thread once none of the renderer's media is presented.
-    func leave(completion: @escaping @Sendable () -> Void)
+    func detach(completion: @escaping @Sendable () -> Void)
 }
 
 extension QueuedSampleBufferRendering {

@@ -173,7 +173,7 @@ extension RenderSynchronizer {
         }
         guard let entry else { return }
         remove(entry.renderer)
-        entry.renderer.leave { entry.removal?.completion?(true) }
+        entry.renderer.detach { entry.removal?.completion?(true) }
         // The removed renderer may be the one that a start waits for.
         reconsiderStart()
     }

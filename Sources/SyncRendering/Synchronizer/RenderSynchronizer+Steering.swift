@@ -8,7 +8,7 @@ extension RenderSynchronizer {
     /// A timeline further away is a different one, not drift.
     package static let reach: Duration = .milliseconds(20)
     /// A smaller relative change of the rate is not applied.
-    private static let leastChange = 0.2e-6
+    private static let minChange = 0.2e-6
 
     /// Steers the current timeline towards one that cannot be adjusted: that of audio in a speaker with its own clock.
     /// Video and sound card follow.
@@ -32,12 +32,12 @@ extension RenderSynchronizer {
             // If the given timeline is late, ours must slow down.
             let wanted = line.rate / line.speed - 1 - late.inSeconds / Self.timeConstant
             let rate = segment.speed * (1 + max(-Self.largestBend, min(Self.largestBend, wanted)))
-            guard abs(rate - segment.rate) > Self.leastChange * segment.speed else { return late }
+            guard abs(rate - segment.rate) > Self.minChange * segment.speed else { return late }
             let next = TimebaseSegment(mediaAnchor: film, hostAnchor: now, rate: rate, speed: segment.speed)
             let snapshot = TimebaseSnapshot(current: next, scheduled: nil, generation: old.generation)
             timebase.publish(snapshot)
             observation.lineChanged(to: snapshot, at: now)
-            events?.note(.steered(media: film, host: now, rate: rate, speed: segment.speed, late: late), at: now)
+            events?.append(.steered(media: film, host: now, rate: rate, speed: segment.speed, late: late), at: now)
             return late
         }
     }

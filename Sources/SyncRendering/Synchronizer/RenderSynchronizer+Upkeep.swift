@@ -14,7 +14,7 @@ extension RenderSynchronizer {
 
     /// Performs due work for starts and for the timeline. Feeders call this after each change and no later than
     /// `nextAttention`, as does a player without audio. Costs two atomic loads and a reading of the clocks. Any thread.
-    package func attend() {
+    package func serviceTimeline() {
         reconsiderStart()
         observation.stepIfOrphaned()
         let now = clock.now
@@ -27,7 +27,7 @@ extension RenderSynchronizer {
         steer()
     }
 
-    /// When feeders have to call `attend` without a change; nil while the timeline is stopped and no start is pending.
+    /// When feeders have to call `serviceTimeline` without a change; nil while the timeline is stopped and no start is pending.
     var nextAttention: HostInstant? {
         let isWanted = timebase.snapshot.upcoming.rate > 0 || isStartOpen.load(ordering: .acquiring)
         guard isWanted else { return nil }
@@ -44,7 +44,7 @@ extension RenderSynchronizer {
         for renderer in renderers {
             if let line = renderer.remoteTimeline {
                 steer(toward: line)
-                tell(isOutvoted: true)
+                reportDeviation(isOutvoted: true)
                 return
             }
         }
@@ -52,8 +52,8 @@ extension RenderSynchronizer {
         let segment = timebase.snapshot.segment(at: now)
         if let source = leader.withLock({ $0.source }), let line = source.line(of: segment, at: now) {
             // Too far away: the timeline continues at its own rate until a seek.
-            if steer(toward: line) != nil { return tell(isOutvoted: false) }
-            tell(isOutvoted: false)
+            if steer(toward: line) != nil { return reportDeviation(isOutvoted: false) }
+            reportDeviation(isOutvoted: false)
         }
         guard segment.rate != segment.speed else { return }
         steer(
@@ -68,7 +68,7 @@ extension RenderSynchronizer {
     ///
     /// A speaker may have continued to play; the stop silences it.
     private func resume(after asleep: Duration) {
-        events?.note(.resumed(after: asleep))
+        events?.append(.resumed(after: asleep))
         let now = clock.now
         let notBefore = now.advanced(by: Self.noticeTime)
         if var start = roster.withLock({ $0.pending }) {

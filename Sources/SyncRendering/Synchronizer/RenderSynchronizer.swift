@@ -54,7 +54,7 @@ public final class RenderSynchronizer: Sendable {
 
     /// Performs due work with a manual clock (observers, removals); returns when to call again.
     @discardableResult
-    package func settle() -> HostInstant? {
+    package func performDueWork() -> HostInstant? {
         reconsiderStart()
         return observation.step()
     }
@@ -169,7 +169,7 @@ public final class RenderSynchronizer: Sendable {
         if anchor > now { next.scheduled = segment } else { next.current = segment }
         timebase.publish(next)
         observation.lineChanged(to: next, at: now)
-        events?.note(.anchor(media: moment, host: anchor, rate: segment.rate, generation: next.generation), at: now)
+        events?.append(.anchor(media: moment, host: anchor, rate: segment.rate, generation: next.generation), at: now)
         for follower in followers.withLock({ $0 }) { follower.timebaseDidChange(next) }
         return next
     }

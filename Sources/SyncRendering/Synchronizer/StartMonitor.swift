@@ -15,7 +15,7 @@ package struct StartMonitor: Sendable {
     }
 
     /// An output whose readiness fluctuates must not delay the start forever.
-    private static let mostChanges = 5
+    private static let maxChanges = 5
 
     /// The instant of the monitored start; nil if there is none.
     private var instant: HostInstant?
@@ -48,7 +48,7 @@ package struct StartMonitor: Sendable {
         _ snapshot: TimebaseSnapshot, isReady: Bool, earliest: HostInstant?, now: HostInstant
     ) -> Verdict {
         guard let instant else { return .leave }
-        guard let start = snapshot.scheduled, start.hostAnchor == instant, instant > now, changes < Self.mostChanges
+        guard let start = snapshot.scheduled, start.hostAnchor == instant, instant > now, changes < Self.maxChanges
         else {
             end()
             return .leave

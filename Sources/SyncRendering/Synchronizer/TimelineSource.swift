@@ -11,7 +11,7 @@ package protocol TimelineSource: AnyObject, Sendable {
     func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment?
 
     /// Reports the result. Called on the same thread.
-    func note(_ outcome: TimelineOutcome, at now: HostInstant)
+    func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant)
 }
 
 /// The relation of a timeline to its `TimelineSource`. Durations are the lag of the source's timeline: positive if the
@@ -45,7 +45,7 @@ extension RenderSynchronizer {
     }
 
     /// Reports the deviation to the source; no effect if the timelines are not comparable.
-    func tell(isOutvoted: Bool) {
+    func reportDeviation(isOutvoted: Bool) {
         guard let source = leader.withLock({ $0.source }) else { return }
         let now = clock.now
         let snapshot = timebase.snapshot
@@ -55,6 +55,6 @@ extension RenderSynchronizer {
         let distance = late < .zero ? .zero - late : late
         let outcome: TimelineOutcome =
             isOutvoted ? .outvoted(late: late) : distance < Self.reach ? .followed(late: late) : .beyond(late: late)
-        source.note(outcome, at: now)
+        source.recordOutcome(outcome, at: now)
     }
 }

@@ -29,7 +29,7 @@ final class LoudnessLeveller {
 
     /// Starts audio of a format, without a fade.
     func begin(_ format: PCMFormat, isOn: Bool) {
-        if format == self.format { meter.breakOff() } else { meter.take(format) }
+        if format == self.format { meter.breakOff() } else { meter.prepare(format) }
         self.format = format
         share = isOn ? 1 : 0
     }

@@ -3,7 +3,7 @@ internal import MediaCore
 
 /// Measures loudness according to ITU-R BS.1770-4: K-weighted, in blocks of 400 ms that start every 100 ms, gated by
 /// annex 1. The gates are −70 LUFS and 10 LU below the mean of the blocks above that. Confined to one thread; allocates
-/// only in `take` and `init`.
+/// only in `prepare` and `init`.
 struct LoudnessMeter {
     /// A second-order filter; a0 is 1.
     struct Section {
@@ -38,7 +38,7 @@ struct LoudnessMeter {
     private var tenths = 0
 
     /// Prepares for audio of a format. The measurement is retained.
-    mutating func take(_ format: PCMFormat) {
+    mutating func prepare(_ format: PCMFormat) {
         (shelf, lowCut) = Self.ear(at: Double(format.sampleRate))
         weights = Self.weights(of: format.layout)
         memory = [Double](repeating: 0, count: 4 * format.channels)

@@ -11,7 +11,7 @@ public final class DecoderReport: Sendable {
     public var latest: String? { words.withLock { $0 } }
 
     /// Stores the name; called by a decoder with each video frame. Any thread.
-    public func note(_ decoder: String) {
+    public func setDecoder(_ decoder: String) {
         words.withLock { words in
             if words != decoder { words = decoder }
         }

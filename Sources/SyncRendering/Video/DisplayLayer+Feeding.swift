@@ -92,7 +92,7 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
     }
 
     /// Detaches the layer from its synchronizer and drops its queue; completes at once.
-    public func leave(completion: @escaping @Sendable () -> Void) {
+    public func detach(completion: @escaping @Sendable () -> Void) {
         state.withLock {
             $0.isJoined = false
             $0.synchronizer = nil

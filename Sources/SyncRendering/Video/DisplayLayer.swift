@@ -6,7 +6,7 @@ public import MediaCore
 /// One thread enqueues, and the screen's thread takes; encoded frames are decoded on a separate thread.
 /// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is permitted and costs memory.
 public final class DisplayLayer: Sendable {
-    /// The result of `take`.
+    /// The result of `takeFrame`.
     public struct Selection: Sendable {
         /// The newest due frame; nil if the displayed one remains.
         public var picture: SampleBuffer?
@@ -250,7 +250,7 @@ public final class DisplayLayer: Sendable {
     public func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }
 
     /// Takes the newest frame whose media time is not after `time`, and drops all older ones.
-    public func take(upTo time: MediaTime) -> Selection {
+    public func takeFrame(upTo time: MediaTime) -> Selection {
         let (selection, hasRoom) = state.withLock { state -> (Selection, Bool) in
             var last = -1
             while last + 1 < state.queue.count, let pts = state.queue[last + 1].presentationTime,

@@ -62,7 +62,7 @@ public final class FramePresenter {
             // timeline is stopped, a change of its media time steps through the frames.
             if layer.awaitsFirst || next <= segment.mediaAnchor {
                 // Skipped frames precede the requested position and are not counted as dropped.
-                let selection = layer.take(upTo: max(segment.mediaAnchor, layer.awaitsFirst ? next : .zero))
+                let selection = layer.takeFrame(upTo: max(segment.mediaAnchor, layer.awaitsFirst ? next : .zero))
                 if let picture = selection.picture { show(picture, target: now) }
                 return .at(now)
             }
@@ -102,7 +102,7 @@ public final class FramePresenter {
     }
 
     private func presentDue(upTo time: MediaTime, snapshot: TimebaseSnapshot, now: HostInstant) -> Next {
-        let selection = layer.take(upTo: time)
+        let selection = layer.takeFrame(upTo: time)
         noteSkipped(selection)
         guard let picture = selection.picture, let pts = picture.presentationTime else { return .whenSomethingArrives }
         show(picture, target: snapshot.hostInstant(of: pts, at: now) ?? now)
@@ -130,7 +130,7 @@ public final class FramePresenter {
         }
         // Nearest refresh: a frame is due at the first refresh not earlier than half a period before its time.
         let half = HostInstant(nanoseconds: light.nanoseconds + periodNs / 2)
-        let selection = layer.take(upTo: segment.mediaTime(at: half))
+        let selection = layer.takeFrame(upTo: segment.mediaTime(at: half))
         noteSkipped(selection)
         if let picture = selection.picture, let pts = picture.presentationTime {
             show(picture, target: segment.hostInstant(of: pts) ?? light)
@@ -150,14 +150,14 @@ public final class FramePresenter {
         let visible = output.present()
         (onScreen, shownOverlay) = (buffer, preparedOverlay)
         shownCount += 1
-        events.note(
+        events.append(
             .frame(pts: pts, target: target, presented: visible.advanced(by: output.latency.delay)), at: visible)
     }
 
     private func noteSkipped(_ selection: DisplayLayer.Selection) {
         guard selection.skipped > 0, let first = selection.firstSkipped else { return }
         droppedCount += selection.skipped
-        events.note(.framesDropped(count: selection.skipped, at: first, reason: .late))
+        events.append(.framesDropped(count: selection.skipped, at: first, reason: .late))
     }
 
     private func removeImageIfAsked() {

@@ -35,7 +35,7 @@ public protocol PictureDecoder: AnyObject {
     /// already sent. The caller has received all available frames.
     ///
     /// - Returns: False without a change if not supported.
-    func goOn(to time: MediaTime) -> Bool
+    func skipForward(to time: MediaTime) -> Bool
     /// The skip policy; may change between any two calls.
     var effort: DecodingEffort { get set }
     /// The number of undecodable packets since creation.
@@ -44,7 +44,7 @@ public protocol PictureDecoder: AnyObject {
 
 extension PictureDecoder {
     /// Returns false: a seek without a flush is not supported.
-    public func goOn(to time: MediaTime) -> Bool { false }
+    public func skipForward(to time: MediaTime) -> Bool { false }
 }
 
 /// A factory of video decoders. The application passes the one from MediaCodecs or its own.

@@ -48,5 +48,5 @@ package struct CalibrateArguments: Sendable {
     }
 
     /// The maximum number of speakers: each has a distinct stimulus.
-    package static let mostSpeakers = StimulusPlan.mostSpeakers
+    package static let maxSpeakers = StimulusPlan.maxSpeakers
 }

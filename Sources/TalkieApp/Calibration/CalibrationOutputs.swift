@@ -26,9 +26,9 @@ struct CalibrationOutputs {
         let places = try registry.places(
             named: arguments.speakers.map(\.name), until: interruption, notice: notice)
         let outputs = try registry.outputs(at: places)
-        guard outputs.count <= StimulusPlan.mostSpeakers else {
+        guard outputs.count <= StimulusPlan.maxSpeakers else {
             throw TalkieError(
-                .invalidArgument, "one run supports \(StimulusPlan.mostSpeakers) speakers at most; choose fewer")
+                .invalidArgument, "one run supports \(StimulusPlan.maxSpeakers) speakers at most; choose fewer")
         }
         var speakers: [OutputIdentity] = []
         for output in outputs {

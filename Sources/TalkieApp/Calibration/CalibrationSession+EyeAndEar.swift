@@ -25,7 +25,7 @@ extension CalibrationSession {
         let terminalKeys: TerminalKeys
         do throws(ExhaustionError) {
             terminalKeys = try TerminalKeys { key in
-                if Self.presses.contains(key) { press.note() }
+                if Self.presses.contains(key) { press.recordPress() }
                 if key == "q" || key == "ESC" { interruption.raise(status: ExitStatus.interrupted) }
             }
             try terminalKeys.start()
@@ -34,7 +34,7 @@ extension CalibrationSession {
         }
         defer { terminalKeys.stop() }
         let stage = CalibrationStage(arguments, showsPicture: true, interruption: interruption)
-        let outcome = stage.perform(keys: { if Self.presses.contains($0) { press.note() } }) {
+        let outcome = stage.perform(keys: { if Self.presses.contains($0) { press.recordPress() } }) {
             (screen) throws(TalkieError) -> Passages? in
             guard let screen, Self.warn(screen, terminal, press, interruption) else { return nil }
             var passages = Passages()
@@ -44,19 +44,19 @@ extension CalibrationSession {
                 var guide = EyeAndEarGuide(passage: passages.number + 1, of: Passages.count)
                 var start: HostInstant?
                 var answer: Double?
-                func tell() {
+                func showText() {
                     screen.show(ScreenMessage(guide.text, for: Self.untilReplaced))
                     terminal.show(status: guide.line)
                 }
-                tell()
+                showText()
                 let played = try run.play(
                     until: {
                         guard let moment = press.moment else { return false }
                         press.clear()
-                        answer = guide.hear(
+                        answer = guide.evaluate(
                             pressAt: start.map { MediaTime(nanoseconds: moment.nanoseconds - $0.nanoseconds) },
                             in: trial)
-                        if answer == nil { tell() }
+                        if answer == nil { showText() }
                         return answer != nil
                     },
                     { if case .events(_, let begun) = $0 { start = begun } })
@@ -68,7 +68,7 @@ extension CalibrationSession {
                         "no key was pressed while flash and sound drifted past each other; press SPACE when they coincide; nothing was stored"
                     )
                 }
-                passages.note(answer)
+                passages.addPress(answer)
                 passages.shares = run.shares
                 passages.display = Self.display(screen)
             }
@@ -143,7 +143,7 @@ extension CalibrationSession {
             return .fine(around: (coarse[0] + coarse[1]) / 2, fromLate: isFromLate)
         }
 
-        mutating func note(_ delay: Double) {
+        mutating func addPress(_ delay: Double) {
             if coarse.count < 2 {
                 coarse.append(delay)
             } else if isFromLate {
@@ -158,7 +158,7 @@ extension CalibrationSession {
     private final class PressedKey: Sendable {
         private let state = Lock<HostInstant?>(nil)
         var moment: HostInstant? { state.withLock { $0 } }
-        func note() { state.withLock { $0 = $0 ?? .now } }
+        func recordPress() { state.withLock { $0 = $0 ?? .now } }
         func clear() { state.withLock { $0 = nil } }
     }
 }

@@ -47,7 +47,7 @@ package struct CalibrationSession {
                 guard let record = try perform(microphone: microphone) else {
                     return interruption.status ?? ExitStatus.failed
                 }
-                try conclude((record, hear(microphone, record)), write)
+                try conclude((record, analyseRecording(microphone, record)), write)
             case .eyeAndEar:
                 guard let outcome = try performByEye() else { return interruption.status ?? ExitStatus.failed }
                 try conclude(outcome, write)
@@ -72,7 +72,7 @@ package struct CalibrationSession {
                 speaker, in: answer, run: record.run,
                 shares: record.shares.indices.contains(index) ? record.shares[index] : [], at: now)
         }
-        try store.keep(profiles)
+        try store.store(profiles)
         terminal.show(status: nil)
         write(arguments.isJSON ? answer.json(isStored: true).formatted : answer.text(isStored: true))
         if let path = arguments.plotPath {
@@ -187,7 +187,7 @@ package struct CalibrationSession {
                         case .opening:
                             terminal.show(status: "opening \(outputs.speakers.map(\.name).joined(separator: ", ")) …")
                         case .events(let count, let start):
-                            live?.look(start: start, now: .now)
+                            live?.evaluateNextEvent(start: start, now: .now)
                             terminal.show(status: "event \(count) of \(plan.events.count)  \(live?.line ?? "")")
                         }
                     }
@@ -230,7 +230,7 @@ package struct CalibrationSession {
     }
 
     /// Ends the recording of a run and analyses it.
-    private func hear(
+    private func analyseRecording(
         _ microphone: Microphone, _ record: CalibrationRecord
     ) throws(TalkieError) -> CalibrationAnswer {
         terminal.show(status: "analysing the recording …")

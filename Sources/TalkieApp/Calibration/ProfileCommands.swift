@@ -65,7 +65,7 @@ package struct ProfileCommands {
             guard case .unreadable(let why) = error else { return "" }
             throw TalkieError(.cannotOpen, "'\(path)' \(why); talkie profile export writes one; nothing was changed")
         }
-        try store.keep(profiles)
+        try store.store(profiles)
         return "Imported \(profiles.count) profile\(profiles.count == 1 ? "" : "s") from '\(path)'.\n"
     }
 }

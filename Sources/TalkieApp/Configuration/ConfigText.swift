@@ -22,7 +22,7 @@ package struct ConfigText: Sendable {
     }
 
     /// Maximum number of settings, far beyond a hand-written file.
-    package static let mostSettings = 1000
+    package static let maxSettings = 1000
 
     /// The settings outside profiles.
     package private(set) var settings: [Setting] = []
@@ -43,15 +43,15 @@ package struct ConfigText: Sendable {
         var number = 0
         for line in ConfigLines(bytes) {
             number += 1
-            guard count < Self.mostSettings else {
-                mistakes.append(mistake(number, "more than \(Self.mostSettings) settings; the rest is ignored"))
+            guard count < Self.maxSettings else {
+                mistakes.append(mistake(number, "more than \(Self.maxSettings) settings; the rest is ignored"))
                 return
             }
             guard let text = String(validating: line, as: UTF8.self) else {
                 mistakes.append(mistake(number, "this is not UTF-8 text"))
                 continue
             }
-            take(Substring(text), number)
+            parseLine(Substring(text), number)
         }
     }
 
@@ -62,7 +62,7 @@ package struct ConfigText: Sendable {
         ConfigMistake(file, line: line, sentence)
     }
 
-    private mutating func take(_ text: Substring, _ line: Int) {
+    private mutating func parseLine(_ text: Substring, _ line: Int) {
         var rest = text.drop { $0.isWhitespace }
         guard let first = rest.first, first != "#" else { return }
         if first == "[" { return begin(rest.dropFirst(), line) }

@@ -11,7 +11,7 @@ package struct InputConfiguration: Sendable {
     /// The errors of the file.
     package private(set) var mistakes: [ConfigMistake] = []
     /// Maximum number of bindings; no keyboard has more keys.
-    static let mostBindings = 1000
+    static let maxBindings = 1000
 
     /// Parses the bytes of a file.
     ///
@@ -27,9 +27,9 @@ package struct InputConfiguration: Sendable {
             }
             let rest = text.drop { $0.isWhitespace }
             guard let first = rest.first, first != "#" else { continue }
-            guard count < Self.mostBindings else {
+            guard count < Self.maxBindings else {
                 mistakes.append(
-                    ConfigMistake(file, line: number, "more than \(Self.mostBindings) keys; the rest is ignored"))
+                    ConfigMistake(file, line: number, "more than \(Self.maxBindings) keys; the rest is ignored"))
                 return
             }
             count += 1
@@ -56,7 +56,7 @@ package struct InputConfiguration: Sendable {
 /// The syntax of commands in a key binding.
 enum CommandText {
     /// Maximum number of commands per key.
-    private static let mostCommands = 32
+    private static let maxCommandsPerKey = 32
 
     /// Splits text into commands, separated by `;`, and words, separated by blanks.
     ///
@@ -84,7 +84,7 @@ enum CommandText {
                 words.append(String(word))
                 rest = rest[word.endIndex...]
             }
-            guard commands.count < mostCommands else { throw ValueError("too many commands for one key") }
+            guard commands.count < maxCommandsPerKey else { throw ValueError("too many commands for one key") }
         }
         return words.isEmpty ? commands : commands + [words]
     }

@@ -13,7 +13,7 @@ internal import SyncRendering
 package enum KioskProgram {
     /// EX_TEMPFAIL of sysexits.h(3head): requests a restart by the supervisor.
     package static let startMeAgain: Int32 = 75
-    private static let mostBytes = 1 << 20
+    private static let maxBytes = 1 << 20
 
     /// Prints all mistakes of a configuration. Without mistakes, prints warnings about missing resources of this
     /// computer.
@@ -42,7 +42,7 @@ package enum KioskProgram {
     package static func run(_ path: String, isVerbose: Bool) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
-        let manager = ServiceManager.take()
+        let manager = ServiceManager.takeFromEnvironment()
         let kiosk = Kiosk(configuration, file: path)
         // Called before any other thread is started: all threads inherit the blocked signals.
         let signals = try SignalWatch.begin(reloads: true) { request in
@@ -81,7 +81,7 @@ package enum KioskProgram {
     /// Returns the configuration; nil after printing its mistakes.
     private static func configuration(_ path: String, _ terminal: Terminal) throws(TalkieError) -> KioskConfiguration? {
         // An unreadable file has no line numbers and is reported as one error.
-        let bytes = try InputBytes.read(path, most: mostBytes, what: "the configuration")
+        let bytes = try InputBytes.read(path, most: maxBytes, what: "the configuration")
         do throws(KioskConfigurationError) { return try understanding(bytes, path) } catch {
             for sentence in ConfigMistake.told(error.mistakes) { terminal.say("talkie: " + sentence) }
             return nil
@@ -90,7 +90,7 @@ package enum KioskProgram {
 
     private static func reading(_ path: String) throws(KioskConfigurationError) -> KioskConfiguration {
         let bytes: [UInt8]
-        do throws(TalkieError) { bytes = try InputBytes.read(path, most: mostBytes, what: "the configuration") } catch {
+        do throws(TalkieError) { bytes = try InputBytes.read(path, most: maxBytes, what: "the configuration") } catch {
             throw KioskConfigurationError(mistakes: [ConfigMistake(path, line: 0, error.message)])
         }
         return try understanding(bytes, path)

@@ -10,7 +10,7 @@ struct FilmPlaces: Sendable {
     private static let file = "film-places"
     private static let kind = "film-places"
     private static let version = 1
-    static let mostFilms = 1000
+    static let maxFilms = 1000
     /// Maximum position in milliseconds: a week.
     private static let latest = 7 * 24 * 3600 * 1000
 
@@ -43,7 +43,7 @@ struct FilmPlaces: Sendable {
     /// Stores the position of a film; the oldest entry is dropped beyond the limit.
     ///
     /// - Throws: `StateError` if it cannot be stored.
-    func keep(_ place: MediaTime, of film: FilmKey) throws(StateError) {
+    func store(_ place: MediaTime, of film: FilmKey) throws(StateError) {
         try change { entries in
             entries.removeAll { $0.film == film }
             entries.append(Entry(film: film, place: place))
@@ -66,7 +66,7 @@ struct FilmPlaces: Sendable {
             }
             body(&entries)
             var record = StateRecord(kind: Self.kind, version: Self.version)
-            for (number, entry) in entries.suffix(Self.mostFilms).enumerated() {
+            for (number, entry) in entries.suffix(Self.maxFilms).enumerated() {
                 record["film-\(number)"] = "\(entry.film.text) \(entry.place.nanoseconds / 1_000_000)"
             }
             try folder.write(Self.file, record.encoded())
@@ -74,7 +74,7 @@ struct FilmPlaces: Sendable {
     }
 
     private static func entries(of record: StateRecord) -> [Entry] {
-        (0..<mostFilms).compactMap { number in
+        (0..<maxFilms).compactMap { number in
             guard let parts = record["film-\(number)"]?.split(separator: " "), parts.count == 2,
                 let film = FilmKey(kept: String(parts[0])), let milliseconds = DecimalNumber.whole(parts[1]),
                 (1...latest).contains(milliseconds)

@@ -9,9 +9,9 @@ package enum Privileges {
     /// Takes over sockets from the service manager. Must be called once at the start, while there is one thread.
     ///
     /// - Returns: Messages for the user, without final full stops.
-    package static func settle() -> [String] {
-        let handed = ServiceDescriptors.take()
-        let objections = (handed.objection.map { [$0] } ?? []) + HandedPorts.ofProcess.take(handed.items)
+    package static func adoptSockets() -> [String] {
+        let handed = ServiceDescriptors.takeFromEnvironment()
+        let objections = (handed.objection.map { [$0] } ?? []) + HandedPorts.ofProcess.adopt(handed.items)
         let refused = objections.map { "the service manager's sockets are not used: \($0)" }
         let notice = notice(ofGivenUp: givenUp, file: file, hasSome: fileHasSome)
         return [notice].compactMap { $0 } + refused

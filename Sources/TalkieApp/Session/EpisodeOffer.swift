@@ -58,7 +58,7 @@ final class EpisodeOffer {
     }
 
     /// Removes and returns the offered film; nil if there is none.
-    func take() -> PlaylistLoader.Item? {
+    func takeItem() -> PlaylistLoader.Item? {
         defer { offered = nil }
         return offered?.item
     }

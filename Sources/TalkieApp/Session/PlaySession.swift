@@ -66,7 +66,7 @@ package enum PlaySession {
                 route: destination.route?.output, registry: destination.registry,
                 routes: destination.route?.places ?? [], home: destination.card.thisComputer, log: log),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
-        director.tell(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
+        director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
         do throws(ExhaustionError) { try director.start() } catch {
             player.shutDown()
             distributor.stop()

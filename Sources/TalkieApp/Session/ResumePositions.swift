@@ -53,13 +53,13 @@ final class ResumePositions {
     }
 
     /// Stores the position of the playing film.
-    func keep(_ item: QueueItem) {
+    func store(_ item: QueueItem) {
         let state = player.state
         guard [.playing, .paused, .buffering].contains(state.phase), let film = FilmKey(item.address) else { return }
         // A live stream has no position to resume.
         guard let duration = state.duration, state.position >= Self.shortest, state.position <= duration - Self.shortest
         else { return forget(item) }
-        attempt { () throws(StateError) in try store.keep(state.position, of: film) }
+        attempt { () throws(StateError) in try store.store(state.position, of: film) }
     }
 
     /// Removes the position of a film after its end.

@@ -3,14 +3,14 @@ internal import MediaCore
 
 /// Writes screenshots: `talkie-shot0001.png`, with the first free number in the folder.
 enum ScreenshotFile {
-    private static let mostTries = 9999
+    private static let maxAttempts = 9999
 
     /// Writes a screenshot.
     ///
     /// - Returns: The file name.
     /// - Throws: `failed` if the file cannot be written; it is removed then.
     static func write(_ bytes: [UInt8], folder: String = ".") throws(TalkieError) -> String {
-        for number in 1...mostTries {
+        for number in 1...maxAttempts {
             let digits = String(number)
             let name = "talkie-shot" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".png"
             let path = folder == "." ? name : folder + "/" + name

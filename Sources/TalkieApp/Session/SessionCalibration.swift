@@ -25,12 +25,12 @@ final class SessionCalibration {
             // A correction that no longer applies is recorded too.
             guard part.use.profile != nil || corrections[part.number] ?? .zero != .zero else { continue }
             corrections[part.number] = part.use.correction
-            stage.distributor.note(
+            stage.distributor.record(
                 .calibration(index: part.number, correction: part.use.correction, isExact: part.use.isExact))
         }
         guard withLedger else { return }
         for part in parts {
-            for share in part.ledger.shares { stage.distributor.note(.share(index: part.number, share)) }
+            for share in part.ledger.shares { stage.distributor.record(.share(index: part.number, share)) }
         }
         if let remark = RouteCalibration.remark(parts) { console.say(.info, remark) }
     }

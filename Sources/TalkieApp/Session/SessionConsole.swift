@@ -9,7 +9,7 @@ internal import Telemetry
 /// Confined to the session's thread, except before its start and after its end.
 final class SessionConsole {
     /// The maximum number of failures reported individually.
-    private static let mostFailuresTold = 10
+    private static let maxReportedFailures = 10
 
     /// The exit status, once the session has ended.
     private(set) var status: Int32?
@@ -80,12 +80,12 @@ final class SessionConsole {
     func fail(_ failure: TalkieError) {
         if firstFailure == nil { firstFailure = failure.exitStatus }
         failuresInRow += 1
-        if failuresInRow <= Self.mostFailuresTold { say(.error, failure.message) }
+        if failuresInRow <= Self.maxReportedFailures { say(.error, failure.message) }
     }
 
-    /// Reports the number of failures beyond `mostFailuresTold`. Later ones are reported again.
+    /// Reports the number of failures beyond `maxReportedFailures`. Later ones are reported again.
     func reportMoreFailures() {
-        let more = failuresInRow - Self.mostFailuresTold
+        let more = failuresInRow - Self.maxReportedFailures
         failuresInRow = 0
         if more > 0 { say(.error, more == 1 ? "one more cannot be played" : "\(more) more cannot be played") }
     }

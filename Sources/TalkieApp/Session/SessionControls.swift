@@ -151,7 +151,7 @@ final class SessionControls {
         case .addAudioDelay(let step):
             settings.addAudioDelay(step)
             player.setAudioDelay(settings.audioDelay)
-            stage.distributor.note(.audioDelay(settings.audioDelay))
+            stage.distributor.record(.audioDelay(settings.audioDelay))
             show(StatusText.audioDelay(settings.audioDelay))
         case .cycleAudioTrack: player.cycleAudioTrack()
         case .cycleSubtitles(let step): player.cycleSubtitles(by: step)
@@ -209,7 +209,7 @@ final class SessionControls {
 
     /// Quits at the user's request: the position is stored or, as in mpv, removed.
     private func quit(keepingPosition keeps: Bool) {
-        if keeps { positions.keep(films.current) } else { positions.forget(films.current) }
+        if keeps { positions.store(films.current) } else { positions.forget(films.current) }
         console.end(ExitStatus.done)
     }
 

@@ -74,7 +74,7 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     /// Reports items missing from the playlist; called before `start`.
-    func tell(leftOut failures: [TalkieError], warnings: [String]) {
+    func report(leftOut failures: [TalkieError], warnings: [String]) {
         for failure in failures { console.fail(failure) }
         for warning in warnings { console.say(.warning, warning) }
     }
@@ -91,18 +91,18 @@ final class SessionDirector: @unchecked Sendable {
     /// Reports what arrived after the end, such as a failed recording. Called by the main thread after `join`.
     func tellRest() {
         console.reportMoreFailures()
-        for case .remark(let level, let text) in mailbox.take(until: .now) { console.say(level, text) }
+        for case .remark(let level, let text) in mailbox.receive(until: .now) { console.say(level, text) }
     }
 
     private func run() {
         let settings = controls.settings
-        if settings.audioDelay != .zero { stage.distributor.note(.audioDelay(settings.audioDelay)) }
+        if settings.audioDelay != .zero { stage.distributor.record(.audioDelay(settings.audioDelay)) }
         window.recalibrate()
         stage.player.setRetry(.eachPass)
         stage.player.setLoop(item: settings.loop, list: arguments.loopPlaylist)
         films.open(items, startingWith: positions.recall(of: items))
         while console.status == nil {
-            for event in mailbox.take(until: nextDeadline) {
+            for event in mailbox.receive(until: nextDeadline) {
                 handle(event)
                 if console.status != nil { break }
             }
@@ -146,7 +146,7 @@ final class SessionDirector: @unchecked Sendable {
         case .terminalKey(let key): controls.handle(key)
         case .route(let news): handle(news)
         case .request(.end(let status)):
-            if arguments.keepsPlaces { positions.keep(films.current) }
+            if arguments.keepsPlaces { positions.store(films.current) }
             console.end(status)
         case .request(.reload): break
         case .request(.halt):
@@ -161,7 +161,7 @@ final class SessionDirector: @unchecked Sendable {
             outputs.reportMove(of: output)
         case .sinkChanged: window.recalibrate()
         case .clock(let output, let state): console.report(clockOf: output, state)
-        case .listed(let page, let items): films.take(listed: items, behind: page)
+        case .listed(let page, let items): films.insert(listed: items, behind: page)
         case .inserted(let count):
             console.show(count == 1 ? "One more film on this page" : "\(count) more films on this page")
         case .stepRefused(let distance): films.refuseStep(by: distance)
@@ -186,7 +186,7 @@ final class SessionDirector: @unchecked Sendable {
         switch input {
         case .key(let key, let isRepeat): controls.handle(key, isRepeat: isRepeat)
         case .pointer(let input): controls.handle(input.event)
-        case .dropped(let words, let appends): films.take(dropped: words, appends: appends)
+        case .dropped(let words, let appends): films.play(dropped: words, appends: appends)
         case .close: controls.press("CLOSE_WIN")
         case .notice(let text): console.say(.warning, text)
         case .lost(let error): if window.lose(error) { films.printTitle() }

@@ -71,7 +71,7 @@ final class SessionFilms {
     /// Handles a request that leads beyond the playlist.
     func refuseStep(by distance: Int) {
         opensUnderWay = max(0, opensUnderWay - 1)
-        if distance == 1, let next = offer.take() {
+        if distance == 1, let next = offer.takeItem() {
             player.append([positions.item(next)])
             return step(by: distance)
         }
@@ -79,7 +79,7 @@ final class SessionFilms {
     }
 
     /// Plays the items dropped on the window instead of the playlist, or appends them.
-    func take(dropped words: [String], appends: Bool) {
+    func play(dropped words: [String], appends: Bool) {
         let list: PlaylistLoader
         do throws(TalkieError) { list = try PlaylistLoader(words) } catch {
             return console.warn(error.message)
@@ -89,14 +89,14 @@ final class SessionFilms {
         for warning in list.warnings { console.say(.warning, warning) }
         guard appends else { return open(list.items) }
         player.append(list.items.map(positions.item))
-        _ = offer.take()
+        _ = offer.takeItem()
         let more = list.items.count > 1 ? " and \(list.items.count - 1) more" : ""
         let name = PrintableText.of(list.items[0].title ?? QueueItem(list.items[0].address).name)
         console.show("Added: \(name)\(more)")
     }
 
     /// Inserts the items of a page after the page itself, which plays the first one.
-    func take(listed items: [PlaylistLoader.Item], behind page: String) {
+    func insert(listed items: [PlaylistLoader.Item], behind page: String) {
         let items = items.filter { ListedAddress.objection(toAddress: $0.address) == nil }
         guard !items.isEmpty else { return }
         player.insert(items.map(positions.item), after: page) { [mailbox, count = items.count] in
@@ -125,7 +125,7 @@ final class SessionFilms {
             opensUnderWay = max(0, opensUnderWay - 1)
             guard opensUnderWay == 0 else { break }
             noteOpening(isCommanded: isCommanded)
-            distributor.note(.phase(PlayerState.Phase.opening.rawValue))
+            distributor.record(.phase(PlayerState.Phase.opening.rawValue))
         default: if opensUnderWay == 0 { return handleCurrent(news, repeats: repeats) }
         }
         return .none
@@ -135,12 +135,12 @@ final class SessionFilms {
     private func handleCurrent(_ news: PlayerNews, repeats: Bool) -> Consequence {
         switch news {
         case .phase(let phase):
-            distributor.note(.phase(phase.rawValue))
+            distributor.record(.phase(phase.rawValue))
             stage.log?.write(.debug, phase.rawValue)
             return handle(phase)
         case .began(let item, let moment, let isJoined):
             return begin(item, at: moment, isJoined: isJoined) ? .prepared : .none
-        case .looped(let moment): distributor.note(.loop(at: moment, origin: player.state.lineOffset))
+        case .looped(let moment): distributor.record(.loop(at: moment, origin: player.state.lineOffset))
         case .failed(_, let failure): console.fail(failure)
         case .incomplete(_, let failure): console.fail(failure.error)
         case .lost(let failure):
@@ -157,7 +157,7 @@ final class SessionFilms {
             guard !isTold else { break }
             // The film is open and about to fill its buffers.
             isTold = true
-            tell()
+            showTitle()
             positions.report(current)
             offer.find(after: current)
             return .prepared
@@ -190,7 +190,7 @@ final class SessionFilms {
         }
         guard !hasBegun, recorded != item.id else { return }
         recorded = item.id
-        distributor.note(.film(Self.name(of: item)))
+        distributor.record(.film(Self.name(of: item)))
     }
 
     private static func name(of item: QueueItem) -> String {
@@ -211,12 +211,12 @@ final class SessionFilms {
         console.reportMoreFailures()
         let name = Self.name(of: item)
         if isJoined {
-            distributor.note(.joint(name: name, at: moment, origin: player.state.lineOffset))
+            distributor.record(.joint(name: name, at: moment, origin: player.state.lineOffset))
         } else if recorded != item.id {
-            distributor.note(.film(name))
+            distributor.record(.film(name))
         }
         recorded = nil
-        tell()
+        showTitle()
         return true
     }
 
@@ -235,7 +235,7 @@ final class SessionFilms {
     }
 
     /// Shows the title of the film in window, terminal and speakers.
-    private func tell() {
+    private func showTitle() {
         let (state, title) = (player.state, title)
         stage.registry.setTitle(title)
         window.prepare(title: outputs.windowTitle(title))

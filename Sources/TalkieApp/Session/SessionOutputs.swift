@@ -48,7 +48,7 @@ final class SessionOutputs {
 
     /// Handles a change of the available or current outputs; returns what to tell the user if the current ones changed.
     func handle(_ news: RouteController.News) -> String? {
-        let told = routes?.hear(news)
+        let told = routes?.handle(news)
         offerLikely()
         return told
     }
@@ -68,7 +68,7 @@ final class SessionOutputs {
         for member in group.members {
             guard let number = group.number(of: member), !recorded.contains(number) else { continue }
             recorded.insert(number)
-            stage.distributor.note(.route(index: number, name: member.name, kind: member.kind.rawValue))
+            stage.distributor.record(.route(index: number, name: member.name, kind: member.kind.rawValue))
         }
     }
 

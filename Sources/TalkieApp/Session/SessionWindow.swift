@@ -42,7 +42,7 @@ final class SessionWindow {
     /// Records the screen and applies its calibrations, once it is visible or has changed.
     func noteScreen() {
         guard let status = stage.screen?.status, status.isVisible else { return }
-        if !hasShownPicture { stage.distributor.note(.screen(status.summary)) }
+        if !hasShownPicture { stage.distributor.record(.screen(status.summary)) }
         hasShownPicture = true
         calibrations.apply(screen: status.display, mode: LatencyProfile.Key.mode(status))
     }

@@ -82,18 +82,18 @@ package struct SpeakerScan {
         if watches {
             watch(source, until: limit.map { began.advanced(by: $0) }, list, write, remark)
         } else {
-            look(source, began: began, list, write, remark)
+            scan(source, began: began, list, write, remark)
         }
     }
 
-    private func look(
+    private func scan(
         _ source: any SpeakerSource, began: HostInstant, _ list: ([SpeakerEntry]) -> [SpeakerListing],
         _ write: (String) -> Bool, _ remark: (String) -> Void
     ) {
         let deadline = began.advanced(by: limit ?? Self.usualLimit)
         let isPatient = limit != nil
         let snapshot = source.wait(until: deadline) { !isPatient && $0.isSettled && !$0.speakers.isEmpty }.snapshot
-        let note = Self.note(snapshot)
+        let note = Self.reliabilityNote(snapshot)
         let listings = list(snapshot.entries)
         if let note { remark(note) }
         _ = write(
@@ -128,7 +128,7 @@ package struct SpeakerScan {
     private static func first(_ remedy: Remedy) -> String { remedy.command ?? remedy.advice }
 
     /// Returns a sentence about the reliability of the list; nil: none.
-    private static func note(_ snapshot: SpeakerBrowser.Snapshot) -> String? {
+    private static func reliabilityNote(_ snapshot: SpeakerBrowser.Snapshot) -> String? {
         if case .unavailable(let error) = snapshot.availability { return error.message }
         if snapshot.refusals > 0 {
             return "Too many speakers are announced on the network; \(snapshot.refusals) announcements were ignored."

@@ -8,7 +8,7 @@ internal import MediaCore
 ///     [    12.345][warning] 'Kitchen' is silent.
 final class LogFile: Sendable {
     /// The maximum size; then the log ends with a line that says so.
-    static let mostBytes = 16 << 20
+    static let maxBytes = 16 << 20
 
     private let start = HostInstant.now
     /// The descriptor, -1 after a failure, and the number of bytes written. Guarded by its lock.
@@ -60,7 +60,7 @@ final class LogFile: Sendable {
         state.withLock { state in
             guard state.descriptor >= 0 else { return }
             var bytes = Array(line.utf8)
-            let isFull = state.bytes + bytes.count > Self.mostBytes
+            let isFull = state.bytes + bytes.count > Self.maxBytes
             if isFull { bytes = Array("the log is full\n".utf8) }
             state.bytes += bytes.count
             var offset = 0

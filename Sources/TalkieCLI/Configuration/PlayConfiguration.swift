@@ -38,7 +38,7 @@ struct PlayConfiguration {
         for name in command.configuration.profiles where text[profile: name] == nil {
             throw ValidationError(noProfile(name, in: text))
         }
-        configuration.take(text, profiles: command.configuration.profiles)
+        configuration.apply(text, profiles: command.configuration.profiles)
         var arguments = try configuration.understood(or: command).arguments
         arguments.keys = configuration.readKeys(in: folder)
         arguments.notes = ConfigMistake.told(configuration.mistakes) + configuration.notes
@@ -97,7 +97,7 @@ struct PlayConfiguration {
 
     // MARK: Settings
 
-    private mutating func take(_ text: ConfigText, profiles: [String]) {
+    private mutating func apply(_ text: ConfigText, profiles: [String]) {
         // Unused profiles are checked too, so that errors are found when they are written.
         var sound: [ConfigText.Setting: String] = [:]
         for setting in text.settings + text.profiles.flatMap(\.settings) where setting.name != "profile" {
@@ -115,7 +115,7 @@ struct PlayConfiguration {
     ) {
         for setting in settings {
             guard setting.name == "profile" else {
-                if let word = known[setting], words.count < ConfigText.mostSettings {
+                if let word = known[setting], words.count < ConfigText.maxSettings {
                     words.append((setting.line, word))
                 }
                 continue

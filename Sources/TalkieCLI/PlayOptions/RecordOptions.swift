@@ -26,7 +26,7 @@ struct RecordOptions: ParsableArguments {
         help: ArgumentHelp("Number of older files to keep.", valueName: "N"),
         transform: { text in
             guard let number = DecimalNumber.whole(text) else { throw TimelineRotation.keepError }
-            return try TimelineRotation.keep(number)
+            return try TimelineRotation.fileCount(number)
         })
     var timelineKeep = TimelineRotation().keep
 

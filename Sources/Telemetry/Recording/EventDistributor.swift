@@ -8,7 +8,7 @@ internal import Synchronization
 /// bounded: the log, one batch, and at most 256 pending remarks.
 package final class EventDistributor: Sendable {
     private static let batchSize = 256
-    private static let mostRemarks = 256
+    private static let maxRemarks = 256
     /// The log has 4096 entries; two thousand events a second fill it in 2 s. Ten wake-ups a
     /// second have no measurable cost.
     private static let interval = Duration.milliseconds(100)
@@ -76,9 +76,9 @@ package final class EventDistributor: Sendable {
     package var outputs: OutputsStatistics { outputTotals.withLock { $0 } }
 
     /// Adds a remark to the record; dropped without a record or beyond 256 pending ones. Callable from any thread.
-    package func note(_ remark: TimelineRemark) {
+    package func record(_ remark: TimelineRemark) {
         let now = clock.now
-        remarks.withLock { if $0.count < Self.mostRemarks { $0.append((remark, now)) } }
+        remarks.withLock { if $0.count < Self.maxRemarks { $0.append((remark, now)) } }
     }
 
     /// The state of the recorder thread.
@@ -123,7 +123,7 @@ package final class EventDistributor: Sendable {
                     writer?.finish(at: distributor.clock.now)
                 } else if now - lastFlush >= EventDistributor.flushInterval {
                     lastFlush = now
-                    writer?.attend(at: distributor.clock.now)
+                    writer?.performDueWork(at: distributor.clock.now)
                 }
                 if let complaint = writer?.takeComplaint() { complain(complaint) }
                 if isLast { break }
@@ -142,7 +142,7 @@ package final class EventDistributor: Sendable {
             for (remark, instant) in remarks { writer?.write(remark, at: instant) }
             while true {
                 batch.removeAll(keepingCapacity: true)
-                while batch.count < EventDistributor.batchSize, let entry = distributor.log.take() {
+                while batch.count < EventDistributor.batchSize, let entry = distributor.log.removeFirst() {
                     batch.append(entry)
                 }
                 let lost = distributor.log.lostCount

@@ -26,7 +26,7 @@ struct TimelineContext {
 
     var isEmpty: Bool { remarks.isEmpty && entries.isEmpty }
 
-    mutating func note(_ remark: TimelineRemark, at instant: HostInstant) {
+    mutating func record(_ remark: TimelineRemark, at instant: HostInstant) {
         let stated = Stated(remark: remark, instant: instant)
         switch remark {
         case .film, .joint: (film, loop) = (stated, nil)
@@ -34,13 +34,13 @@ struct TimelineContext {
         case .phase: phase = stated
         case .screen: screen = stated
         case .audioDelay: delay = stated
-        case .route(let index, _, _): keep(stated, index, in: &routes)
-        case .calibration(let index, _, _): keep(stated, index, in: &calibrations)
+        case .route(let index, _, _): store(stated, index, in: &routes)
+        case .calibration(let index, _, _): store(stated, index, in: &calibrations)
         case .share: break
         }
     }
 
-    mutating func note(_ entry: EventLog.Entry) {
+    mutating func record(_ entry: EventLog.Entry) {
         switch entry.event {
         case .anchor:
             (line, bend) = (entry, nil)
@@ -53,7 +53,7 @@ struct TimelineContext {
         }
     }
 
-    private func keep(_ stated: Stated, _ index: Int, in table: inout [Int: Stated]) {
+    private func store(_ stated: Stated, _ index: Int, in table: inout [Int: Stated]) {
         if table[index] != nil || table.count < Self.maxRoutes { table[index] = stated }
     }
 

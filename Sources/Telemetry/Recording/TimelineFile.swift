@@ -60,7 +60,7 @@ package struct TimelineFile: ~Copyable, Sendable {
     /// Renames `FILE` to `FILE.1`, that to `FILE.2`, and so on; removes excess files.
     private static func shift(_ path: String, keeping keep: Int) -> Int32? {
         // Also removes files of an earlier run with a larger `keep`.
-        for number in max(1, keep)...TimelineRotation.mostKept where unlink("\(path).\(number)") != 0 {
+        for number in max(1, keep)...TimelineRotation.maxKeptFiles where unlink("\(path).\(number)") != 0 {
             if errno == ENOENT, number > keep { break }
         }
         guard keep > 0 else { return nil }

@@ -12,13 +12,13 @@ package struct TimelineRotation: Sendable, Hashable {
     package var keep = 5
 
     /// Minimum size in bytes: one written block; less would rotate every second.
-    package static let leastSize = LineBuffer.capacity
+    package static let minSizeLimit = LineBuffer.capacity
     /// Largest permitted size in bytes.
-    package static let mostSize = 1 << 40
+    package static let maxSizeLimit = 1 << 40
     /// Permitted ages in seconds.
     package static let ages: ClosedRange<Double> = 1...(366 * 86_400)
     /// Largest permitted number of older files.
-    package static let mostKept = 99
+    package static let maxKeptFiles = 99
 
     package init(maxSize: Int? = nil, maxAge: Duration? = nil, keep: Int = 5) {
         (self.maxSize, self.maxAge, self.keep) = (maxSize, maxAge, keep)
@@ -32,7 +32,7 @@ package struct TimelineRotation: Sendable, Hashable {
         let unit = units.first { text.hasSuffix($0.0) }
         guard let number = DecimalNumber.whole(text.dropLast(unit?.0.count ?? 0)) else { throw sizeError }
         let (size, overflow) = number.multipliedReportingOverflow(by: unit?.1 ?? 1)
-        guard !overflow, (leastSize...mostSize).contains(size) else { throw sizeError }
+        guard !overflow, (minSizeLimit...maxSizeLimit).contains(size) else { throw sizeError }
         return size
     }
 
@@ -42,7 +42,7 @@ package struct TimelineRotation: Sendable, Hashable {
     package static let ageError = ValueError(
         "an age must have the form 3600, 30:00 or 24:00:00, from a second to a year")
     /// The message for an invalid number of files.
-    package static let keepError = ValueError("0 to \(mostKept) older files can be kept")
+    package static let keepError = ValueError("0 to \(maxKeptFiles) older files can be kept")
 
     /// Returns the age as a duration.
     ///
@@ -55,8 +55,8 @@ package struct TimelineRotation: Sendable, Hashable {
     /// Returns the number of files to keep.
     ///
     /// - Throws: `keepError`.
-    package static func keep(_ number: Int) throws(ValueError) -> Int {
-        guard (0...mostKept).contains(number) else { throw keepError }
+    package static func fileCount(_ number: Int) throws(ValueError) -> Int {
+        guard (0...maxKeptFiles).contains(number) else { throw keepError }
         return number
     }
 

@@ -57,16 +57,16 @@ struct TimelineWriter: ~Copyable {
     }
 
     mutating func write(_ entry: EventLog.Entry) {
-        note { $0.note(entry) }
+        updateContext { $0.record(entry) }
         add(entry, at: entry.at)
     }
 
     mutating func write(_ remark: TimelineRemark, at instant: HostInstant) {
-        note { $0.note(remark, at: instant) }
+        updateContext { $0.record(remark, at: instant) }
         add(remark, at: instant)
     }
 
-    private mutating func note(_ body: (inout TimelineContext) -> Void) {
+    private mutating func updateContext(_ body: (inout TimelineContext) -> Void) {
         body(&context)
         body(&recent)
     }
@@ -158,7 +158,7 @@ struct TimelineWriter: ~Copyable {
     static let pause = Duration.seconds(10)
 
     /// Flushes, rotates if due, and retries a full disk. Called about once a second.
-    mutating func attend(at instant: HostInstant) {
+    mutating func performDueWork(at instant: HostInstant) {
         switch state {
         case .broken: break
         case .writing:

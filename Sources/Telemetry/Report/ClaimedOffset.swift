@@ -11,7 +11,7 @@ package struct ClaimedOffset {
     }
 
     /// Maximum number of waiting frames: over a minute at 60 per second.
-    private static let mostWaiting = 4096
+    private static let maxWaiting = 4096
     /// Validity of the last sound report in seconds.
     private static let belief = 10.0
 
@@ -27,7 +27,7 @@ package struct ClaimedOffset {
 
     /// Adds a displayed frame.
     package mutating func shown(_ picture: Shown) {
-        if waiting.count >= Self.mostWaiting { settle() }
+        if waiting.count >= Self.maxWaiting { compareWaiting() }
         waiting.append(picture)
     }
 
@@ -56,7 +56,7 @@ package struct ClaimedOffset {
     }
 
     /// Compares the waiting frames with the last report if it is valid; counts the others as unmatched.
-    mutating func settle() {
+    mutating func compareWaiting() {
         for picture in waiting {
             if let last, isHeld || picture.seconds - last.seconds <= Self.belief {
                 compare(picture, with: last.error)
@@ -69,7 +69,7 @@ package struct ClaimedOffset {
 
     /// Ends the validity of earlier reports, at a new start of sound.
     package mutating func restart() {
-        settle()
+        compareWaiting()
         last = nil
     }
 

@@ -4,7 +4,7 @@ internal import MediaCore
 /// of its bins when there are too many.
 package struct QuantileSketch {
     /// Maximum number of bins; covers 65 ms in microseconds before the first doubling.
-    private static let mostBins = 65536
+    private static let maxBins = 65536
     /// Values are clamped to one hour, in microseconds.
     private static let limit = 3.6e9
 
@@ -23,7 +23,7 @@ package struct QuantileSketch {
         if milliseconds.magnitude > (worst?.magnitude ?? -1) { worst = milliseconds }
         let microseconds = max(-Self.limit, min(Self.limit, (milliseconds * 1000).rounded()))
         bins[Int64(microseconds) >> shift, default: 0] += 1
-        if bins.count > Self.mostBins { coarsen() }
+        if bins.count > Self.maxBins { coarsen() }
     }
 
     private mutating func coarsen() {

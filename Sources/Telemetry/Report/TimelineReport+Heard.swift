@@ -12,13 +12,13 @@ package struct HeardClaim {
 
 extension TimelineReport {
     /// Maximum number of claims; anchors of a speaker's record refer to the newest.
-    private static let mostClaims = 64
+    private static let maxClaims = 64
     /// Tolerance in nanoseconds: wire timestamps are rounded to 2⁻⁶⁴ s, by some senders to microseconds.
     private static let sameInstant: Int64 = 1000
 
     /// Adds a claim.
     mutating func claim(film: Double, anchor: Int64, route: Int64) {
-        if claims.count >= Self.mostClaims { claims.removeFirst() }
+        if claims.count >= Self.maxClaims { claims.removeFirst() }
         claims.append(HeardClaim(film: film, anchor: anchor, route: route))
     }
 

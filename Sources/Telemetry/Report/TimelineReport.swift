@@ -51,9 +51,9 @@ package struct TimelineReport {
     }
 
     /// Maximum number of changes kept.
-    private static let mostChanges = 100
+    private static let maxChanges = 100
     /// Maximum number of film names kept.
-    private static let mostFilms = 100
+    private static let maxFilms = 100
 
     /// The program and version that wrote the record.
     package private(set) var program = ""
@@ -212,7 +212,7 @@ package struct TimelineReport {
             self.program = program
         case .film(let name):
             filmCount += 1
-            if films.count < Self.mostFilms { films.append(name) }
+            if films.count < Self.maxFilms { films.append(name) }
         case .screen(let mode): screenMode = mode
         case .state, .other: break
         case .delayWanted(let delay): delayWanted = delay
@@ -329,7 +329,7 @@ package struct TimelineReport {
     }
 
     private mutating func add(_ change: Change) {
-        if changes.count < Self.mostChanges { changes.append(change) }
+        if changes.count < Self.maxChanges { changes.append(change) }
     }
 
     /// Calls `body` with a route, created if necessary. Returns false beyond the maximum number of routes.
@@ -350,7 +350,7 @@ package struct TimelineReport {
     /// Completes the report after the last line.
     mutating func finish() {
         listen(until: .max)
-        for place in routes.indices { routes[place].offset.settle() }
+        for place in routes.indices { routes[place].offset.compareWaiting() }
         routes.sort { $0.index < $1.index }
     }
 }

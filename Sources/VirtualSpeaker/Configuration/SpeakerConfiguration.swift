@@ -92,7 +92,7 @@ package protocol SpeakerMemory: Sendable {
     /// Returns the stored state; nil if there is none, with a message for the user if it was unreadable.
     func recall() -> (keepsake: SpeakerKeepsake?, note: String?)
     /// Stores the state. Returns a message for the user on failure.
-    func keep(_ keepsake: SpeakerKeepsake) -> String?
+    func save(_ keepsake: SpeakerKeepsake) -> String?
 }
 
 /// The identity of a speaker: derived from its configuration, constant for its lifetime.

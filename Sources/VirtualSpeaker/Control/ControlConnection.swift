@@ -54,14 +54,14 @@ final class ControlConnection: Sendable {
 
     private func run() {
         let from = stream.remote.description
-        core.record.note(.connected(from: from))
+        core.record.record(.connected(from: from))
         let stage = SpeakerStage(core: core, sender: stream.remote) { [self] in server.acquire(self) }
         let reason = serve(stage)
         let breaking = core.isDead
         if breaking { stream.breakOff() }
         stage.end(breaking: breaking)
         if !breaking { stream.interrupt() }
-        core.record.note(.disconnected(from: from, reason: reason))
+        core.record.record(.disconnected(from: from, reason: reason))
         server.finished(self, thread: thread.withLock { $0 })
     }
 
@@ -118,7 +118,7 @@ final class ControlConnection: Sendable {
         else { return nil }
         if let limit = quirks.diesAfter, playing >= limit {
             core.isDead = true
-            core.record.note(.died)
+            core.record.record(.died)
             return "the speaker died"
         }
         if let (after, lasting) = quirks.freezes, playing >= after, core.freeze == nil {
@@ -126,8 +126,8 @@ final class ControlConnection: Sendable {
             stage.pause()
         }
         if let (after, busyFor) = quirks.takenOver, playing >= after, !core.isTaken {
-            core.take(for: busyFor)
-            core.record.note(.takenOver)
+            core.occupy(for: busyFor)
+            core.record.record(.takenOver)
             stage.sendRemoteCommand("paus")
             return "another sender took over"
         }

@@ -93,7 +93,7 @@ final class ControlServer: Sendable {
         vacated?.giveWay()
         guard isIn else { return }
         do throws(SpeakerError) { try connection.start() } catch {
-            core.record.note(.disconnected(from: stream.remote.description, reason: error.message))
+            core.record.record(.disconnected(from: stream.remote.description, reason: error.message))
             finished(connection, thread: nil)
         }
     }
@@ -113,7 +113,7 @@ final class ControlServer: Sendable {
         }
         guard let previous else { return false }
         if let previous {
-            core.record.note(.takenOver)
+            core.record.record(.takenOver)
             previous.end("another sender took over")
             previous.join()
         }

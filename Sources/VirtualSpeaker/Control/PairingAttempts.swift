@@ -111,7 +111,7 @@ struct PairingAttempts: Sendable {
     /// Counts an attempt as wrong before it is verified, so that parallel attempts cannot exceed the limit.
     ///
     /// Returns nil if the attempt may proceed; the caller then reports a correct one with `succeeded`.
-    mutating func take(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
+    mutating func countAttempt(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
         if let refusal = refusal(of: address, at: now) { return refusal }
         var source = sources[address] ?? Source(last: now)
         source.wrong += 1

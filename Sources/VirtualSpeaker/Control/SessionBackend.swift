@@ -55,7 +55,7 @@ protocol SessionBackend: AnyObject {
     /// Refunds the counted proof after the sender has proved knowledge of the secret.
     func notePairingProof()
     func pairedKey(of sender: [UInt8]) -> [UInt8]?
-    func keep(_ paired: PairedAccessory)
+    func store(_ paired: PairedAccessory)
 
     /// Begins the session and returns the TCP port of the event channel. Ends the session of another sender.
     func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16
@@ -70,5 +70,5 @@ protocol SessionBackend: AnyObject {
     func flushBuffered(from: UInt32?, until: UInt32)
     func flushRealtime(until: RTPTimestamp)
     func closeStream()
-    func note(_ event: SpeakerEvent)
+    func record(_ event: SpeakerEvent)
 }

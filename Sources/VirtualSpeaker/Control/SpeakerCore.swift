@@ -45,7 +45,7 @@ final class SpeakerCore: Sendable {
         oscillator = Oscillator(
             partsPerMillion: configuration.quirks.clockPartsPerMillion, sender: configuration.senderClock)
         state = Lock(State(volume: configuration.volume, paired: (kept?.senders ?? []).suffix(Self.pairedLimit)))
-        if let note { record.note(.damaged(reason: note)) }
+        if let note { record.record(.damaged(reason: note)) }
         if kept == nil { remember(told: note) }
     }
 
@@ -62,7 +62,7 @@ final class SpeakerCore: Sendable {
         let refusal = attempts.withLock { attempts in
             switch step {
             case .challenge: attempts.takeChallenge(address, at: now)
-            case .proof: attempts.take(address, at: now)
+            case .proof: attempts.countAttempt(address, at: now)
             }
         }
         return refusal.map { PairSetupResponder.Refusal($0.error, after: $0.wait) }
@@ -74,7 +74,7 @@ final class SpeakerCore: Sendable {
         state.withLock { state in state.paired.first { $0.identifier == sender }?.publicKey }
     }
 
-    func keep(_ paired: PairedAccessory) {
+    func store(_ paired: PairedAccessory) {
         state.withLock { state in
             state.paired.removeAll { $0.identifier == paired.identifier }
             state.paired.append(paired)
@@ -90,9 +90,9 @@ final class SpeakerCore: Sendable {
         guard let memory = configuration.memory else { return }
         let seed = identity.pairing.withSeed { Array($0) }
         let complaint = writing.withLock { _ in
-            memory.keep(SpeakerKeepsake(seed: seed, senders: state.withLock { $0.paired }))
+            memory.save(SpeakerKeepsake(seed: seed, senders: state.withLock { $0.paired }))
         }
-        if let complaint, complaint != told { record.note(.damaged(reason: complaint)) }
+        if let complaint, complaint != told { record.record(.damaged(reason: complaint)) }
     }
 
     /// Returns the output of the next stream. With a file output each stream gets its own file.
@@ -114,7 +114,7 @@ final class SpeakerCore: Sendable {
     func noteSession(_ active: Bool) { state.withLock { $0.hasSession = active } }
 
     /// Simulates that another sender uses the speaker for `duration`.
-    func take(for duration: Duration) { state.withLock { $0.busyUntil = .now.advanced(by: duration) } }
+    func occupy(for duration: Duration) { state.withLock { $0.busyUntil = .now.advanced(by: duration) } }
 
     /// Starts the quirk `freezes`: connections are not served for `duration`. Only the first call has an effect.
     func freeze(for duration: Duration) {

@@ -21,7 +21,7 @@ extension SpeakerSession {
             return Reply(response: RTSPResponse(status: 200))
         }
         if backend.configuration.quirks.endsUnlessAllowed, !isPlayingAllowed {
-            backend.note(.died)
+            backend.record(.died)
             return Reply(response: RTSPResponse(status: 500), closes: true)
         }
         guard let position = body["rtpTime"]?.int64, let seconds = body["networkTimeSecs"]?.int64,
@@ -72,13 +72,13 @@ extension SpeakerSession {
                         return Reply(response: RTSPResponse(status: 400, reason: Self.reason(400)))
                     }
                     backend.volume = max(-144, min(0, decibels))
-                default: backend.note(.metadata(kind: String(parts[0].prefix(32)), bytes: line.utf8.count))
+                default: backend.record(.metadata(kind: String(parts[0].prefix(32)), bytes: line.utf8.count))
                 }
             }
         } else {
-            backend.note(.metadata(kind: String(type.prefix(64)), bytes: request.body.count))
+            backend.record(.metadata(kind: String(type.prefix(64)), bytes: request.body.count))
             if type == "application/x-dmap-tagged", let title = TrackMetadata.title(in: request.body) {
-                backend.note(.title(title))
+                backend.record(.title(title))
             }
         }
         return Reply(response: RTSPResponse(status: 200))

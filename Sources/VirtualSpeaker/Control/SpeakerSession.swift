@@ -59,7 +59,7 @@ struct SpeakerSession {
         if let sequence = request.headers["CSeq"] { reply.response.headers.append("CSeq", sequence) }
         reply.response.headers.append("Server", "AirTunes/\(SpeakerIdentity.sourceVersion)")
         if reply.response.body.isEmpty { reply.response.headers.append("Content-Length", "0") }
-        backend.note(
+        backend.record(
             .request(
                 method: String(request.method.prefix(64)), target: String(request.target.prefix(256)),
                 status: reply.response.status))
@@ -155,7 +155,7 @@ struct SpeakerSession {
         let backend = backend
         let answer = pairSetup.respond(to: request.body) { backend.judge($0) }
         if answer.isProven { backend.notePairingProof() }
-        if let paired = answer.paired { backend.keep(paired) }
+        if let paired = answer.paired { backend.store(paired) }
         var reply = Reply(
             response: RTSPResponse(
                 status: answer.needsPIN ? 470 : 200, reason: Self.reason(answer.needsPIN ? 470 : 200),
@@ -222,7 +222,7 @@ struct SpeakerSession {
         guard kind == .realtime || backend.offersPTP else { throw .badRequest }
         guard let format = Self.format(stream, kind) else { throw .badRequest }
         let answer = try backend.open(StreamRequest(kind: kind, format: format, key: SecretBytes(key)))
-        backend.note(.stream(kind, format: format.name, sampleRate: format.sampleRate))
+        backend.record(.stream(kind, format: format.name, sampleRate: format.sampleRate))
         var members: [String: PropertyList] = [
             "type": .integer(kind == .realtime ? 96 : 103), "dataPort": .integer(Int64(answer.dataPort)),
             "controlPort": .integer(Int64(answer.controlPort)), "streamID": 1,
@@ -265,7 +265,7 @@ struct SpeakerSession {
         guard let body = try? PropertyList(binary: request.body), body.dictionary != nil else { return Self.done }
         backend.closeStream()
         if body["streams"] != nil { return Self.done }
-        backend.note(.tornDown)
+        backend.record(.tornDown)
         var reply = Reply(response: RTSPResponse(status: 200, headers: ["Connection": "close"]))
         reply.closes = true
         return reply

@@ -34,7 +34,7 @@ final class SpeakerStage: SessionBackend {
         set {
             core.volume = newValue
             engine?.setGain(Self.gain(newValue))
-            core.record.note(.volume(newValue))
+            core.record.record(.volume(newValue))
         }
     }
 
@@ -43,8 +43,8 @@ final class SpeakerStage: SessionBackend {
     func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal? { core.judge(step, from: sender) }
     func notePairingProof() { core.notePairingProof(from: sender) }
     func pairedKey(of sender: [UInt8]) -> [UInt8]? { core.pairedKey(of: sender) }
-    func keep(_ paired: PairedAccessory) { core.keep(paired) }
-    func note(_ event: SpeakerEvent) { core.record.note(event) }
+    func store(_ paired: PairedAccessory) { core.store(paired) }
+    func record(_ event: SpeakerEvent) { core.record.record(event) }
 
     func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16 {
         guard !core.isTaken, acquire() else { throw .busy }
@@ -91,7 +91,7 @@ final class SpeakerStage: SessionBackend {
                 return StreamAnswer(dataPort: receiver.dataPort, controlPort: receiver.controlPort)
             }
         } catch {
-            note(.damaged(reason: error.message))
+            record(.damaged(reason: error.message))
             closeStream()
             throw .failed
         }

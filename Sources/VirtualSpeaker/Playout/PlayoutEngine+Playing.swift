@@ -93,7 +93,7 @@ extension PlayoutEngine {
                 isDry = true
             }
             if !round.packets.isEmpty || round.late > 0 { engine.room.raise() }
-            if round.lost > 0 { engine.record.note(.lost(packets: round.lost)) }
+            if round.lost > 0 { engine.record.record(.lost(packets: round.lost)) }
             for packet in round.packets {
                 for sound in engine.decode(packet, decoder) { decoded.append(sound) }
             }
@@ -110,10 +110,10 @@ extension PlayoutEngine {
                     if place(sound, due: due, now: now, gain: round.gain, engine) { isDry = false } else { late += 1 }
                 }
             }
-            if late > 0 { engine.record.note(.late(packets: late)) }
+            if late > 0 { engine.record.record(.late(packets: late)) }
             if !isDry, decoded.isEmpty, let end = device.endInstant, end < now {
                 isDry = true
-                engine.record.note(.underrun)
+                engine.record.record(.underrun)
             }
             if let decode = round.nextDecode?.advanced(by: .zero - engine.decodeAhead) {
                 next = min(next ?? decode, decode)
@@ -153,7 +153,7 @@ extension PlayoutEngine {
         if setup.kind == .buffered {
             guard let named = StreamFormat.all.first(where: { $0.synchronizationSource == packet.source })
             else {
-                record.note(.damaged(reason: "unknown format \(String(packet.source, radix: 16))"))
+                record.record(.damaged(reason: "unknown format \(String(packet.source, radix: 16))"))
                 return []
             }
             format = .wire(named)
@@ -161,7 +161,7 @@ extension PlayoutEngine {
         do {
             return try decoder.decode(packet, format: format)
         } catch {
-            record.note(.damaged(reason: error.message))
+            record.record(.damaged(reason: error.message))
             return []
         }
     }

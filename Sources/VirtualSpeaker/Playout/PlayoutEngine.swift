@@ -106,7 +106,7 @@ final class PlayoutEngine: Sendable {
             switch setup.output {
             case .none: nil
             case .file(let path):
-                try WAVFile(path: path, sampleRate: rate) { [record] in record.note(.damaged(reason: $0)) }
+                try WAVFile(path: path, sampleRate: rate) { [record] in record.record(.damaged(reason: $0)) }
             case .card(let device): try CardSink(device: device, sampleRate: rate, origin: origin)
             }
         let device = VirtualDevice(
@@ -152,7 +152,7 @@ final class PlayoutEngine: Sendable {
             }
             return late
         }
-        if late > 0 { record.note(.late(packets: late)) }
+        if late > 0 { record.record(.late(packets: late)) }
         news.raise()
     }
 
@@ -181,7 +181,7 @@ final class PlayoutEngine: Sendable {
             return changed
         }
         guard changed else { return true }
-        record.note(
+        record.record(
             .anchor(position: anchor.position, instant: anchor.instant, host: instant, clock: anchor.clock))
         news.raise()
         return true
@@ -215,7 +215,7 @@ final class PlayoutEngine: Sendable {
             state.isCut = true
         }
         firstSound.withLock { $0 = nil }
-        record.note(.paused)
+        record.record(.paused)
         news.raise()
     }
 
@@ -229,7 +229,7 @@ final class PlayoutEngine: Sendable {
             state.isCut = true
         }
         firstSound.withLock { $0 = nil }
-        record.note(.flushed(from: nil, until: sequence))
+        record.record(.flushed(from: nil, until: sequence))
         room.raise()
         news.raise()
     }
@@ -241,7 +241,7 @@ final class PlayoutEngine: Sendable {
             store.flush(from: first, until: sequence)
             state.store = .buffered(store)
         }
-        record.note(.flushed(from: first, until: sequence))
+        record.record(.flushed(from: first, until: sequence))
         room.raise()
         news.raise()
     }
@@ -256,7 +256,7 @@ final class PlayoutEngine: Sendable {
             state.isCut = true
         }
         firstSound.withLock { $0 = nil }
-        record.note(.flushed(from: nil, until: position.rawValue))
+        record.record(.flushed(from: nil, until: position.rawValue))
         news.raise()
     }
 

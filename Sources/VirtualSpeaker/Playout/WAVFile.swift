@@ -61,12 +61,12 @@ final class WAVFile: PlayoutSink {
                 pwrite(descriptor, $0.baseAddress! + offset, bytes.count - offset, Int(place) + offset)
             }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return note(count == 0 ? ENOSPC : errno) }
+            guard count > 0 else { return recordError(count == 0 ? ENOSPC : errno) }
             offset += count
         }
     }
 
-    private func note(_ code: Int32) {
+    private func recordError(_ code: Int32) {
         guard !hasComplained.exchange(true, ordering: .relaxed) else { return }
         complain("parts of the recording \(path) are missing (\(SystemCause.text(code)))")
     }
@@ -94,7 +94,7 @@ final class WAVFile: PlayoutSink {
     /// Completes the file so that it is readable; more may be written afterwards.
     func finish(frames: DeviceFrame, origin: HostInstant) {
         let count = max(0, min(frames.index, Self.largestFrame))
-        if ftruncate(descriptor, Int(Self.headerSize + count * 4)) != 0 { note(errno) }
+        if ftruncate(descriptor, Int(Self.headerSize + count * 4)) != 0 { recordError(errno) }
         writeHeader(frames: count)
         writeSidecar(frames: count, origin: origin)
     }
@@ -126,7 +126,7 @@ final class WAVFile: PlayoutSink {
                 ("points", .array(points)),
             ]).compact + "\n"
         let side = PrivateFile.create(path + ".json", O_WRONLY)
-        guard side >= 0 else { return note(errno) }
+        guard side >= 0 else { return recordError(errno) }
         let bytes = Array(text.utf8)
         write(side, bytes)
         close(side)
@@ -138,7 +138,7 @@ final class WAVFile: PlayoutSink {
             let count = bytes.withUnsafeBufferPointer {
                 Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
             }
-            guard count > 0 else { return note(count == 0 ? ENOSPC : errno) }
+            guard count > 0 else { return recordError(count == 0 ? ENOSPC : errno) }
             offset += count
         }
     }

@@ -29,7 +29,7 @@ package final class SpeakerRecord: Sendable {
     /// Events not yet returned by `nextNews`, and whether the record is closed.
     private let untold = Lock<(entries: [Entry], isOver: Bool)>(([], false))
     private let arrival = Signal()
-    private static let mostUntold = 256
+    private static let maxQueuedEvents = 256
 
     /// - Parameter journal: A second destination for all spans and events, as JSON lines.
     init(journal: RecordJournal? = nil) { self.journal = journal }
@@ -78,7 +78,7 @@ package final class SpeakerRecord: Sendable {
     }
 
     /// Records an event unless the rate limit is exceeded.
-    func note(_ event: SpeakerEvent) {
+    func record(_ event: SpeakerEvent) {
         let now = HostInstant.now
         let (isAdmitted, summaries) = rateLimit.withLock { $0.admit(event, at: now) }
         for summary in summaries { add(.damaged(reason: summary), at: now) }
@@ -95,7 +95,7 @@ package final class SpeakerRecord: Sendable {
         journal?.write(event, at: now)
         untold.withLock { untold in
             untold.entries.append(Entry(instant: now, event: event))
-            if untold.entries.count > Self.mostUntold { untold.entries.removeFirst() }
+            if untold.entries.count > Self.maxQueuedEvents { untold.entries.removeFirst() }
         }
         arrival.raise()
     }

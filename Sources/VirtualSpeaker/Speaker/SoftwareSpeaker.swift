@@ -39,7 +39,7 @@ package final class SoftwareSpeaker: Sendable {
             ? ServiceAnnouncement(
                 ServiceName.Kind(rawValue: "_airplay._tcp"), name: configuration.name, host: core.identity.hostName,
                 address: configuration.address, port: server.port, strings: SpeakerDescription(core).strings,
-                failed: { [record] in record.note(.notAnnounced(reason: $0)) }) : nil
+                failed: { [record] in record.record(.notAnnounced(reason: $0)) }) : nil
     }
 
     deinit { stop() }

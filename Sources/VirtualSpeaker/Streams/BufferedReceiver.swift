@@ -75,7 +75,7 @@ final class BufferedReceiver: Sendable {
                                 sound: $0.sound)
                         })
                 } catch {
-                    record.note(.damaged(reason: error.message))
+                    record.record(.damaged(reason: error.message))
                     return
                 }
             }

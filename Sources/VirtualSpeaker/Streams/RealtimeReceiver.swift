@@ -66,7 +66,7 @@ final class RealtimeReceiver: Sendable {
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = data.receive(into: &buffer) else { break }
                 guard datagram.source == sender else { continue }
-                keep(buffer[..<datagram.count], &progress)
+                store(buffer[..<datagram.count], &progress)
             }
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = control.receive(into: &buffer) else { break }
@@ -74,7 +74,7 @@ final class RealtimeReceiver: Sendable {
                     continue
                 }
                 switch message {
-                case .resent(let packet): keep(packet[...], &progress)
+                case .resent(let packet): store(packet[...], &progress)
                 case .sync(let position, let instant, let clock, let isFirst):
                     progress.syncPort = datagram.sourcePort
                     guard isFirst || HostInstant.now - progress.started > Self.leftovers else { continue }
@@ -89,10 +89,10 @@ final class RealtimeReceiver: Sendable {
         }
     }
 
-    private func keep(_ datagram: ArraySlice<UInt8>, _ progress: inout Progress) {
+    private func store(_ datagram: ArraySlice<UInt8>, _ progress: inout Progress) {
         guard !progress.loss.strikes() else { return }
         guard let packet = unpacker.open(datagram) else {
-            record.note(.damaged(reason: "a realtime packet failed authentication"))
+            record.record(.damaged(reason: "a realtime packet failed authentication"))
             return
         }
         engine.insert([
@@ -108,7 +108,7 @@ final class RealtimeReceiver: Sendable {
             let request = ResendRequest.bytes(
                 sequence: progress.requestSequence, firstMissing: run.first, count: run.count)
             control.send(request, to: sender, port: port)
-            record.note(.resendRequested(first: run.first, count: Int(run.count)))
+            record.record(.resendRequested(first: run.first, count: Int(run.count)))
         }
     }
 }

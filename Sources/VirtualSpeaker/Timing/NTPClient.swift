@@ -93,12 +93,12 @@ final class NTPClient: SenderClock, Sendable {
                 guard datagram.source == sender, datagram.sourcePort == port, arrival >= believingFrom,
                     let answer = TimingExchange.answer(buffer[..<datagram.count])
                 else { continue }
-                keep(answer, arrival: oscillator.speakerInstant(at: arrival).nanoseconds)
+                store(answer, arrival: oscillator.speakerInstant(at: arrival).nanoseconds)
             }
         }
     }
 
-    private func keep(_ answer: (origin: UInt64, received: UInt64, sent: UInt64), arrival: Int64) {
+    private func store(_ answer: (origin: UInt64, received: UInt64, sent: UInt64), arrival: Int64) {
         let origin = Int64(bitPattern: answer.origin)
         let received = PTPInstant(networkTime: answer.received).nanoseconds
         let sent = PTPInstant(networkTime: answer.sent).nanoseconds
@@ -111,6 +111,6 @@ final class NTPClient: SenderClock, Sendable {
             if answers.count > Self.kept { answers.removeFirst() }
             return answers.count == 1
         }
-        if first { record.note(.clock(locked: true, offset: .nanoseconds(offset), grandmaster: nil)) }
+        if first { record.record(.clock(locked: true, offset: .nanoseconds(offset), grandmaster: nil)) }
     }
 }

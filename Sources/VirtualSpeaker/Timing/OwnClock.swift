@@ -49,7 +49,7 @@ final class OwnClock: SenderClock, Sendable {
         self.identity = identity
         self.record = record
         wakeup = try SpeakerError.signal()
-        record.note(.clock(locked: true, offset: .zero, grandmaster: identity))
+        record.record(.clock(locked: true, offset: .zero, grandmaster: identity))
         let worker = try SpeakerError.thread("speaker-ptp", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }

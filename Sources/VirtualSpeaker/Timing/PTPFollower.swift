@@ -110,7 +110,7 @@ final class PTPFollower: SenderClock, Sendable {
             if locked != wasLocked {
                 wasLocked = locked
                 let (offset, master) = state.withLock { ($0.filter.offset, $0.grandmaster) }
-                record.note(.clock(locked: locked, offset: .nanoseconds(offset), grandmaster: master))
+                record.record(.clock(locked: locked, offset: .nanoseconds(offset), grandmaster: master))
             }
         }
     }

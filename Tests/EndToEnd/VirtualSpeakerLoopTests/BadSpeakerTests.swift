@@ -105,7 +105,7 @@ extension LoopTests {
             try prepare(speaker)
             #expect(eventually(within: .seconds(8)) { speaker.interruption != nil })
             var notes: [RenderEvent] = []
-            while let entry = events.take() { notes.append(entry.event) }
+            while let entry = events.removeFirst() { notes.append(entry.event) }
             #expect(notes.contains { if case .outputLost = $0 { true } else { false } })
             #expect(speaker.failure == nil, "it is tried again")
         }
@@ -138,7 +138,9 @@ extension LoopTests {
             #expect(eventually(within: .seconds(15)) { speaker.failure != nil })
             #expect(speaker.failure?.message.contains("requires its own clock") == true)
             var states: [SpeakerClockState] = []
-            while let entry = events.take() { if case .clock(let state, _) = entry.event { states.append(state) } }
+            while let entry = events.removeFirst() {
+                if case .clock(let state, _) = entry.event { states.append(state) }
+            }
             #expect(states.first == .cold && states.contains(.ready), "\(states)")
         }
 

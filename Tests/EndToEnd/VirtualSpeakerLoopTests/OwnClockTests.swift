@@ -88,7 +88,7 @@ extension LoopTests {
                 let end = HostInstant.now.advanced(by: limit)
                 while HostInstant.now < end {
                     if condition() { return true }
-                    while let entry = events.take() { notes.append(entry.event) }
+                    while let entry = events.removeFirst() { notes.append(entry.event) }
                     HostInstant.now.advanced(by: .milliseconds(50)).sleep()
                 }
                 return condition()

@@ -68,7 +68,7 @@ extension LoopTests {
 
             /// Returns the starts that were sent to the speaker, as film time and host instant.
             func starts() -> [(media: MediaTime, host: HostInstant)] {
-                while let entry = events.take() {
+                while let entry = events.removeFirst() {
                     if case .speakerAnchored(let media, let host, _, _) = entry.event { anchors.append((media, host)) }
                 }
                 return anchors

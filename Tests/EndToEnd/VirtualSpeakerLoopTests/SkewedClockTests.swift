@@ -46,7 +46,7 @@ extension LoopTests {
                 HostInstant.now.advanced(by: .milliseconds(20)).sleep()
             }
             HostInstant.now.advanced(by: .seconds(2)).sleep()
-            while let entry = events.take() {
+            while let entry = events.removeFirst() {
                 if case .speakerAnchored(let media, _, let clock, _) = entry.event { told = (media, clock) }
             }
             var arrived: (position: RTPTimestamp, instant: PTPInstant)?

@@ -14,7 +14,7 @@ public func fuzzCalibration(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int3
     switch start[0] {
     case UInt8(ascii: "W"):
         guard var recording = try? WaveFile.read(bytes) else { return 0 }
-        precondition(recording.channels.count <= Recording.mostChannels)
+        precondition(recording.channels.count <= Recording.maxChannels)
         // A clock with one anchor, so that the whole analysis runs.
         recording.anchors = [Recording.Anchor(frame: 0, instant: .init(nanoseconds: 1_000_000_000))]
         if recording.frames < 40_000 { _ = try? analysis(recording, shortRun).answer() }
@@ -26,7 +26,7 @@ public func fuzzCalibration(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int3
         _ = try? analysis(recording, shortRun).answer()
     case UInt8(ascii: "E"):
         guard let record = try? CalibrationRecord(reading: bytes) else { return 0 }
-        precondition(record.speakers.count <= StimulusPlan.mostSpeakers)
+        precondition(record.speakers.count <= StimulusPlan.maxSpeakers)
         _ = record.json.formatted
         let first = record.events[0].due
         var recording = Recording(

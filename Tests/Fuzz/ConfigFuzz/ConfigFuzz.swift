@@ -14,13 +14,13 @@ public func fuzzConfig(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 
     let text = ConfigText(bytes, file: "talkie.conf")
     let settings = text.settings + text.profiles.flatMap(\.settings)
-    precondition(settings.count + text.profiles.count <= ConfigText.mostSettings)
+    precondition(settings.count + text.profiles.count <= ConfigText.maxSettings)
     for setting in settings { precondition((1...lines).contains(setting.line) && !setting.name.isEmpty) }
     let keys = InputConfiguration(bytes, file: "input.conf")
     for mistakes in [text.mistakes, keys.mistakes] {
         precondition(mistakes.count <= lines && mistakes.allSatisfy { (1...lines).contains($0.line) })
         precondition(mistakes.allSatisfy { !$0.sentence.isEmpty })
-        precondition(ConfigMistake.told(mistakes).count <= ConfigMistake.mostTold + 1)
+        precondition(ConfigMistake.told(mistakes).count <= ConfigMistake.maxReported + 1)
     }
     for key in ["q", "Ctrl+c", "RIGHT"] { precondition(keys.keys.actions(for: key).count <= 64) }
     kiosk(bytes, lines: lines)
@@ -39,6 +39,6 @@ private func kiosk(_ bytes: [UInt8], lines: Int) {
     } catch {
         precondition(!error.mistakes.isEmpty)
         for mistake in error.mistakes { precondition((0...lines).contains(mistake.line) && !mistake.sentence.isEmpty) }
-        precondition(ConfigMistake.told(error.mistakes).count <= ConfigMistake.mostTold + 1)
+        precondition(ConfigMistake.told(error.mistakes).count <= ConfigMistake.maxReported + 1)
     }
 }

@@ -20,14 +20,14 @@ private func commands(_ bytes: [UInt8], isRetained: Bool) {
     for piece in bytes.split(separator: 0, omittingEmptySubsequences: false).prefix(64) {
         let piece = Array(piece)
         let answer: FleetAnswer
-        switch piece.withUnsafeBytes({ desk.take($0, isRetained: isRetained) }) {
+        switch piece.withUnsafeBytes({ desk.accept($0, isRetained: isRetained) }) {
         case .answer(let said): answer = said
         case .carryOut(let command):
             precondition(!isRetained && done.insert(command.id).inserted, "an id is done once")
             precondition((1...64).contains(command.id.utf8.count))
             if case .volume(let volume) = command.action { precondition((0...130).contains(volume)) }
             answer = FleetAnswer(id: command.id, isDone: true)
-            precondition(desk.note(answer) && !desk.note(answer))
+            precondition(desk.recordAnswer(answer) && !desk.recordAnswer(answer))
         }
         precondition(answer.isDone || !(answer.words ?? "").isEmpty, "a refusal has a sentence")
         let text = Array(answer.json.utf8)
@@ -44,7 +44,7 @@ private func report(_ bytes: [UInt8]) {
     for number in 0..<20 {
         let reading = SystemClockReading(
             host: host, system: WallInstant(nanoseconds: 1_800_000_000_000_000_000 &+ host.nanoseconds))
-        estimate.take(reading, number % 3 == 0 ? nil : tracking)
+        estimate.update(reading, number % 3 == 0 ? nil : tracking)
         guard let mapping = estimate.mapping else { preconditionFailure("a reading makes a line") }
         precondition(mapping.rateOffset.magnitude <= 1e-3)
         host = host.advanced(by: .seconds(16))

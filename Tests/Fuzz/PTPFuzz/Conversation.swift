@@ -80,7 +80,7 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         let datagram = DatagramSocket.Datagram(
             count: message.count, source: source, sourcePort: isForeign ? 40000 : isEvent ? 319 : 320,
             received: clock.now)
-        instance.engine.take(datagram, message, on: isEvent ? .event : .general, &round)
+        instance.engine.handle(datagram, message, on: isEvent ? .event : .general, &round)
 
         precondition(round.observers.count <= speakers.count)
         precondition(

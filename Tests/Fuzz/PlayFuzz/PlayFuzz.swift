@@ -96,7 +96,7 @@ private final class Cinema {
             var next = clock.now.advanced(by: .milliseconds(20))
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
             card.run(until: max(next, clock.now.advanced(by: .microseconds(1))))
-            while events.take() != nil {}
+            while events.removeFirst() != nil {}
         }
         precondition(
             hasEnded || stated.withLock { $0.map { $0 > Self.longestStated } ?? true }, "a film that never ends")
@@ -119,7 +119,7 @@ private final class Cinema {
                 }
             }
             let before = core.renderer?.progress.acceptedUntil
-            feeder?.settle()
+            feeder?.performDueWork()
             if core.renderer?.progress.acceptedUntil != before { hasMoved = true }
         }
     }

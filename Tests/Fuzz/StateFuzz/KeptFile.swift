@@ -60,7 +60,7 @@ struct KeptFile: Sendable {
         let store = PairingStore(state, identity: own)
         let credentials = store.credentials(for: speaker).credentials
         let name = store.name(of: speaker).name ?? "Kitchen"
-        try? store.keep(credentials, for: speaker, SpeakerContact(name: name, query: .name(name)))
+        try? store.store(credentials, for: speaker, SpeakerContact(name: name, query: .name(name)))
     }
 
     private static let route = KeptFile(file: "routes/\(speaker.digits)", kind: "route") { state in
@@ -90,13 +90,13 @@ struct KeptFile: Sendable {
         let store = ProfileStore(state)
         let known = store.all().profiles
         let key = LatencyProfile.Key(speaker: "hw-0", screen: "X", mode: "60-Hz window", route: "card")
-        try? store.keep(known.isEmpty ? [LatencyProfile(key: key, speakerName: "Card")] : known)
+        try? store.store(known.isEmpty ? [LatencyProfile(key: key, speakerName: "Card")] : known)
     }
 
     private static let history = KeptFile(file: "route-habits", kind: "route-habits") { state in
         let history = RouteHistory(state)
         let (entries, note) = history.read()
-        precondition(entries.count <= RouteHistory.mostEntries)
+        precondition(entries.count <= RouteHistory.maxEntries)
         precondition(entries.allSatisfy { (0..<24).contains($0.hour) && !$0.routes.isEmpty && $0.routes.count <= 16 })
         let likely = history.likely(folder: entries.last?.folder ?? 0, hour: 20, minutes: 90)
         precondition(likely.routes.map { routes in entries.contains { $0.routes.sorted() == routes } } ?? true)
@@ -109,14 +109,14 @@ struct KeptFile: Sendable {
 
     private static let places = KeptFile(file: "film-places", kind: "film-places") { state in
         let (entries, note) = FilmPlaces(state).read()
-        precondition(entries.count <= FilmPlaces.mostFilms && entries.allSatisfy { $0.place > .zero })
+        precondition(entries.count <= FilmPlaces.maxFilms && entries.allSatisfy { $0.place > .zero })
         return Found(isUsed: !entries.isEmpty, text: entries.last.map { "\($0)" } ?? "", note: note)
     } write: { state in
         guard let film = FilmPlaces(state).read().entries.last?.film ?? FilmKey(kept: "00000000000000AA") else {
             return
         }
         let place = FilmPlaces(state).read().entries.last?.place ?? MediaTime(value: 1, timescale: 1)
-        try? FilmPlaces(state).keep(place, of: film)
+        try? FilmPlaces(state).store(place, of: film)
     }
 
     private static let receiver = KeptFile(file: "receivers/41", kind: "receiver") { state in

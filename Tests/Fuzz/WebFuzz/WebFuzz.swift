@@ -19,7 +19,7 @@ public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     case 2: addresses(text)
     case 3:
         guard let listing = PageListing(bytes) else { return 0 }
-        precondition(listing.entries.count <= PageListing.mostEntries && listing.streams.count <= 2)
+        precondition(listing.entries.count <= PageListing.maxEntries && listing.streams.count <= 2)
         for address in listing.streams.map(\.address) + listing.entries.map(\.address) {
             precondition(address.lowercased().hasPrefix("http"), "nothing but the web")
         }
@@ -262,10 +262,10 @@ private func answer(_ bytes: [UInt8]) {
 private func manifest(_ bytes: [UInt8]) {
     let address = WebAddress("https://a.org/b/c.mpd")!
     guard let film = try? DASHManifest(bytes, at: address, named: "film") else { return }
-    precondition(film.representations.count <= DASHManifest.mostRepresentations)
+    precondition(film.representations.count <= DASHManifest.maxRepresentations)
     let playlists = DASHPlaylists(film, .highest)
     for (number, one) in film.representations.enumerated() {
-        precondition(one.pieces.count <= DASHManifest.mostPieces)
+        precondition(one.pieces.count <= DASHManifest.maxSegments)
         guard let bytes = playlists.playlist(at: "http://dash.talkie.invalid/\(number).m3u8") else {
             preconditionFailure("no playlist")
         }
@@ -297,9 +297,9 @@ private func marks(in bytes: [UInt8]) -> Int {
 /// Parses a playlist that is split at each of its first segments, its interstitials, and the bytes as an asset list.
 private func playlist(_ bytes: [UInt8]) {
     let address = WebAddress("https://a.org/b/list")!
-    precondition((AssetList.assets(in: bytes, at: address) ?? []).count <= Interstitial.mostAssets)
+    precondition((AssetList.assets(in: bytes, at: address) ?? []).count <= Interstitial.maxAssets)
     guard let playlist = MediaPlaylist([UInt8]("#EXTM3U\n".utf8) + bytes) else { return }
-    precondition(!playlist.pieces.isEmpty && playlist.pieces.count <= MediaPlaylist.mostPieces)
+    precondition(!playlist.pieces.isEmpty && playlist.pieces.count <= MediaPlaylist.maxSegments)
     let all = InterstitialReading.interstitials(of: playlist, at: address.text)
     precondition(all.count <= Interstitial.most)
     for one in all {
@@ -325,9 +325,9 @@ private func cookies(_ bytes: [UInt8], _ text: String) {
     let jar = CookieJar { 1000 }
     file.fill(jar)
     let address = WebAddress("https://a.example.org/b/c")!
-    jar.take(text, from: address)
+    jar.store(text, from: address)
     jar.add(listed: text)
-    precondition(jar.all.count <= CookieJar.mostCookies)
+    precondition(jar.all.count <= CookieJar.maxCookies)
     if let line = jar.line(for: address) { precondition(isOneLine(line)) }
 }
 

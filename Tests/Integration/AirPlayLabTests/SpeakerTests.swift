@@ -144,7 +144,7 @@ extension SpeakerLabTests {
             let stray = heard.filter { $0 > pausedAt.nanoseconds && $0 < resumedAt.nanoseconds - 5_000_000 }
             #expect(stray.isEmpty, "heard while paused")
             var notes: [RenderEvent] = []
-            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            while let entry = feeder.context.events.removeFirst() { notes.append(entry.event) }
             let starts = notes.filter { if case .speakerAnchored = $0 { true } else { false } }
             #expect(starts.count == 3, "one line for each start: \(notes)")
         }
@@ -174,7 +174,7 @@ extension SpeakerLabTests {
             let last = try #require(heard.last)
             #expect(last < stopped.nanoseconds + 200_000_000, "it went on after the pause")
             var notes: [RenderEvent] = []
-            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            while let entry = feeder.context.events.removeFirst() { notes.append(entry.event) }
             #expect(!notes.contains { if case .outputLost = $0 { true } else { false } }, "\(notes)")
         }
 
@@ -200,7 +200,7 @@ extension SpeakerLabTests {
             // A receiver that joins a running timeline needs a few seconds to synchronize.
             #expect(Bounds.areTogether(errors.suffix(3), claim: 5), "\(errors)")
             var notes: [RenderEvent] = []
-            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            while let entry = feeder.context.events.removeFirst() { notes.append(entry.event) }
             #expect(notes.contains { if case .outputLost = $0 { true } else { false } })
             #expect(notes.contains { if case .outputRestored = $0 { true } else { false } })
         }

@@ -14,7 +14,7 @@ extension SpeakerBrowserTests {
         let made = ServiceAnnouncement(
             .airPlay, name: "Rehearsal", host: "talkie-rehearsal", address: IPv4Address("10.99.0.7")!, port: 7123,
             strings: ["deviceid=02:00:00:00:00:07", "model=TalkieSpeaker", "flags=0x4"],
-            failed: { record.note(.notAnnounced(reason: $0)) })
+            failed: { record.record(.notAnnounced(reason: $0)) })
         let announcement = try #require(made)
         let found = browser.wait(until: .now.advanced(by: .seconds(15))) { snapshot in
             snapshot.speakers.contains { $0.name == "Rehearsal" && !$0.endpoints.isEmpty }

@@ -119,7 +119,7 @@ final class CardPlayer: @unchecked Sendable {
 
     func taken() -> [RenderEvent] {
         var all: [RenderEvent] = []
-        while let entry = events.take() { all.append(entry.event) }
+        while let entry = events.removeFirst() { all.append(entry.event) }
         return all
     }
 }

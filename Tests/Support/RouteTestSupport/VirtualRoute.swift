@@ -51,8 +51,8 @@ final class VirtualRoute: RecordedRoute {
     private func settle() {
         for _ in 0..<100 {
             let moved = hand.turn()
-            feeder.settle()
-            synchronizer.settle()
+            feeder.performDueWork()
+            synchronizer.performDueWork()
             if moved == 0, hand.turn() == 0 { return }
         }
     }

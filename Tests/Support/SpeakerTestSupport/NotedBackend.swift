@@ -43,14 +43,14 @@ package final class NotedBackend: SessionBackend {
 
     package func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal? {
         let refusal =
-            step == .proof ? attempts.take(address, at: now) : attempts.refusal(of: address, at: now)
+            step == .proof ? attempts.countAttempt(address, at: now) : attempts.refusal(of: address, at: now)
         return refusal.map { PairSetupResponder.Refusal($0.error, after: $0.wait) }
     }
 
     package func notePairingProof() { attempts.succeeded(address) }
 
     package func pairedKey(of sender: [UInt8]) -> [UInt8]? { paired[sender] }
-    package func keep(_ accessory: PairedAccessory) { paired[accessory.identifier] = accessory.publicKey }
+    package func store(_ accessory: PairedAccessory) { paired[accessory.identifier] = accessory.publicKey }
 
     package func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16 {
         asked.append(.begin(timing))
@@ -80,5 +80,5 @@ package final class NotedBackend: SessionBackend {
         asked.append(.closeStream)
         stream = nil
     }
-    package func note(_ event: SpeakerEvent) { if events.count < 1000 { events.append(event) } }
+    package func record(_ event: SpeakerEvent) { if events.count < 1000 { events.append(event) } }
 }

@@ -87,7 +87,7 @@ private func play(
     let status = control.status
     print("\(status.shown) shown, \(status.dropped) dropped, \(status.refresh)")
     var late: [Double] = []
-    while let entry = events.take() {
+    while let entry = events.removeFirst() {
         if case .frame(let pts, let target, let presented) = entry.event, pts > .zero {
             late.append((presented - target).inMilliseconds)
         }

@@ -234,7 +234,7 @@ final class ScratchState {
         #expect(try scratch.folder.read("identity") == newer)
         #expect(throws: StateError.self) {
             try PairingStore(scratch.folder, identity: identity)
-                .keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "K")
+                .store(SpeakerCredentials(accessory: accessory), for: speaker, name: "K")
         }
     }
 
@@ -246,7 +246,7 @@ final class ScratchState {
 
     @Test func credentialsAreKeptAndForgotten() throws {
         let credentials = SpeakerCredentials(accessory: accessory, password: "öffne dich")
-        try store().keep(credentials, for: speaker, name: "Küche")
+        try store().store(credentials, for: speaker, name: "Küche")
         #expect(store().credentials(for: speaker).credentials == credentials)
         #expect(store().speakers == [speaker])
         #expect(scratch.mode("pairings/A1B2C3D4E5F6") == 0o600)
@@ -260,7 +260,7 @@ final class ScratchState {
     /// The file may contain the keys of the named speaker, so a speaker that takes its name must be reported.
     @Test func aPairingThatCannotBeReadIsReportedWhenAnotherSpeakerHasItsName() throws {
         let knowledge = SpeakerKnowledge(folder: scratch.folder)
-        try knowledge.pairings.keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "Kitchen")
+        try knowledge.pairings.store(SpeakerCredentials(accessory: accessory), for: speaker, name: "Kitchen")
         #expect(knowledge.predecessor(of: nil, .name("Kitchen"), name: "Kitchen") == speaker)
         #expect(knowledge.notes.isEmpty)
         try scratch.folder.write("pairings/A1B2C3D4E5F6", Array("talkie pairing 9\nwhatever\n".utf8))
@@ -270,8 +270,8 @@ final class ScratchState {
 
     @Test func aDamagedPairingCostsThatPairingOnly() throws {
         let other = SpeakerID("020000000001")!
-        try store().keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "A")
-        try store().keep(SpeakerCredentials(accessory: accessory), for: other, name: "B")
+        try store().store(SpeakerCredentials(accessory: accessory), for: speaker, name: "A")
+        try store().store(SpeakerCredentials(accessory: accessory), for: other, name: "B")
         var bytes = try #require(try scratch.folder.read("pairings/A1B2C3D4E5F6"))
         bytes[30] ^= 4
         try scratch.folder.write("pairings/A1B2C3D4E5F6", bytes)
@@ -289,14 +289,14 @@ final class ScratchState {
         try scratch.folder.write("pairings/A1B2C3D4E5F6", newer)
         #expect(store().credentials(for: speaker).note?.contains("newer") == true)
         let error = #expect(throws: StateError.self) {
-            try store().keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "A")
+            try store().store(SpeakerCredentials(accessory: accessory), for: speaker, name: "A")
         }
         #expect(error?.code == .newer)
         #expect(try scratch.folder.read("pairings/A1B2C3D4E5F6") == newer)
     }
 
     @Test func keysOfAnEarlierIdentityAreNotUsed() throws {
-        try store().keep(SpeakerCredentials(accessory: accessory, password: "p"), for: speaker, name: "A")
+        try store().store(SpeakerCredentials(accessory: accessory, password: "p"), for: speaker, name: "A")
         try scratch.folder.remove("identity")
         let (credentials, note) = store().credentials(for: speaker)
         #expect(credentials == SpeakerCredentials(password: "p"))

@@ -124,7 +124,7 @@ import Testing
         let pairing = try age("pairings/3EA790B32481", kind: "pairing")
         #expect(store().credentials(for: kitchen).note?.contains("newer Talkie (version 2)") == true)
         #expect(throws: StateError.self) {
-            try store().keep(SpeakerCredentials(password: "x"), for: kitchen, name: "Küche")
+            try store().store(SpeakerCredentials(password: "x"), for: kitchen, name: "Küche")
         }
         #expect(try scratch.folder.read("pairings/3EA790B32481") == pairing)
         let identity = try age("identity", kind: "identity")

@@ -34,7 +34,7 @@ import Testing
             instance.engine.beat(&round)
             func say(_ channel: PTPChannel) {
                 guard isSpeaking else { return }
-                instance.engine.take(
+                instance.engine.handle(
                     DatagramSocket.Datagram(
                         count: writer.bytes.count, source: speaker, sourcePort: channel == .event ? 319 : 320,
                         received: clock.now), writer.bytes[...], on: channel, &round)

@@ -155,7 +155,7 @@ import Testing
 
     @Test func newsBeyondTheLimitPushesOutTheOldest() async {
         let shared = SessionShared()
-        for number in 0..<1000 { shared.tell(.message(.integer(Int64(number)))) }
+        for number in 0..<1000 { shared.publish(.message(.integer(Int64(number)))) }
         shared.finish()
         var numbers: [Int64] = []
         for await news in shared.news {

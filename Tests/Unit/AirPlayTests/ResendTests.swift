@@ -117,7 +117,7 @@ import Testing
         var allowance = ResendAllowance(packet: .milliseconds(8), queue: .milliseconds(600), at: began)
         func spend(at now: HostInstant) -> Int {
             var count = 0
-            while allowance.take(at: now) { count += 1 }
+            while allowance.consumeToken(at: now) { count += 1 }
             return count
         }
         #expect(spend(at: began) == 75)

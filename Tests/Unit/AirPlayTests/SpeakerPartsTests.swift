@@ -152,11 +152,11 @@ import Testing
             #expect(add(store, packet, at: UInt32(round)))
             #expect(add(store, packet, at: UInt32(round)))
             for _ in 0..<2 {
-                #expect(store.take(into: &out)?.rawValue == UInt32(round))
+                #expect(store.removeNext(into: &out)?.rawValue == UInt32(round))
                 #expect(out == packet)
             }
         }
-        #expect(store.take(into: &out) == nil)
+        #expect(store.removeNext(into: &out) == nil)
         #expect(store.waiting == 0)
     }
 
@@ -170,7 +170,7 @@ import Testing
         #expect(add(40))
         #expect(!add(0))
         #expect(!store.takesRoomNotice())
-        while store.take(into: &out) != nil {}
+        while store.removeNext(into: &out) != nil {}
         #expect(store.takesRoomNotice())
         #expect(!store.takesRoomNotice())
     }
@@ -181,7 +181,7 @@ import Testing
         store.setFloor(RTPTimestamp(rawValue: 2048))
         var out: [UInt8] = []
         for index in 0..<10 { #expect(add(store, [UInt8(index)], at: UInt32(index) * 1024)) }
-        while store.take(into: &out) != nil {}
+        while store.removeNext(into: &out) != nil {}
         // Two packets were played and are discarded; the others are kept.
         #expect(add(store, [10], at: 10 * 1024))
         #expect(add(store, [11], at: 11 * 1024))
@@ -189,9 +189,9 @@ import Testing
         // Frame 5000 is in packet 4; the packet before it is sent too.
         let position = store.rewind(to: RTPTimestamp(rawValue: 5000), gap: 100)
         #expect(position == .init(sequence: 5, timestamp: RTPTimestamp(rawValue: 9 * 1024 + 100)))
-        #expect(store.take(into: &out) == position?.timestamp)
+        #expect(store.removeNext(into: &out) == position?.timestamp)
         #expect(out == [3])
-        #expect(store.take(into: &out) == RTPTimestamp(rawValue: 10 * 1024 + 100))
+        #expect(store.removeNext(into: &out) == RTPTimestamp(rawValue: 10 * 1024 + 100))
         #expect(out == [4])
         #expect(store.onWire(RTPTimestamp(rawValue: 4 * 1024)).rawValue == 10 * 1024 + 100)
         // A second rewind before anything was sent keeps the positions.

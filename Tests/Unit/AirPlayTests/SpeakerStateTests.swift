@@ -49,7 +49,7 @@ import Testing
         #expect(input.accept(packets(70), from: 0, heard: .zero) == (64, false))
         #expect(input.timestamps.frames == 64 * 352)
         var out: [UInt8] = []
-        for _ in 0..<10 { _ = store.take(into: &out) }
+        for _ in 0..<10 { _ = store.removeNext(into: &out) }
         // Audio that was heard frees space; the rest completes half a second.
         let heard = MediaTime(value: 10 * 352, timescale: 48_000)
         #expect(input.accept(packets(70), from: 64, heard: heard) == (0, false))
@@ -60,9 +60,9 @@ import Testing
         var input = input(.aac48000, isPassThrough: true)
         _ = input.accept(packets(2, frames: 1024), from: 0, heard: nil)
         var out: [UInt8] = []
-        #expect(store.take(into: &out) == RTPTimestamp(rawValue: 1000).advanced(byFrames: -1024))
+        #expect(store.removeNext(into: &out) == RTPTimestamp(rawValue: 1000).advanced(byFrames: -1024))
         #expect(out == SilentUnit.stereo)
-        #expect(store.take(into: &out) == RTPTimestamp(rawValue: 1000))
+        #expect(store.removeNext(into: &out) == RTPTimestamp(rawValue: 1000))
     }
 
     @Test func packetsOfAnotherKindThatOverlapTheLastOneAreLeftOut() {
@@ -336,7 +336,7 @@ import Testing
         }
         _ = input.accept(batch, from: 0, heard: nil)
         var out: [UInt8] = []
-        for _ in 0..<1000 { _ = input.store.take(into: &out) }
+        for _ in 0..<1000 { _ = input.store.removeNext(into: &out) }
     }
 
     private func cut(at packet: Int64, skips: Bool = true, route: Route = .buffered, without: Bool = false)

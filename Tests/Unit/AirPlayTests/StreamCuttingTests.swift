@@ -18,7 +18,7 @@ import Testing
 
     private func send(_ count: Int) {
         var out: [UInt8] = []
-        for _ in 0..<count { _ = store.take(into: &out) }
+        for _ in 0..<count { _ = store.removeNext(into: &out) }
     }
 
     private func at(_ frame: UInt32) -> RTPTimestamp { RTPTimestamp(rawValue: frame) }
@@ -42,7 +42,7 @@ import Testing
         #expect(store.waiting == 0)
         add(5..<6)
         var out: [UInt8] = []
-        #expect(store.take(into: &out) == at(1760))
+        #expect(store.removeNext(into: &out) == at(1760))
         #expect(store.nextSequence == 6)
     }
 

@@ -80,7 +80,7 @@ import Testing
         #expect(kept.packet(0) == nil)
         for step in 0..<20 {
             let sequence = UInt16(65530) &+ UInt16(step)
-            kept.keep([UInt8(step)], sequence: sequence)
+            kept.store([UInt8(step)], sequence: sequence)
         }
         #expect(kept.packet(13) == [19])
         #expect(kept.packet(6) == [12])

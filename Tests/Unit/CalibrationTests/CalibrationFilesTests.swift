@@ -160,11 +160,11 @@ import Testing
         #expect(asking.contains("Passage 2 of 6") && asking.contains("SPACE"))
         // Before the passage, before its first flash, and after only two flashes.
         for time in [nil, .zero, flashes[0], flashes[1]] {
-            let answer = guide.hear(pressAt: time, in: trial)
+            let answer = guide.evaluate(pressAt: time, in: trial)
             #expect(answer == nil)
             #expect(guide.text.hasSuffix(asking) && guide.text.contains("Too early"))
         }
-        let answer = guide.hear(pressAt: flashes[20], in: trial)
+        let answer = guide.evaluate(pressAt: flashes[20], in: trial)
         #expect(answer == trial.delay(at: flashes[20]))
         #expect(EyeAndEarGuide.warning.contains("flash"))
     }

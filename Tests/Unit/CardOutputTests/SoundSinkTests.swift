@@ -95,17 +95,17 @@ import Testing
     @Test func betweenTwoStreamsTheBeliefStays() {
         var belief = SinkBelief()
         #expect(belief.knowledge.sink == nil)
-        belief.hear(Self.view([(2, Self.ours)]))
-        belief.hear(Self.view([]))
+        belief.update(Self.view([(2, Self.ours)]))
+        belief.update(Self.view([]))
         #expect(belief.knowledge.sink?.title == "WH-1000XM4")
-        belief.hear(Self.view([(1, Self.ours)]))
+        belief.update(Self.view([(1, Self.ours)]))
         #expect(belief.knowledge.sink?.title == "Built-in Audio")
     }
 
     @Test func aServerThatIsGoneTellsNothingAnyMore() {
         var belief = SinkBelief()
-        belief.hear(Self.view([(2, Self.ours)]))
-        belief.hear(nil)
+        belief.update(Self.view([(2, Self.ours)]))
+        belief.update(nil)
         #expect(belief.knowledge.sink == nil)
     }
 }

@@ -107,7 +107,7 @@ final class CardRig {
 
     func taken() -> [RenderEvent] {
         var all: [RenderEvent] = []
-        while let entry = events.take() { all.append(entry.event) }
+        while let entry = events.removeFirst() { all.append(entry.event) }
         return all
     }
 }

@@ -59,7 +59,7 @@ import Testing
 
     private func take(_ desk: inout FleetDesk, _ text: String, isRetained: Bool = false) -> FleetDesk.Verdict {
         let bytes = Array(text.utf8)
-        return bytes.withUnsafeBytes { desk.take($0, isRetained: isRetained) }
+        return bytes.withUnsafeBytes { desk.accept($0, isRetained: isRetained) }
     }
     private func next(_ id: Int) -> String { "{\"id\":\"\(id)\",\"do\":\"next\"}" }
 
@@ -69,11 +69,11 @@ import Testing
         #expect(first == .carryOut(FleetCommand(id: "1", action: .next)))
         guard case .answer(let early) = take(&desk, next(1)) else { return #expect(Bool(false)) }
         #expect(early.isRepeated && !early.isDone && early.words == "The command is in progress.")
-        let isFirst = desk.note(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
+        let isFirst = desk.recordAnswer(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
         #expect(isFirst)
         guard case .answer(let late) = take(&desk, next(1)) else { return #expect(Bool(false)) }
         #expect(late.isRepeated && late.isDone && late.words == "Film B plays.")
-        let isSecond = desk.note(FleetAnswer(id: "1", isDone: false))
+        let isSecond = desk.recordAnswer(FleetAnswer(id: "1", isDone: false))
         #expect(!isSecond, "an answer is given once")
     }
 

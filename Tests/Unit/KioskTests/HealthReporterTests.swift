@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test mutating func theItemThatStartedLastHasAPositionWhileItPlays() {
-        reporter.note(KioskHealth.Item("a.mp4", index: 1, began: WallTime(seconds: 1_700_000_000)))
+        reporter.setItem(KioskHealth.Item("a.mp4", index: 1, began: WallTime(seconds: 1_700_000_000)))
         let position = MediaTime(value: 7, timescale: 1)
         let health = reporter.health(of: seen { $0.position = position }, at: at(60))
         #expect(health.item?.position == position && health.uptime == .seconds(60))

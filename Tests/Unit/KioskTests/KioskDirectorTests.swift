@@ -283,7 +283,7 @@ import Testing
     @Test func aRequestBeforeTheStartIsCarriedOutAtTheStart() {
         let kiosk = Kiosk(KioskConfiguration(), file: "wall.toml")
         kiosk.ask(.end(status: 130))
-        let events = kiosk.mailbox.take(until: HostInstant(nanoseconds: 0))
+        let events = kiosk.mailbox.receive(until: HostInstant(nanoseconds: 0))
         #expect(events.contains { if case .request(.end(130)) = $0 { true } else { false } })
         let rig = KioskRig(films: ["long.mp4"])
         for event in events { rig.mailbox.post(event) }
@@ -332,7 +332,7 @@ import Testing
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns) = (true, -second)
             beat.position = MediaTime(value: 59, timescale: 1)
-            let outcome = watch.note(
+            let outcome = watch.observe(
                 beat, droppedFrames: 0, item: RepairLadder.Item(film, hasOther: false),
                 at: now.advanced(by: .seconds(second - 15)))
             if let repair = outcome.repair { stages.append(repair.stage) }
@@ -399,7 +399,7 @@ import Testing
         let places = StateFolder(path: first.folder + "/kept")
         let kept = KioskPlaces(places, configuration: "wall.toml", report: { _ in })
         try kept.start()
-        kept.keep(
+        kept.scheduleWrite(
             KioskPlaces.Kept(
                 place: KioskPlaces.Place(
                     address: first.folder + "/films/long.mp4", position: MediaTime(value: 30, timescale: 1)),
@@ -421,7 +421,7 @@ import Testing
         let address = "https://me:secret@host/watch?v=2&token=hidden#part"
         let places = KioskPlaces(folder, configuration: "wall.toml", report: { _ in })
         try places.start()
-        places.keep(
+        places.scheduleWrite(
             KioskPlaces.Kept(place: .init(address: address, position: MediaTime(value: 7, timescale: 1)), starts: 1))
         places.stop()
         for name in folder.list("") {
@@ -455,7 +455,7 @@ import Testing
         #expect(inherited.starts == 3 && inherited.place?.film(among: ["/films/a.mp4"]) != nil)
         for (places, film) in [(left, "/films/l.mp4"), (right, "/films/r.mp4")] {
             try places.start()
-            places.keep(KioskPlaces.Kept(place: .init(address: film, position: .zero)))
+            places.scheduleWrite(KioskPlaces.Kept(place: .init(address: film, position: .zero)))
             places.stop()
         }
         #expect(left.read().kept.place?.address == "/films/l.mp4")
@@ -472,11 +472,11 @@ import Testing
                 .flatMap { $0[.systemFileNumber] as? UInt64 }
         }
         let kept = KioskPlaces.Kept(place: .init(address: "/a.mp4", position: .zero), starts: 1)
-        places.keep(kept)
+        places.scheduleWrite(kept)
         places.writePending()
         let first = file()
         #expect(first != nil)
-        places.keep(kept)
+        places.scheduleWrite(kept)
         places.writePending()
         // Each write creates a new file and renames it; the first one still exists at this point.
         #expect(file() == first)
@@ -493,12 +493,12 @@ import Testing
             told.withLock { $0.append(news) }
         }
         for starts in 1...2 {
-            places.keep(KioskPlaces.Kept(starts: starts))
+            places.scheduleWrite(KioskPlaces.Kept(starts: starts))
             places.writePending()
             #expect(told.withLock { $0.count } == 1)
         }
         try FileManager.default.removeItem(atPath: folder)
-        places.keep(KioskPlaces.Kept(starts: 3))
+        places.scheduleWrite(KioskPlaces.Kept(starts: 3))
         places.writePending()
         let all = told.withLock { $0 }
         #expect(all.count == 2)

@@ -124,7 +124,7 @@ import Testing
         "titleSafe": applies(\.titleSafe, [6, 3, 0]) { $0.screen?.arrangement.titleSafe == $1 },
         "mode": applies(\.mode, [.preferred, .film, .current]) { rig, mode in
             var commands: [ScreenControl.Command] = []
-            rig.screen?.take(into: &commands)
+            rig.screen?.moveCommands(into: &commands)
             return commands.contains { if case .mode(mode, _) = $0 { true } else { false } }
         },
         "start": waits(

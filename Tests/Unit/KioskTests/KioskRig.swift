@@ -187,7 +187,7 @@ final class KioskRig: @unchecked Sendable {
                 }
             }
             let before = engine.renderer?.progress.acceptedUntil
-            feeder?.settle()
+            feeder?.performDueWork()
             if engine.renderer?.progress.acceptedUntil != before { hasMoved = true }
             let members = memberFeeders.withLock { members in
                 members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }

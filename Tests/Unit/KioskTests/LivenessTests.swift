@@ -19,7 +19,7 @@ import Testing
             beat.soundRead = MediaTime(value: Int64(second + 2), timescale: 1)
             (beat.hasPicture, beat.hasSound, beat.soundAhead) = (true, true, .seconds(1))
             change(&beat, second)
-            liveness.note(beat, at: start.advanced(by: .seconds(second)))
+            liveness.observe(beat, at: start.advanced(by: .seconds(second)))
         }
         return liveness.verdict
     }
@@ -76,7 +76,7 @@ import Testing
         for second in 0..<6 {
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns, beat.isWaiting) = (true, second, (2...4).contains(second))
-            liveness.note(beat, at: start.advanced(by: .seconds(second)))
+            liveness.observe(beat, at: start.advanced(by: .seconds(second)))
             #expect(liveness.waitingSince == (beat.isWaiting ? start.advanced(by: .seconds(2)) : nil))
         }
     }
@@ -144,7 +144,7 @@ import Testing
             let isFrozen = (2...9).contains(second)
             beat.position = MediaTime(value: Int64(isFrozen ? 2 : second), timescale: 1)
             beat.shown = isFrozen ? (second < 8 ? 2 : 3) : second + 10
-            liveness.note(beat, at: start.advanced(by: .seconds(second)))
+            liveness.observe(beat, at: start.advanced(by: .seconds(second)))
             if second == 8 { liveness.forgive(at: start.advanced(by: .seconds(second))) }
             faults.append(liveness.fault != nil)
         }
@@ -227,7 +227,7 @@ import Testing
     private func told(_ totals: [Int], isExpected: Bool = true) -> [Int?] {
         var leftOut = LeftOutPictures()
         return totals.enumerated().map { second, total in
-            leftOut.note(total: total, isExpected: isExpected, at: start.advanced(by: .seconds(second)))
+            leftOut.observe(total: total, isExpected: isExpected, at: start.advanced(by: .seconds(second)))
         }
     }
 

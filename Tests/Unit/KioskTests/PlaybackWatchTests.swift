@@ -22,7 +22,7 @@ import Testing
     ) -> [Int: PlaybackWatch.Outcome] {
         var outcomes: [Int: PlaybackWatch.Outcome] = [:]
         for second in seconds {
-            outcomes[second] = watch.note(
+            outcomes[second] = watch.observe(
                 beat(second, until: last), droppedFrames: dropped(second), item: RepairLadder.Item("a.mp4"),
                 at: at(second))
         }
@@ -53,7 +53,7 @@ import Testing
         for second in 0..<16 {
             var beat = beat(second, until: 0)
             beat.isWaiting = true
-            _ = watch.note(beat, droppedFrames: 0, item: nil, at: at(second))
+            _ = watch.observe(beat, droppedFrames: 0, item: nil, at: at(second))
         }
         #expect(watch.fault?.cause == .waiting && watch.isAlive)
         #expect(watch.waitingSince == start)
@@ -68,7 +68,7 @@ import Testing
     @Test func withoutAnItemNothingIsRepaired() {
         var watch = PlaybackWatch()
         for second in 0..<10 {
-            let outcome = watch.note(beat(second, until: 0), droppedFrames: 0, item: nil, at: at(second))
+            let outcome = watch.observe(beat(second, until: 0), droppedFrames: 0, item: nil, at: at(second))
             #expect(outcome.repair == nil)
         }
         #expect(!watch.isAlive)

@@ -13,7 +13,7 @@ import Testing
         for number in 0...9 {
             // The window is closed from second 4 to second 6, and playback continues.
             let isVisible = !(4...6).contains(number)
-            presence.note(
+            presence.observe(
                 shown: number * 25, lastShown: second(number), isVisible: isVisible, isHeard: true, at: second(number))
             #expect(presence.fault(at: second(number)) == nil, "a window that is made anew is no fault")
         }
@@ -24,16 +24,16 @@ import Testing
     @Test func aDisplayThatIsGoneIsAFaultWithinSixSecondsAndSoIsSoundThatNothingPlays() {
         var presence = Presence()
         for number in 0...8 {
-            presence.note(
+            presence.observe(
                 shown: number, lastShown: nil, isVisible: number < 2, isHeard: number < 5, at: second(number))
         }
         #expect(presence.fault(at: second(8)) == "no display: no visible window for 6 s")
-        presence.note(shown: 9, lastShown: second(9), isVisible: true, isHeard: false, at: second(9))
+        presence.observe(shown: 9, lastShown: second(9), isVisible: true, isHeard: false, at: second(9))
         #expect(presence.fault(at: second(9)) == "no sound: no output connected for 4 s")
-        presence.note(shown: 10, lastShown: second(10), isVisible: true, isHeard: true, at: second(10))
+        presence.observe(shown: 10, lastShown: second(10), isVisible: true, isHeard: true, at: second(10))
         #expect(presence.fault(at: second(10)) == nil)
         for number in 11...20 {
-            presence.note(shown: 11, lastShown: nil, isVisible: nil, isHeard: nil, at: second(number))
+            presence.observe(shown: 11, lastShown: nil, isVisible: nil, isHeard: nil, at: second(number))
         }
         #expect(presence.fault(at: second(20)) == nil, "neither is wanted")
     }

@@ -24,13 +24,13 @@ import Testing
         let ear = try ear(name)
         let manager = manager(name)
         #expect(manager.isPresent)
-        manager.tell(.ready, .status("playing\nREADY=0"), .mainProcess(42))
+        manager.notify(.ready, .status("playing\nREADY=0"), .mainProcess(42))
         #expect(ear.receive() == "READY=1\nSTATUS=playing\u{FFFD}READY=0\nMAINPID=42")
-        manager.tell(.reloading(at: HostInstant(nanoseconds: 12_345_678_999)))
+        manager.notify(.reloading(at: HostInstant(nanoseconds: 12_345_678_999)))
         #expect(ear.receive() == "RELOADING=1\nMONOTONIC_USEC=12345678")
-        manager.tell(.alive)
+        manager.notify(.alive)
         #expect(ear.receive() == "WATCHDOG=1")
-        manager.tell(.stopping)
+        manager.notify(.stopping)
         #expect(ear.receive() == "STOPPING=1")
         #expect(ear.receive() == nil)
     }
@@ -39,18 +39,18 @@ import Testing
         let path = "/tmp/talkie-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         let ear = try ear(path)
         defer { unlink(path) }
-        manager(path).tell(.ready)
+        manager(path).notify(.ready)
         #expect(ear.receive() == "READY=1")
     }
 
     @Test func aManagerThatIsAwayIsToldTheLastStateWhenItIsBack() throws {
         let name = Self.freshName()
         let manager = manager(name)
-        manager.tell(.ready, .status("one"))
-        manager.tell(.alive)
-        manager.tell(.status("two"))
+        manager.notify(.ready, .status("one"))
+        manager.notify(.alive)
+        manager.notify(.status("two"))
         let ear = try ear(name)
-        manager.tell(.alive)
+        manager.notify(.alive)
         #expect(ear.receive() == "READY=1\nSTATUS=two\nWATCHDOG=1")
         #expect(ear.receive() == nil)
     }
@@ -60,16 +60,16 @@ import Testing
         let ear = try ear(name)
         let manager = manager(name)
         // The socket's queue holds fewer datagrams (net.unix.max_dgram_qlen).
-        for number in 0..<5000 { manager.tell(.status("\(number)")) }
+        for number in 0..<5000 { manager.notify(.status("\(number)")) }
         while ear.receive() != nil {}
-        manager.tell(.alive)
+        manager.notify(.alive)
         #expect(ear.receive() == "STATUS=4999\nWATCHDOG=1")
     }
 
     @Test func nobodyIsToldWhereNobodyAsks() {
         let manager = ServiceManager(environment: ["WATCHDOG_USEC": "1000000"], process: 42)
         #expect(!manager.isPresent && manager.watchdogTime == nil && manager.objection == nil)
-        manager.tell(.ready)
+        manager.notify(.ready)
     }
 
     @Test func theWatchdogIsForTheProcessThatItNames() {
@@ -91,14 +91,14 @@ import Testing
     func anAddressThatIsNoneIsTold(_ text: String) {
         let manager = manager(text)
         #expect(!manager.isPresent && manager.objection != nil)
-        manager.tell(.ready)
+        manager.notify(.ready)
     }
 
     @Test func programsThatAreStartedDoNotSpeakInItsName() {
         setenv("NOTIFY_SOCKET", "@talkie-test-nobody", 1)
         setenv("WATCHDOG_USEC", "2000000", 1)
         setenv("WATCHDOG_PID", "\(getpid())", 1)
-        let manager = ServiceManager.take()
+        let manager = ServiceManager.takeFromEnvironment()
         #expect(manager.isPresent && manager.watchdogTime == .seconds(2))
         #expect(getenv("NOTIFY_SOCKET") == nil && getenv("WATCHDOG_USEC") == nil && getenv("WATCHDOG_PID") == nil)
     }

@@ -9,8 +9,8 @@ import Testing
         lost: [String] = [], isPatient: Bool = false
     ) -> SoundTiers {
         var tiers = SoundTiers(wanted: wanted, fallbacks: fallbacks)
-        for name in present { tiers.note(name, .present) }
-        for name in lost { tiers.note(name, .lost) }
+        for name in present { tiers.setPresence(name, .present) }
+        for name in lost { tiers.setPresence(name, .lost) }
         tiers.isPatient = isPatient
         return tiers
     }
@@ -40,7 +40,7 @@ import Testing
     @Test func whoComesBackTakesTheSoundFromTheFallback() {
         var tiers = tiers(present: ["Office", "local"], lost: ["Kitchen", "Hall"])
         #expect(tiers.choice?.isFallback == true)
-        tiers.note("Kitchen", .present)
+        tiers.setPresence("Kitchen", .present)
         #expect(tiers.choice == SoundTiers.Choice(members: ["Kitchen", "Hall"], heard: ["Kitchen"], isFallback: false))
     }
 

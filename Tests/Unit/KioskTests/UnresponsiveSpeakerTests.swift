@@ -34,8 +34,8 @@ import Testing
             player: player, group: group, registry: OutputRegistry([ToyProvider([:])]),
             tiers: SoundTiers(wanted: ["kitchen"], fallbacks: []), at: start, answerTimeout: timeout
         ) { _ in }
-        _ = keeper.hear(.found("local", [card]), at: start)
-        _ = keeper.hear(.found("kitchen", [kitchen]), at: start)
+        _ = keeper.handle(.found("local", [card]), at: start)
+        _ = keeper.handle(.found("kitchen", [kitchen]), at: start)
     }
 
     private func after(_ seconds: Double) -> HostInstant { start.advanced(by: .seconds(seconds)) }
@@ -48,15 +48,15 @@ import Testing
     }
 
     private func lose(at seconds: Double) async throws {
-        let remark = keeper.note(try await id(), isUnresponsive: true, at: after(seconds))
+        let remark = keeper.handleOutput(try await id(), isUnresponsive: true, at: after(seconds))
         #expect(remark?.text == "Kitchen does not answer" && remark?.level == .warning)
         #expect(keeper.problems == ["Kitchen does not answer"])
-        keeper.attend(at: after(seconds))
+        keeper.performDueWork(at: after(seconds))
     }
 
     @Test func aBufferedSpeakerIsNotReplacedWhileItMayStillPlay() async throws {
         try await lose(at: 10)
-        keeper.attend(at: after(44))
+        keeper.performDueWork(at: after(44))
         #expect(heard == ["kitchen"] && keeper.nextDeadline == nil)
         player.shutDown()
     }
@@ -65,9 +65,9 @@ import Testing
         let other = Self(kind: .bufferedSpeaker, timeout: .seconds(12))
         try await other.lose(at: 10)
         #expect(other.keeper.nextDeadline == other.after(17))
-        other.keeper.attend(at: other.after(16.9))
+        other.keeper.performDueWork(at: other.after(16.9))
         #expect(other.heard == ["kitchen"])
-        other.keeper.attend(at: other.after(17))
+        other.keeper.performDueWork(at: other.after(17))
         #expect(other.heard == ["local"])
         other.player.shutDown()
     }
@@ -82,7 +82,7 @@ import Testing
     @Test func oneThatAnswersAgainHasTheSoundAgain() async throws {
         let other = Self(kind: .realtimeSpeaker, timeout: nil)
         try await other.lose(at: 10)
-        let remark = other.keeper.note(try await other.id(), isUnresponsive: false, at: other.after(20))
+        let remark = other.keeper.handleOutput(try await other.id(), isUnresponsive: false, at: other.after(20))
         #expect(remark?.text == "Kitchen answers again")
         #expect(other.heard == ["kitchen"] && other.keeper.problems.isEmpty)
         other.player.shutDown()
@@ -93,8 +93,8 @@ import Testing
         try await lose(at: 10)
         kitchen.state.withLock { $0.failure = OutputError(.lost, "gone") }
         let id = try await id()
-        #expect(keeper.note(id, isLost: true)?.text == "'Kitchen' is lost")
-        #expect(keeper.note(id, isUnresponsive: false, at: after(45)) == nil)
+        #expect(keeper.handleOutput(id, isLost: true)?.text == "'Kitchen' is lost")
+        #expect(keeper.handleOutput(id, isUnresponsive: false, at: after(45)) == nil)
         #expect(heard == ["local"] && keeper.problems == ["Kitchen does not play"])
         player.shutDown()
     }
@@ -112,7 +112,7 @@ import Testing
             var beat = Liveness.Beat()
             (beat.isExpected, beat.isWaiting, beat.turns) = (true, true, second)
             beat.readUntil = MediaTime(value: Int64(min(second, last)), timescale: 10)
-            liveness.note(beat, at: now)
+            liveness.observe(beat, at: now)
             guard case .stalled(let cause, _) = liveness.verdict else { continue }
             let item = RepairLadder.Item(
                 "http://slow.mp4", isRemote: true,

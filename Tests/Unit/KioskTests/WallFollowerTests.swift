@@ -50,9 +50,9 @@ private final class WallScreen {
     /// - Parameter jumps: true executes the follower's seeks.
     func run(for duration: Duration, jumps: Bool = true) {
         rig.run(for: duration) {
-            synchronizer.attend()
+            synchronizer.serviceTimeline()
             passJoint()
-            if jumps, let meeting = follower.attend(rig.clock.now) { jump(meeting) }
+            if jumps, let meeting = follower.dueSeek(rig.clock.now) { jump(meeting) }
         }
     }
 
@@ -137,7 +137,7 @@ private final class WallScreen {
         var jumps = 0
         for _ in 0..<2400 {
             screen.run(for: .milliseconds(250), jumps: false)
-            guard let meeting = screen.follower.attend(screen.rig.clock.now) else { continue }
+            guard let meeting = screen.follower.dueSeek(screen.rig.clock.now) else { continue }
             jumps += 1
             // Every seek is followed by a displacement.
             screen.jump(meeting)

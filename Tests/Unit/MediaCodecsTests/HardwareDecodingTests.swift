@@ -144,7 +144,7 @@ import Testing
             [UInt8](repeating: 0, count: bytes).withUnsafeBytes {
                 batch.append($0, as: .init(presentationTime: nil, duration: .zero))
             }
-            replay.note(
+            replay.append(
                 SampleBuffer(
                     payload: .encodedVideo(format, batch), presentationTime: nil, flags: isSync ? .sync : []))
         }

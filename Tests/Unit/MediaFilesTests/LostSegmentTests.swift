@@ -169,7 +169,7 @@ import Testing
             let text =
                 "#EXTM3U\n#EXTINF:\(seconds),\n\(quality)/1.ts?a=b/c\n#EXTINF:9,\n/\(quality)/2.ts\n#EXT-X-ENDLIST\n"
             for place in ["http://server/film/\(quality).m3u8", "/films/\(quality).m3u8"] {
-                _ = playlists.note(Array(text.utf8), at: place, from: place)
+                _ = playlists.parse(Array(text.utf8), at: place, from: place)
             }
         }
         let segment = playlists.segment(at: "http://server/film/high/1.ts?a=b/c")

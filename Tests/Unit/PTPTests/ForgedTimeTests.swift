@@ -162,11 +162,11 @@ import Testing
 
     @Test func aFloodIsReadInShareSoThatTheBeatAndTheEndAreNotLate() {
         world.wire.backlog.store(100_000, ordering: .relaxed)
-        world.instance.engine.hear(&world.round)
+        world.instance.engine.receiveDatagrams(&world.round)
         let read = 100_000 - world.wire.backlog.load(ordering: .relaxed)
         #expect(read > 0 && read <= 64)
         world.instance.engine.requestStop()
-        world.instance.engine.hear(&world.round)
+        world.instance.engine.receiveDatagrams(&world.round)
         #expect(100_000 - world.wire.backlog.load(ordering: .relaxed) == read)
     }
 }

@@ -53,7 +53,7 @@ final class HandTurnedClock {
         _ message: [UInt8], on channel: PTPChannel, from voice: Voice, port: UInt16? = nil
     ) {
         let own = channel == .event ? voice.ports.event : voice.ports.general
-        instance.engine.take(
+        instance.engine.handle(
             DatagramSocket.Datagram(
                 count: message.count, source: speaker, sourcePort: port ?? own, received: time.now),
             message[...], on: channel, &round)

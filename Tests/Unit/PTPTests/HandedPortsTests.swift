@@ -60,7 +60,7 @@ import Testing
 
     @Test func bothPortsOfAnAddressAreTakenAndLentAgainAndAgainWithoutWhatCameMeanwhile() throws {
         let (event, general) = (bound("127.0.0.71", 32371), bound("127.0.0.71", 32372))
-        #expect(handed.take([general, event]).isEmpty)
+        #expect(handed.adopt([general, event]).isEmpty)
         let stranger = try DatagramSocket(address: IPv4Address("127.0.0.72")!, port: 0)
         var buffer = [UInt8](repeating: 0, count: 64)
         for round in 0..<2 {
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func whatIsLentIsLentOnceAndAnotherAddressIsBoundAsEver() throws {
-        #expect(handed.take([bound("127.0.0.73", 32371), bound("127.0.0.73", 32372)]).isEmpty)
+        #expect(handed.adopt([bound("127.0.0.73", 32371), bound("127.0.0.73", 32372)]).isEmpty)
         do {
             let first = try open(on: "127.0.0.73")
             let error = #expect(throws: PTPError.self) { try open(on: "127.0.0.73") }
@@ -91,7 +91,7 @@ import Testing
 
     @Test func socketsOnEveryAddressServeWhicheverIsAskedForFirst() throws {
         let wide = HandedPorts(eventPort: 32373, generalPort: 32374)
-        #expect(wide.take([bound("0.0.0.0", 32373), bound("0.0.0.0", 32374)]).isEmpty)
+        #expect(wide.adopt([bound("0.0.0.0", 32373), bound("0.0.0.0", 32374)]).isEmpty)
         let lent = try #require(try wide.lend(IPv4Address("127.0.0.75")!, 32373, 32374))
         let peer = try DatagramSocket(address: IPv4Address("127.0.0.76")!, port: 0)
         lent.event.send([7], to: IPv4Address("127.0.0.76")!, port: peer.port)
@@ -107,7 +107,7 @@ import Testing
         let elsewhere = bound("127.0.0.78", 32375)
         let alone = bound("127.0.0.78", 32371)
         let nothing = ServiceDescriptors.Item(descriptor: 9999, name: "")
-        let objections = handed.take([stream, six, elsewhere, alone, nothing])
+        let objections = handed.adopt([stream, six, elsewhere, alone, nothing])
         #expect(objections.count == 5)
         #expect(objections[0].contains("is not a UDP socket of IPv4"))
         #expect(objections[1].contains("'ev\u{FFFD}ent' is not a UDP socket of IPv4"))
@@ -123,7 +123,7 @@ import Testing
         let (event, general) = (bound("127.0.0.79", 32371), bound("127.0.0.79", 32372))
         let again = ServiceDescriptors.Item(descriptor: fcntl(event.descriptor, F_DUPFD, 3), name: "again")
         #expect(
-            handed.take([event, again, general]) == [
+            handed.adopt([event, again, general]) == [
                 "'again' is on UDP port 32371; PTP needs 32371 and 32372, once each"
             ])
         _ = try open(on: "127.0.0.79")

@@ -52,11 +52,11 @@ import Testing
 
     @Test func onlyTheNewestAreKeptAndStrangeNamesSurvive() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
-        for number in 0..<(RouteHistory.mostEntries + 5) {
+        for number in 0..<(RouteHistory.maxEntries + 5) {
             try note("name:Küche, \(number)\n", folder: 1, hour: 1, minutes: nil)
         }
-        #expect(history.read().entries.count == RouteHistory.mostEntries)
-        #expect(history.read().entries.last?.routes == ["name:Küche, \(RouteHistory.mostEntries + 4)\n"])
+        #expect(history.read().entries.count == RouteHistory.maxEntries)
+        #expect(history.read().entries.last?.routes == ["name:Küche, \(RouteHistory.maxEntries + 4)\n"])
         #expect(history.read().entries.last?.minutes == nil)
     }
 

@@ -16,16 +16,16 @@ import Testing
     @Test func workIsDoneAtOnceWhenNoPictureIsNear() {
         var turn = MainQueueTurn()
         #expect(!isDue(&turn, at: now, before: nil), "there is none")
-        turn.note(at: now)
+        turn.markPending(at: now)
         #expect(isDue(&turn, at: now, before: later(20)))
         #expect(!isDue(&turn, at: now, before: later(20)), "it is done")
-        turn.note(at: now)
+        turn.markPending(at: now)
         #expect(isDue(&turn, at: now, before: nil))
     }
 
     @Test func shortlyBeforeAPictureItWaitsUntilThatIsShown() {
         var turn = MainQueueTurn()
-        turn.note(at: now)
+        turn.markPending(at: now)
         #expect(!isDue(&turn, at: now, before: later(5)))
         #expect(turn.latest == later(50), "the loop comes back even if nothing else happens")
         #expect(isDue(&turn, at: later(6), before: later(46)))
@@ -33,9 +33,9 @@ import Testing
 
     @Test func aFilmThatIsAlwaysLateDoesNotStarveIt() {
         var turn = MainQueueTurn()
-        turn.note(at: now)
+        turn.markPending(at: now)
         for milliseconds in 0..<50 {
-            turn.note(at: later(milliseconds))
+            turn.markPending(at: later(milliseconds))
             #expect(!isDue(&turn, at: later(milliseconds), before: later(milliseconds)))
         }
         #expect(isDue(&turn, at: later(50), before: later(50)))

@@ -17,13 +17,13 @@ import Testing
             number += 1
             let bar = ScreenBar(isPlaying: true, place: 0.5, time: "\(number)")
             painter.draw(OverlayPainter.Content(bar: bar), in: area)
-            drawn = painter.take()
+            drawn = painter.takeResult()
         }
         #expect(drawn?.barLayout != nil, "\(number) wishes")
         // A drawing in progress is not shown after everything was hidden.
         painter.draw(OverlayPainter.Content(bar: ScreenBar(isPlaying: true, place: 0.6, time: "x")), in: area)
         painter.draw(OverlayPainter.Content(), in: area)
-        #expect(painter.take()?.images.isEmpty == true)
+        #expect(painter.takeResult()?.images.isEmpty == true)
     }
 
     @Test(.timeLimit(.minutes(1))) func aPainterWithoutMemorySaysWhyNoWordsAreShown() throws {

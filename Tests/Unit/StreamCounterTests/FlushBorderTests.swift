@@ -40,7 +40,7 @@ import Testing
         /// Sends all waiting packets; returns them as the speaker receives them.
         mutating func send() throws -> [StoredPacket] {
             var (sound, wire): ([UInt8], [UInt8]) = ([], [])
-            while let timestamp = store.take(into: &sound) {
+            while let timestamp = store.removeNext(into: &sound) {
                 _ = packetizer.append(sound, timestamp: timestamp, to: &wire)
             }
             return try unpacker.open(wire).map {
@@ -160,7 +160,7 @@ import Testing
             let sequence = UInt16(truncatingIfNeeded: 65_536 - 700 + count)
             let packet = [UInt8(truncatingIfNeeded: count), UInt8(truncatingIfNeeded: count >> 8)]
             sent[sequence] = packet
-            kept.keep(packet, sequence: sequence)
+            kept.store(packet, sequence: sequence)
             for back in 0..<UInt16(min(capacity, count + 1))
             where kept.packet(sequence &- back) != sent[sequence &- back] {
                 Issue.record("\(sequence), \(back) packets back")

@@ -156,13 +156,13 @@ struct StreamRig {
             let verdict = pacing.verdict(on: timestamp, at: now)
             guard verdict != .leaveOut else {
                 leftOut += 1
-                _ = store.take(into: &sound)
+                _ = store.removeNext(into: &sound)
                 continue
             }
-            guard verdict == .send, store.take(into: &sound) != nil else { break }
+            guard verdict == .send, store.removeNext(into: &sound) != nil else { break }
             let sequence = realtime.nextSequence
             let packet = realtime.packet(sound, timestamp: timestamp, marked: pacing.noteSent(at: now))
-            kept.keep(packet, sequence: sequence)
+            kept.store(packet, sequence: sequence)
             if let loses, sequence % loses == 0 { continue }
             receive(packet)
         }
@@ -191,7 +191,7 @@ struct StreamRig {
     private mutating func sendBuffered(at now: HostInstant) throws {
         var sound: [UInt8] = []
         var wire: [UInt8] = []
-        while engine.freeBytes > 0, let timestamp = store.take(into: &sound) {
+        while engine.freeBytes > 0, let timestamp = store.removeNext(into: &sound) {
             wire.removeAll()
             _ = buffered.append(sound, timestamp: timestamp, to: &wire)
             engine.insert(

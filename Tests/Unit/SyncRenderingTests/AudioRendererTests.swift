@@ -37,7 +37,7 @@ import Testing
         let source = sound
         for _ in 0..<40 {
             _ = try fill(from: source)
-            feeder.settle()
+            feeder.performDueWork()
             output.play(frames: 7_001)
             synchronizer.setRate(0, time: output.acceptedUntil)
         }
@@ -50,9 +50,9 @@ import Testing
         let output = RecordingOutput(capacity: 48_000 * 20, desiredDepth: .seconds(10))
         renderer.setOutput(output)
         _ = try fill(from: sound)
-        feeder.settle()
+        feeder.performDueWork()
         var noted: [MediaTime] = []
-        while let entry = renderer.events.take() {
+        while let entry = renderer.events.removeFirst() {
             guard case .audioAccepted(let until, let ahead, _) = entry.event else { continue }
             #expect(ahead == until.duration)
             noted.append(until)
@@ -64,7 +64,7 @@ import Testing
     @Test mutating func itAsksForAsMuchAsTheRouteWantsAheadOfThePlayhead() throws {
         let output = RecordingOutput(capacity: 1_000, desiredDepth: .seconds(30))
         renderer.setOutput(output)
-        feeder.settle()
+        feeder.performDueWork()
         let source = sound
         _ = try fill(from: source)
         let until = try #require(renderer.progress.enqueuedUntil)
@@ -82,13 +82,13 @@ import Testing
         renderer.setOutput(output)
         let source = sound
         _ = try fill(from: source)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.progress.acceptedUntil != nil)
         renderer.flush()
         #expect(renderer.progress.acceptedUntil == nil)
         _ = try source.seek(to: MediaTime(value: 100, timescale: 1), mode: .exact)
         renderer.enqueue(try #require(try source.read()))
-        feeder.settle()
+        feeder.performDueWork()
         let (starts, flushes) = output.state.withLock { ($0.starts, $0.flushes) }
         #expect(flushes == 1)
         let restart = try #require(starts.last)
@@ -99,7 +99,7 @@ import Testing
         let output = RecordingOutput(passThroughCodec: "synthetic")
         renderer.setOutput(output)
         _ = try fill(from: sound)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(output.state.withLock { $0.packets.count } > 80)
         #expect(output.state.withLock { $0.samples.isEmpty })
     }
@@ -109,7 +109,7 @@ import Testing
         renderer.setOutput(output)
         renderer.setSpeed(1.5)
         _ = try fill(from: sound)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(output.state.withLock { $0.packets.isEmpty && !$0.samples.isEmpty })
     }
 
@@ -119,10 +119,10 @@ import Testing
         let source = sound
         renderer.enqueue(try #require(try source.read()))
         renderer.finish()
-        feeder.settle()
+        feeder.performDueWork()
         #expect(!renderer.progress.isDrained)
         output.play(frames: 3_000)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.progress.isDrained)
         #expect(output.state.withLock { $0.isFinished && $0.samples.count == 4_096 })
     }
@@ -133,7 +133,7 @@ import Testing
         renderer.setOutput(refusing)
         let source = sound
         _ = try fill(from: source)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.progress.hasFailed)
         #expect(renderer.status == .failed)
         #expect((renderer.error as? OutputError)?.code == .unavailable)
@@ -143,7 +143,7 @@ import Testing
         renderer.flush()
         _ = try source.seek(to: .zero, mode: .exact)
         _ = try fill(from: source)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(!renderer.progress.hasFailed)
         #expect(second.state.withLock { !$0.samples.isEmpty })
         #expect(refusing.state.withLock { $0.isClosed })
@@ -193,10 +193,10 @@ import Testing
             duration: MediaTime(value: 600, timescale: 1), audioStart: MediaTime(value: 120, timescale: 1))
         let output = RecordingOutput(capacity: 500_000, desiredDepth: .seconds(2))
         renderer.setOutput(output)
-        feeder.settle()
+        feeder.performDueWork()
         let source = late.source(for: late.summary.tracks[1])
         _ = try fill(from: source)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(try #require(renderer.progress.acceptedUntil).seconds > 121.9)
     }
 }

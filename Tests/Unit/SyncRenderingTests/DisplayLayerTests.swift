@@ -21,7 +21,7 @@ import Testing
         #expect(layer.flush(fromSourceTime: MediaTime(value: 7, timescale: 50)) == 1)
         #expect(layer.waitingTimes == (0..<4).map { Self.frame * Int64($0) })
         var last: SampleBuffer?
-        while let picture = layer.take(upTo: Self.frame * 9).picture { last = picture }
+        while let picture = layer.takeFrame(upTo: Self.frame * 9).picture { last = picture }
         #expect(last?.end == MediaTime(value: 7, timescale: 50))
         #expect(layer.flush(fromSourceTime: .zero) == 0)
     }
@@ -38,7 +38,7 @@ import Testing
         #expect(!room.wait(until: .now), "said once")
         #expect(layer.isReadyForMoreMediaData)
         // The end of the stream was flushed too.
-        _ = layer.take(upTo: Self.frame * 9)
+        _ = layer.takeFrame(upTo: Self.frame * 9)
         #expect(!layer.isDrained)
         layer.flush(fromSourceTime: Self.frame * 5)
         #expect(!room.wait(until: .now))

@@ -27,7 +27,7 @@ import Testing
         for _ in 0..<count { renderer.enqueue(try #require(try source.read())) }
     }
 
-    private func settle() { for _ in 0..<50 { feeder.settle() } }
+    private func settle() { for _ in 0..<50 { feeder.performDueWork() } }
 
     @Test func membersWithoutThreadsOfTheirOwnAreTurnedByTheRenderersFeeder() throws {
         var work = GroupWork.byHand()

@@ -171,7 +171,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     /// A due instant in the past would keep the feeder from sleeping.
     @Test func afterAChangeNothingIsDueUntilTheNextOne() {
         var change = begun()
-        #expect(change.note(.flushed(from: second(1)), of: request, lead: .seconds(3), now: now) == .nothing)
+        #expect(change.handle(.flushed(from: second(1)), of: request, lead: .seconds(3), now: now) == .nothing)
         #expect(change.nextDue == nil && !change.isDue(at: now.advanced(by: .seconds(9))))
         change.set(.none)
         #expect(change.nextDue == now.advanced(by: .seconds(1)), "outputs record few flush positions")
@@ -180,7 +180,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
 
     @Test func whileStoppedTheNextChangeNeedNotWait() {
         var change = begun()
-        _ = change.note(.flushed(from: second(1)), of: request, lead: .seconds(3), now: nil)
+        _ = change.handle(.flushed(from: second(1)), of: request, lead: .seconds(3), now: nil)
         change.set(.none)
         #expect(change.isDue(at: now) && change.nextDue == nil)
     }
@@ -192,23 +192,23 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         }
         #expect(place() == millisecond(10_160))
         for attempt in 1...5 {
-            let consequence = change.note(
+            let consequence = change.handle(
                 .refused(leadNeeded: .seconds(1)), of: request, lead: .zero, now: now)
             #expect(consequence == .tryAgain && change.isDue(at: now))
             #expect(place() == millisecond(10_160 + 60 * Int64(attempt)))
             change.begin(request)
         }
-        #expect(change.note(.refused(leadNeeded: .seconds(1)), of: request, lead: .zero, now: now) == .restart)
+        #expect(change.handle(.refused(leadNeeded: .seconds(1)), of: request, lead: .zero, now: now) == .restart)
         #expect(!change.isDue(at: now) && change.treatment == loud)
     }
 
     @Test func anOutputThatCannotFlushIsRestartedAndOneThatIsOvertakenIsNot() {
         var change = begun()
         let another = PartialFlushRequest(time: second(1)) { _ in }
-        #expect(change.note(.overtaken, of: another, lead: .zero, now: now) == .nothing)
-        #expect(change.note(.refused(leadNeeded: nil), of: request, lead: .zero, now: now) == .restart)
+        #expect(change.handle(.overtaken, of: another, lead: .zero, now: now) == .nothing)
+        #expect(change.handle(.refused(leadNeeded: nil), of: request, lead: .zero, now: now) == .restart)
         change = begun()
-        #expect(change.note(.overtaken, of: request, lead: .zero, now: now) == .nothing)
+        #expect(change.handle(.overtaken, of: request, lead: .zero, now: now) == .nothing)
         #expect(!change.isDue(at: now))
     }
 

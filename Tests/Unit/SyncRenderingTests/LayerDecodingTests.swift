@@ -61,7 +61,7 @@ import Testing
             try feed(layer, from: source)
             try wait(for: layer) { layer.count > 0 }
             let next = try #require(layer.nextTime)
-            let selection = layer.take(upTo: next)
+            let selection = layer.takeFrame(upTo: next)
             shown.append(try #require(selection.picture?.presentationTime))
         }
         #expect(shown == (0..<wanted).map { frame * Int64($0) })
@@ -74,7 +74,7 @@ import Testing
         layer.finish()
         try wait(for: layer) { layer.count == 3 }
         #expect(!layer.isDrained)
-        _ = layer.take(upTo: second(9))
+        _ = layer.takeFrame(upTo: second(9))
         try wait(for: layer) { layer.isDrained }
         // Data may follow the end.
         layer.enqueue(try #require(try source.read()))
@@ -108,7 +108,7 @@ import Testing
         var shown: [MediaTime] = []
         while !layer.isDrained {
             try wait(for: layer) { layer.count > 0 || layer.isDrained }
-            if let next = layer.nextTime, layer.take(upTo: next).picture != nil { shown.append(next) }
+            if let next = layer.nextTime, layer.takeFrame(upTo: next).picture != nil { shown.append(next) }
         }
         #expect(shown == (0...6).map { frame * Int64($0) })
     }

@@ -43,7 +43,7 @@ import Testing
         }
 
         /// Runs the renderer's own feeder.
-        func turn() { feeder.settle() }
+        func turn() { feeder.performDueWork() }
 
         /// Runs the feeders that would have threads.
         func turnMembers() { for feeder in standing.withLock({ $0 }) where !feeder.isShared { feeder.turn() } }

@@ -97,7 +97,7 @@ import Testing
         #expect(eventually { present.state.withLock { $0.samples.count > 10_000 } })
         #expect(group.failure == nil)
         var lost: [OutputID] = []
-        while let entry = events.take() { if case .outputLost(let id) = entry.event { lost.append(id) } }
+        while let entry = events.removeFirst() { if case .outputLost(let id) = entry.event { lost.append(id) } }
         #expect(lost == [OutputID(4)])
     }
 
@@ -129,7 +129,7 @@ import Testing
         renderer.setOutput(group)
         synchronizer.addRenderer(renderer)
         renderer.enqueue(try #require(try sound.read()))
-        feeder.settle()
+        feeder.performDueWork()
         #expect(member.state.withLock { !$0.deliveries.isEmpty && !$0.isClosed && $0.openings == 1 })
     }
 

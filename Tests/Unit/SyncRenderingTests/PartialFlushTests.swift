@@ -71,11 +71,11 @@ private final class FlushRig {
             return isGrouped ? OutputGroup(members: [card], codecs: FloatCodecs(), work: .byHand()) : card
         }
         card = made!
-        card.feeder = { [rig] _ in rig.feeder.settle() }
+        card.feeder = { [rig] _ in rig.feeder.performDueWork() }
     }
 
     private func start() {
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         card.run(for: .milliseconds(300))
         let lead = Duration.milliseconds(100)
         rig.synchronizer.setRate(1, time: .zero, atHostTime: rig.clock.now.advanced(by: lead))
@@ -85,10 +85,10 @@ private final class FlushRig {
     private func run(for duration: Duration) {
         let end = rig.clock.now.advanced(by: duration)
         while rig.clock.now < end {
-            rig.feeder.settle()
+            rig.feeder.performDueWork()
             card.run(for: .milliseconds(2))
         }
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
     }
 
     /// The audible sounds as ranges of consecutive frames.
@@ -134,7 +134,7 @@ private final class FlushRig {
         #expect(heard.map(\.sound) == [1, 2], "\(heard)")
         #expect(heard.first?.frames.upperBound == from)
         #expect(heard.last?.frames.lowerBound == from)
-        #expect(rig.events.take().map { if case .underrun = $0.event { false } else { true } } ?? true)
+        #expect(rig.events.removeFirst().map { if case .underrun = $0.event { false } else { true } } ?? true)
     }
 
     @Test func tooCloseItIsRefusedWithTheLeadItNeedsAndNothingChanges() throws {
@@ -210,7 +210,7 @@ private final class FlushRig {
         run(for: .milliseconds(500))
         rig.flush(from: 96_000)
         rig.renderer.flush()
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(rig.result == .overtaken)
         rig.enqueue(2, 48_000..<96_000)
         run(for: .milliseconds(1000))
@@ -219,12 +219,12 @@ private final class FlushRig {
 
     @Test func beforeTheStartEverythingMayGo() throws {
         rig.enqueue(1, 1..<192_000)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         card.run(for: .milliseconds(100))
         rig.flush(from: 0)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         card.run(for: .milliseconds(30))
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(rig.result == .flushed(from: .zero))
         rig.enqueue(2, 1..<48_000)
         start()
@@ -308,16 +308,16 @@ private final class PacketOutput: PartialFlushing {
         let output = PacketOutput(capacity: capacity)
         let rig = FlushRig { _ in output }
         rig.enqueue(1, 0..<192_000)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         rig.flush(from: from)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(rig.result == .flushed(from: rig.time(from)))
         rig.enqueue(2, from..<(from + 48_000))
         rig.renderer.finish()
         // The speaker plays its full buffer.
         var heard: [Float] = []
         for _ in 0..<10 {
-            rig.feeder.settle()
+            rig.feeder.performDueWork()
             output.state.withLock { state in
                 heard += state.samples
                 let count = Int64(state.samples.count)
@@ -336,29 +336,29 @@ private final class PacketOutput: PartialFlushing {
         let output = PacketOutput(capacity: 1000)
         let rig = FlushRig { _ in output }
         rig.enqueue(1, 0..<192_000)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         rig.synchronizer.setRate(1, time: .zero, atHostTime: rig.clock.now)
         rig.clock.advance(by: .seconds(1))
         let before = output.state.withLock { $0.samples }
         rig.flush(from: 95_000)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(rig.result == .refused(leadNeeded: .seconds(1)))
         #expect(output.state.withLock { $0.samples } == before)
         rig.flush(from: 96_100)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(rig.result == .flushed(from: rig.time(96_100)))
     }
     @Test func beforeAnAnnouncedStartTheLeadIsCountedToWhereTheTimeIsHeard() throws {
         let output = PacketOutput(capacity: 1000)
         let rig = FlushRig { _ in output }
         rig.enqueue(1, 0..<192_000)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         rig.synchronizer.setRate(1, time: .zero, atHostTime: rig.clock.now.advanced(by: .milliseconds(500)))
         rig.flush(from: 23_900)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(rig.result == .refused(leadNeeded: .seconds(1)))
         rig.flush(from: 24_100)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(rig.result == .flushed(from: rig.time(24_100)))
     }
 }

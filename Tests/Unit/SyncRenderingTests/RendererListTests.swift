@@ -96,7 +96,7 @@ import Testing
         renderer.setOutput(card)
         for kind in [AudioRouteKind.bufferedSpeaker, .realtimeSpeaker, .group] {
             renderer.setOutput(Speaker(kind))
-            feeder.settle()
+            feeder.performDueWork()
         }
         #expect(said.withLock { $0.count } == 3)
         #expect(said.withLock { $0.allSatisfy { $0.contains("are played on this computer only") } })
@@ -138,10 +138,10 @@ import Testing
         synchronizer.removeRenderer(layer, at: second(9)) { value in told.withLock { $0.append("second \(value)") } }
         synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
         clock.advance(by: .seconds(6))
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(synchronizer.renderers.count == 1)
         clock.advance(by: .seconds(4))
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(told.withLock { $0 } == ["stranger false", "first false", "second true"])
     }
 
@@ -151,7 +151,7 @@ import Testing
         synchronizer.addRenderer(layer)
         synchronizer.removeRenderer(layer, at: second(5))
         synchronizer.setRate(0, time: second(60))
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(synchronizer.renderers.isEmpty)
     }
 

@@ -29,23 +29,23 @@ import Testing
         renderer.setOutput(output)
         let source = sound
         try fill(renderer, from: source)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.status == .rendering)
         synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
         clock.advance(by: .seconds(2))
         output.state.withLock { $0.failure = OutputError(.lost, "nobody answers any more") }
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.status == .failed && renderer.progress.hasFailed)
         #expect((renderer.error as? OutputError)?.code == .lost)
         // Film time continues, and audio is enqueued that cannot be audible.
         clock.advance(by: .seconds(3))
         try fill(renderer, from: source)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.status == .failed)
         let before = output.state.withLock { ($0.starts.count, $0.flushes) }
         output.state.withLock { $0.failure = nil }
-        feeder.settle()
-        feeder.settle()
+        feeder.performDueWork()
+        feeder.performDueWork()
         #expect(renderer.status == .rendering && renderer.error == nil && !renderer.progress.hasFailed)
         let (starts, flushes) = output.state.withLock { ($0.starts, $0.flushes) }
         #expect(flushes == before.1 + 1)
@@ -116,12 +116,12 @@ import Testing
         synchronizer.addRenderer(renderer)
         renderer.setOutput(RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5)))
         try fill(renderer, from: sound)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(again.withLock { $0 }.isEmpty, "the first output takes nothing over")
         synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
         clock.advance(by: .seconds(2))
         renderer.setOutput(RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5)))
-        feeder.settle()
+        feeder.performDueWork()
         #expect(again.withLock { $0 } == [MediaTime(value: 2, timescale: 1)])
     }
 
@@ -131,11 +131,11 @@ import Testing
         synchronizer.addRenderer(renderer)
         renderer.setOutput(RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5)))
         try fill(renderer, from: sound)
-        feeder.settle()
+        feeder.performDueWork()
         let end = try #require(renderer.progress.enqueuedUntil)
         let result = Lock<PartialFlushResult?>(nil)
         renderer.requestFlush(fromSourceTime: end + second(30)) { answer in result.withLock { $0 = answer } }
-        feeder.settle()
+        feeder.performDueWork()
         #expect(result.withLock { $0 } == .flushed(from: end))
     }
 
@@ -167,7 +167,7 @@ import Testing
         let (early, late) = (try #require(try source.read()), try #require(try source.read()))
         renderer.enqueue(early)
         renderer.enqueue(late)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.progress.lateBuffers == 2)
         renderer.flush()
         renderer.enqueue(late.moved(to: second(21)))
@@ -223,13 +223,13 @@ import Testing
         renderer.setOutput(output)
         let source = sound
         try fill(renderer, from: source)
-        feeder.settle()
+        feeder.performDueWork()
         output.state.withLock { $0.failure = OutputError(.lost, "gone") }
-        feeder.settle()
-        feeder.settle()
+        feeder.performDueWork()
+        feeder.performDueWork()
         #expect(told.withLock { $0 } == 1)
         renderer.flush()
-        feeder.settle()
+        feeder.performDueWork()
         #expect(told.withLock { $0 } == 2)
         #expect(renderer.status == .failed)
     }
@@ -246,7 +246,7 @@ import Testing
         try fill(renderer, from: sound)
         func turn() {
             for _ in 0..<10 {
-                feeder.settle()
+                feeder.performDueWork()
                 for member in feeders.withLock({ $0 }) { member.turn() }
             }
         }
@@ -286,11 +286,11 @@ import Testing
         renderer.setOutput(output)
         let odd = FloatCodecs.format(sampleRate: 48_000, name: "odd")
         renderer.enqueue(FloatCodecs.buffer(1, frames: 0..<4800, format: odd))
-        feeder.settle()
+        feeder.performDueWork()
         #expect(renderer.status == .failed && renderer.error is MediaError)
         renderer.enqueue(
             FloatCodecs.buffer(2, frames: 4800..<9600, format: FloatCodecs.format(sampleRate: 48_000)))
-        feeder.settle()
+        feeder.performDueWork()
         #expect(output.state.withLock { $0.samples.count } == 4800)
         #expect(renderer.status == .rendering && renderer.error == nil && !renderer.progress.hasFailed)
     }

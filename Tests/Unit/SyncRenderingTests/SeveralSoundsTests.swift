@@ -32,7 +32,7 @@ import Testing
                 heard.append((at, Double(number) / Double(VirtualStage.rate)))
             }
             stage.meanwhile = { [unowned self] in
-                feeder.settle()
+                feeder.performDueWork()
                 card.run(until: clock.now)
             }
         }

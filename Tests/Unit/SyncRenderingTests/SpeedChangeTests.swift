@@ -85,7 +85,7 @@ import Testing
         let output = RecordingOutput(
             capacity: 1_000_000, desiredDepth: .milliseconds(300), sampleRate: VirtualStage.rate)
         stage.renderer.setOutput(output)
-        stage.feeder.settle()
+        stage.feeder.performDueWork()
         let samples = output.state.withLock { $0.samples }.compactMap { SyntheticFilm.frame(ofValue: $0) }
         let first = Double(try #require(samples.first)) / Double(VirtualStage.rate)
         #expect(abs(first - heardBefore) < 0.001)

@@ -33,10 +33,10 @@ import Testing
     private func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
-            let next = synchronizer.settle() ?? end
+            let next = synchronizer.performDueWork() ?? end
             clock.advance(to: max(min(next, end), clock.now.advanced(by: .nanoseconds(1))))
         }
-        synchronizer.settle()
+        synchronizer.performDueWork()
     }
 
     @Test func aPeriodicObserverIsToldAtEveryMultipleOfItsInterval() {
@@ -71,19 +71,19 @@ import Testing
     @Test func jumpsStartsAndStopsAreToldAndAChangeOfSpeedIsNot() {
         let observer = periodic(second(100))
         synchronizer.setRate(0, time: second(42))
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(log == [42])
         run(for: .seconds(5))
         #expect(log == [42])
         synchronizer.setRate(1)
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(log == [42, 42])
         run(for: .seconds(3))
         synchronizer.setRate(1.5)
         run(for: .seconds(2))
         #expect(log.count == 2)
         synchronizer.setRate(0)
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(log == [42, 42, 48])
         withExtendedLifetime(observer) {}
     }
@@ -148,7 +148,7 @@ import Testing
         synchronizer.setRate(1, time: second(4))
         clock.advance(by: .seconds(1))
         synchronizer.setRate(0)
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(log.count == 2)
         synchronizer.setRate(1)
         run(for: .seconds(1))
@@ -161,7 +161,7 @@ import Testing
         let observer = boundary((1...50).map { millisecond($0 * 10) })
         synchronizer.setRate(1, time: .zero)
         clock.advance(by: .seconds(3))
-        synchronizer.settle()
+        synchronizer.performDueWork()
         #expect(log.count == 50)
         withExtendedLifetime(observer) {}
     }
@@ -227,7 +227,7 @@ import Testing
         synchronizer.setRate(1, time: .zero)
         for _ in 0..<100 {
             clock.advance(by: .milliseconds(10))
-            synchronizer.settle()
+            synchronizer.performDueWork()
         }
         #expect((50...101).contains(calls.withLock { $0 }))
         #expect(log.count > 50)

@@ -125,12 +125,12 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for thread in 0..<4 {
                 group.addTask {
-                    for _ in 0..<500 { log.note(.outputLost(output: OutputID(thread))) }
+                    for _ in 0..<500 { log.append(.outputLost(output: OutputID(thread))) }
                 }
             }
         }
         var perThread = [0, 0, 0, 0]
-        while let entry = log.take() {
+        while let entry = log.removeFirst() {
             if case .outputLost(let output) = entry.event { perThread[output.index] += 1 }
         }
         #expect(perThread.reduce(0, +) == 1024)

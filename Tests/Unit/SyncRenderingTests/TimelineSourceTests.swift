@@ -12,7 +12,7 @@ import Testing
         let told = Lock<[TimelineOutcome]>([])
         init(_ line: TimebaseSegment?) { self.line = line }
         func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? { line }
-        func note(_ outcome: TimelineOutcome, at now: HostInstant) { told.withLock { $0.append(outcome) } }
+        func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) { told.withLock { $0.append(outcome) } }
         var last: TimelineOutcome? { told.withLock { $0.last } }
     }
 

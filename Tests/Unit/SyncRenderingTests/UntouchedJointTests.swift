@@ -86,7 +86,7 @@ import Testing
     @Test mutating func twoPiecesOfOneCodecPassUntouchedOverTheirJoint() {
         enqueue(1, frames: 100_000, at: 0)
         enqueue(2, frames: 100_000, at: 100_000)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.deliveries == [.passThrough(PacketTape.format())])
         #expect(tape.slots.allSatisfy { $0.isUntouched })
         #expect(tape.furthest <= 144, "a packet came late or early by \(tape.furthest) frames")
@@ -99,12 +99,12 @@ import Testing
     mutating func whateverDelayAndLengthAtMostAPacketIsLostAndNothingMoves(delay: Int64, odd: Int64) {
         for trims in [false, true] {
             renderer.flush()
-            feeder.settle()
+            feeder.performDueWork()
             let joint = 60 * packet + odd
             enqueue(1, frames: joint, delay: delay, at: 0, trims: trims)
             enqueue(2, frames: 50_000, delay: delay, at: joint, trims: trims)
             renderer.finish()
-            feeder.settle()
+            feeder.performDueWork()
             let (lost, wrong) = look(at: joint)
             #expect(lost <= 1024, "lost \(lost)")
             #expect(wrong.map { abs($0 - joint) < 20_000 && tape.furthest <= 144 } ?? true)
@@ -117,7 +117,7 @@ import Testing
         let joint = 60 * packet
         enqueue(1, frames: joint, at: 0)
         enqueue(2, frames: 50_000, at: joint)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(look(at: joint) == (0, nil))
         #expect(tape.longestHole == 0)
     }
@@ -130,7 +130,7 @@ import Testing
             enqueue(count % 7 + 1, frames: length, at: place, rounded: true)
             place += length
             synchronizer.setRate(0, time: time(place))
-            feeder.settle()
+            feeder.performDueWork()
         }
         #expect(tape.deliveries.count == 1)
         #expect(tape.furthest <= 144 + 48, "\(tape.furthest) frames from its place")
@@ -140,7 +140,7 @@ import Testing
     @Test mutating func anEncodersSilenceIsPlayedWhereThereIsRoomForIt() {
         enqueue(1, frames: 61_440, at: 0)
         enqueue(2, frames: 50_000, at: 66_000)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.slots.contains { $0.frames.lowerBound == 66_000 - 1024 })
         #expect(look(at: 66_000).lost == 66_000 - 61_440)
     }
@@ -161,7 +161,7 @@ import Testing
             SampleBuffer(
                 payload: .encodedAudio(PacketTape.format(), batch), presentationTime: time(70_000),
                 duration: time(3 * packet), flags: [.sync, .joint]))
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.slots.last { $0.frames.upperBound <= 70_000 }?.frames.upperBound == 61_440)
         #expect(tape.slots.contains { $0.frames.lowerBound == 70_000 })
     }
@@ -169,7 +169,7 @@ import Testing
     @Test mutating func anotherBitRateIsNoOtherCodec() {
         enqueue(1, frames: 100_000, at: 0)
         enqueue(2, frames: 50_000, at: 100_000, as: PacketTape.format(bitRate: 128_000))
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.slots.allSatisfy { $0.isUntouched })
         #expect(look(at: 100_000).lost <= 1024)
     }
@@ -180,7 +180,7 @@ import Testing
         enqueue(1, frames: joint, at: 0)
         enqueue(2, frames: 50_000, delay: 0, at: joint, as: PacketTape.format(codec: "other"))
         renderer.finish()
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.deliveries.count == 2)
         let (lost, wrong) = look(at: joint)
         // Either piece loses at most half a packet.
@@ -192,11 +192,11 @@ import Testing
     @Test mutating func whatMayNotPassAnyMoreIsDecodedFromTheJointOn() {
         let joint = 60 * packet + 300
         enqueue(1, frames: joint, at: 0)
-        feeder.settle()
+        feeder.performDueWork()
         renderer.allowsPassThrough = false
         enqueue(2, frames: 50_000, delay: 0, at: joint)
         renderer.finish()
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.slots.contains { !$0.isUntouched })
         #expect(look(at: joint).wrong == nil)
         #expect(look(at: joint).lost <= 512)
@@ -204,11 +204,11 @@ import Testing
 
     @Test mutating func theLastPacketOfAllIsPlayed() {
         enqueue(1, frames: 60_000, at: 0)
-        feeder.settle()
+        feeder.performDueWork()
         // The last packet is held back: the next piece may need its position.
         #expect(tape.sound(in: 59_990..<60_000).allSatisfy { $0 == nil })
         renderer.finish()
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.sound(in: 0..<60_000).allSatisfy { $0 != nil })
         #expect(tape.isFinished)
         #expect(renderer.progress.isDrained)
@@ -216,13 +216,13 @@ import Testing
 
     @Test mutating func whatFollowsWhatWasTakenBackJoinsItAtTheTime() {
         enqueue(1, frames: 100_000, at: 0)
-        feeder.settle()
+        feeder.performDueWork()
         let result = Lock<PartialFlushResult?>(nil)
         renderer.requestFlush(fromSourceTime: time(99_900)) { answer in result.withLock { $0 = answer } }
-        feeder.settle()
+        feeder.performDueWork()
         #expect(result.withLock { $0 } == .flushed(from: time(99_900)))
         enqueue(2, frames: 50_000, at: 99_900, joins: false)
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.furthest <= 144)
         #expect(look(at: 99_900).lost == 572)
         #expect(look(at: 99_900).wrong == nil)
@@ -237,7 +237,7 @@ import Testing
         }
         renderer.enqueue(
             SampleBuffer(payload: .encodedAudio(format, batch), presentationTime: time(60_416), duration: time(packet)))
-        feeder.settle()
+        feeder.performDueWork()
         #expect(tape.sound(in: 0..<60_000).allSatisfy { $0 != nil })
         #expect(tape.sound(in: 60_416..<61_440).allSatisfy { $0?.sound == 2 })
     }

@@ -18,7 +18,7 @@ import Testing
 
     private func events(_ stage: VirtualStage) -> [RenderEvent] {
         var events: [RenderEvent] = []
-        while let entry = stage.events.take() { events.append(entry.event) }
+        while let entry = stage.events.removeFirst() { events.append(entry.event) }
         return events
     }
 
@@ -89,10 +89,10 @@ import Testing
         clock.advance(by: .seconds(5))
         let slept = synchronizer.currentTime()
         clock.suspend(for: .seconds(60))
-        synchronizer.attend()
+        synchronizer.serviceTimeline()
         #expect(synchronizer.effectiveRate == 0 && synchronizer.pendingStart?.time == slept)
         clock.advance(by: .seconds(1))
-        synchronizer.attend()
+        synchronizer.serviceTimeline()
         clock.advance(by: .seconds(1))
         #expect(synchronizer.effectiveRate == 1)
     }

@@ -68,8 +68,8 @@ final class VirtualStage {
     func settle() {
         for _ in 0..<100 {
             let moved = queue.turn()
-            feeder.settle()
-            synchronizer.settle()
+            feeder.performDueWork()
+            synchronizer.performDueWork()
             if moved == 0, queue.turn() == 0 { return }
         }
     }

@@ -78,7 +78,7 @@ import Testing
         let newer = Array("talkie profile 2\n{}\n".utf8)
         try files.write(Self.kitchen, newer)
         #expect(profiles.all().notes.contains { $0.contains("newer Talkie (version 2)") })
-        #expect(throws: TalkieError.self) { try profiles.keep(known) }
+        #expect(throws: TalkieError.self) { try profiles.store(known) }
         #expect(try files.read(Self.kitchen) == newer)
     }
 

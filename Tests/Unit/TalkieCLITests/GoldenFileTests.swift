@@ -207,8 +207,8 @@ import Testing
             + SpeakerClockState.allCases.map { .clock(state: $0, output: route) }
         let log = EventLog(clock: MonotonicClock())
         for (number, event) in events.enumerated() {
-            log.note(event, at: instant(1 + Double(number) / 10))
-            if let entry = log.take() { writer.write(entry) }
+            log.append(event, at: instant(1 + Double(number) / 10))
+            if let entry = log.removeFirst() { writer.write(entry) }
         }
         writer.write(lost: 4, at: instant(9))
         writer.finish(at: instant(10))
@@ -325,7 +325,7 @@ import Testing
         identity["seed"] = String(repeating: "5A", count: 32)
         try state.write(InstallationIdentity.file, identity.encoded())
         let speaker = try #require(SpeakerID("3EA790B32481"))
-        try PairingStore(state, identity: InstallationIdentity.load(from: state).identity).keep(
+        try PairingStore(state, identity: InstallationIdentity.load(from: state).identity).store(
             SpeakerCredentials(
                 accessory: PairedAccessory(identifier: Array("box".utf8), publicKey: .init(repeating: 7, count: 32)),
                 password: "secret"), for: speaker,
@@ -334,18 +334,18 @@ import Testing
             RouteMemory(
                 route: .buffered, failed: [.realtime, .realtimeNTP], role: .follower, hasProbed: true,
                 sourceVersion: "366.0"), of: speaker)
-        try ProfileStore(state).keep([profile])
+        try ProfileStore(state).store([profile])
         #expect(
             SoftwareSpeakerStore(name: "Küche", folder: state).write(
                 .init(
                     seed: .init(repeating: 1, count: 32),
                     senders: [.init(name: Array("BA04".utf8), key: .init(repeating: 2, count: 32))])) == nil)
         _ = try RouteHistory(state).append(.init(folder: 12345, hour: 20, minutes: 90, routes: ["card", "A1:B2"]))
-        try FilmPlaces(state).keep(
+        try FilmPlaces(state).store(
             MediaTime(value: 90, timescale: 1), of: try #require(FilmKey(kept: "0123456789ABCDEF")))
         let places = KioskPlaces(state, configuration: "/no/such/hall.toml") { _ in }
         try places.start()
-        places.keep(
+        places.scheduleWrite(
             .init(
                 place: .init(address: "https://example.org/a.mp4?b", position: MediaTime(value: 5, timescale: 2)),
                 starts: 3, hasEndedWell: false))

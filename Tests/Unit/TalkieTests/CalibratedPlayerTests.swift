@@ -35,7 +35,7 @@ import Testing
             outputs: ((RecordingOutput, RecordingOutput) -> [any AudioOutput])? = nil
         ) throws {
             let store = ProfileStore(StateFolder(path: folder.path))
-            try store.keep(profiles)
+            try store.store(profiles)
             let registry = OutputRegistry([ToyProvider(["attic": attic, "shed": shed])])
             if let outputs = outputs?(attic, shed) {
                 player = Player(outputs: outputs, registry: registry, profiles: store, options: options) { _ in }

@@ -10,7 +10,7 @@ private final class KeptInMemory: SpeakerMemory {
 
     func recall() -> (keepsake: SpeakerKeepsake?, note: String?) { (keepsake.withLock { $0 }, nil) }
 
-    func keep(_ keepsake: SpeakerKeepsake) -> String? {
+    func save(_ keepsake: SpeakerKeepsake) -> String? {
         self.keepsake.withLock { $0 = keepsake }
         return nil
     }
@@ -19,7 +19,7 @@ private final class KeptInMemory: SpeakerMemory {
 /// Stored data of a newer version.
 private struct Newer: SpeakerMemory {
     func recall() -> (keepsake: SpeakerKeepsake?, note: String?) { (nil, "it is newer") }
-    func keep(_ keepsake: SpeakerKeepsake) -> String? { "it is newer" }
+    func save(_ keepsake: SpeakerKeepsake) -> String? { "it is newer" }
 }
 
 @Suite struct SpeakerMemoryTests {
@@ -39,7 +39,7 @@ private struct Newer: SpeakerMemory {
     @Test func aSpeakerIsTheSameAfterARestartAndKnowsAllItsSenders() {
         let memory = KeptInMemory()
         let first = core(memory)
-        for number in 0..<40 { first.keep(sender(number)) }
+        for number in 0..<40 { first.store(sender(number)) }
         let second = core(memory)
         #expect(second.identity.pairing.publicKey == first.identity.pairing.publicKey)
         for number in 0..<40 {
@@ -57,11 +57,11 @@ private struct Newer: SpeakerMemory {
     @Test func aSenderThatPairsAgainTakesItsOldPlaceAndTheOldestGivesWayAtTheLimit() {
         let memory = KeptInMemory()
         let speaker = core(memory)
-        for number in 0...SpeakerCore.pairedLimit { speaker.keep(sender(number)) }
+        for number in 0...SpeakerCore.pairedLimit { speaker.store(sender(number)) }
         #expect(speaker.pairedKey(of: sender(0).identifier) == nil)
         #expect(speaker.pairedKey(of: sender(1).identifier) != nil)
         let renewed = PairedAccessory(identifier: sender(1).identifier, publicKey: [UInt8](repeating: 9, count: 32))
-        speaker.keep(renewed)
+        speaker.store(renewed)
         #expect(speaker.pairedKey(of: renewed.identifier) == renewed.publicKey)
         #expect(memory.recall().keepsake?.senders.count == SpeakerCore.pairedLimit)
     }

@@ -12,21 +12,21 @@ import Testing
 
     @Test func fewWrongTriesCostNothingAndEveryFurtherOneTwiceTheTime() {
         var attempts = PairingAttempts()
-        for _ in 0...PairingAttempts.free { #expect(attempts.take(person, at: start) == nil) }
-        #expect(attempts.take(person, at: start) == .init(error: .backOff, wait: .seconds(5)))
+        for _ in 0...PairingAttempts.free { #expect(attempts.countAttempt(person, at: start) == nil) }
+        #expect(attempts.countAttempt(person, at: start) == .init(error: .backOff, wait: .seconds(5)))
         var now = start.advanced(by: .seconds(5))
-        #expect(attempts.take(person, at: now) == nil)
+        #expect(attempts.countAttempt(person, at: now) == nil)
         #expect(attempts.refusal(of: person, at: now) == .init(error: .backOff, wait: .seconds(10)))
         now = now.advanced(by: .milliseconds(9_999))
-        #expect(attempts.take(person, at: now)?.error == .backOff)
-        #expect(attempts.take(person, at: now.advanced(by: .milliseconds(1))) == nil)
+        #expect(attempts.countAttempt(person, at: now)?.error == .backOff)
+        #expect(attempts.countAttempt(person, at: now.advanced(by: .milliseconds(1))) == nil)
     }
 
     @Test func aRefusedTryCostsNoFurtherTime() {
         var attempts = PairingAttempts()
-        for _ in 0...PairingAttempts.free { _ = attempts.take(person, at: start) }
-        for _ in 0..<1000 { _ = attempts.take(person, at: start.advanced(by: .seconds(4))) }
-        #expect(attempts.take(person, at: start.advanced(by: .seconds(5))) == nil)
+        for _ in 0...PairingAttempts.free { _ = attempts.countAttempt(person, at: start) }
+        for _ in 0..<1000 { _ = attempts.countAttempt(person, at: start.advanced(by: .seconds(4))) }
+        #expect(attempts.countAttempt(person, at: start.advanced(by: .seconds(5))) == nil)
     }
 
     @Test func tooManyWrongTriesAreToldAsSuchAndWhoWaitsGetsInAgain() {
@@ -34,12 +34,12 @@ import Testing
         var now = start
         for _ in 0..<PairingAttempts.limit {
             if let refusal = attempts.refusal(of: person, at: now) { now = now.advanced(by: refusal.wait) }
-            #expect(attempts.take(person, at: now) == nil)
+            #expect(attempts.countAttempt(person, at: now) == nil)
         }
         #expect(attempts.refusal(of: person, at: now) == .init(error: .maximumTries, wait: PairingAttempts.pardon))
         now = now.advanced(by: PairingAttempts.pardon)
-        #expect(attempts.take(person, at: now) == nil)
-        #expect(attempts.take(person, at: now) == nil)
+        #expect(attempts.countAttempt(person, at: now) == nil)
+        #expect(attempts.countAttempt(person, at: now) == nil)
     }
 
     @Test func challengesAreLimitedForAnAddressAndForAllTogether() {
@@ -63,7 +63,7 @@ import Testing
 
     @Test func theRightOneForgivesTheWrongOnesBefore() {
         var attempts = PairingAttempts()
-        for _ in 0...PairingAttempts.free { _ = attempts.take(person, at: start) }
+        for _ in 0...PairingAttempts.free { _ = attempts.countAttempt(person, at: start) }
         attempts.succeeded(person)
         #expect(attempts.refusal(of: person, at: start) == nil)
     }
@@ -72,7 +72,7 @@ import Testing
         var attempts = PairingAttempts()
         var (now, tries) = (start, 0)
         while now - start < .seconds(30 * 86_400) {
-            if attempts.take(stranger, at: now) == nil { tries += 1 }
+            if attempts.countAttempt(stranger, at: now) == nil { tries += 1 }
             now = now.advanced(by: .seconds(60))
             if tries % 50 == 0 { #expect(attempts.refusal(of: person, at: now) == nil) }
         }
@@ -85,13 +85,13 @@ import Testing
         var attempts = PairingAttempts()
         var taken = 0
         for number in 0..<100_000 as Range<UInt32> {
-            if attempts.take(IPv4Address(rawValue: 0x0B00_0000 + number), at: start) == nil { taken += 1 }
+            if attempts.countAttempt(IPv4Address(rawValue: 0x0B00_0000 + number), at: start) == nil { taken += 1 }
         }
         #expect(taken == PairingAttempts.storeLimit)
         #expect(attempts.count <= PairingAttempts.sourceLimit)
         #expect(attempts.refusal(of: person, at: start)?.error == .busy)
         let later = start.advanced(by: PairingAttempts.refill)
-        #expect(attempts.take(person, at: later) == nil)
+        #expect(attempts.countAttempt(person, at: later) == nil)
         attempts.succeeded(person)
     }
 }

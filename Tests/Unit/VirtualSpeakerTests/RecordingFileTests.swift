@@ -103,8 +103,8 @@ import Testing
 
     @Test func aFloodLeavesFewEntriesInTheRecord() {
         let record = SpeakerRecord()
-        for _ in 0..<1000 { record.note(.damaged(reason: "a realtime packet failed authentication")) }
-        record.note(.paused)
+        for _ in 0..<1000 { record.record(.damaged(reason: "a realtime packet failed authentication")) }
+        record.record(.paused)
         record.close()
         #expect(record.events.count == EventRateLimit.maxEvents + 2)
         #expect(record.events.last == .damaged(reason: "960 more reports of bad packets within 10 s were omitted"))

@@ -91,28 +91,28 @@ final class PulseConnection {
         let questions = [
             pulse.askServer(
                 context,
-                { _, info, memory in PulseConnection.from(memory)?.take(server: info?.pointee) }, memory),
+                { _, info, memory in PulseConnection.from(memory)?.handle(server: info?.pointee) }, memory),
             pulse.askSinks(
                 context,
-                { _, info, end, memory in PulseConnection.from(memory)?.take(sink: info?.pointee, end) }, memory),
+                { _, info, end, memory in PulseConnection.from(memory)?.handle(sink: info?.pointee, end) }, memory),
             pulse.askClients(
                 context,
-                { _, info, end, memory in PulseConnection.from(memory)?.take(client: info?.pointee, end) }, memory),
+                { _, info, end, memory in PulseConnection.from(memory)?.handle(client: info?.pointee, end) }, memory),
             pulse.askStreams(
                 context,
-                { _, info, end, memory in PulseConnection.from(memory)?.take(stream: info?.pointee, end) }, memory),
+                { _, info, end, memory in PulseConnection.from(memory)?.handle(stream: info?.pointee, end) }, memory),
         ]
         awaited = questions.count { $0 != nil }
         for question in questions { release(question) }
     }
 
-    private func take(server: pa_server_info?) {
+    private func handle(server: pa_server_info?) {
         if pulse.isLocal(context) != 1 { view.host = Self.text(server?.host_name) ?? "elsewhere" }
         view.defaultSink = Self.text(server?.default_sink_name)
         answered()
     }
 
-    private func take(sink: pa_sink_info?, _ end: Int32) {
+    private func handle(sink: pa_sink_info?, _ end: Int32) {
         guard end == 0, let sink else { return answered() }
         guard view.sinks.count < Self.most, let name = Self.text(sink.name) else { return }
         view.sinks.append(
@@ -121,13 +121,13 @@ final class PulseConnection {
                 properties: properties(sink.proplist), layout: SinkLayout.layout(of: sink.channel_map)))
     }
 
-    private func take(client: pa_client_info?, _ end: Int32) {
+    private func handle(client: pa_client_info?, _ end: Int32) {
         guard end == 0, let client else { return answered() }
         guard clients.count < Self.most else { return }
         clients[client.index] = properties(client.proplist)
     }
 
-    private func take(stream: pa_sink_input_info?, _ end: Int32) {
+    private func handle(stream: pa_sink_input_info?, _ end: Int32) {
         guard end == 0, let stream else { return answered() }
         guard view.streams.count < Self.most else { return }
         streamOwners[stream.index] = stream.client

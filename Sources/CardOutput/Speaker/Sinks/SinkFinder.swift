@@ -26,11 +26,11 @@ final class SinkFinder: Sendable {
     }
 
     /// Registers an opened device. Starts watching the sound server if the device plays through one.
-    func note(_ device: ALSADevice) {
+    func register(_ device: ALSADevice) {
         let watch = state.withLock { state -> SoundServerWatch? in
             state.ways[device.name] = device.way
             guard device.way == .elsewhere, let pulse, state.watch == nil, !state.isOver else { return nil }
-            let watch = SoundServerWatch(pulse) { [weak self] in self?.hear($0) }
+            let watch = SoundServerWatch(pulse) { [weak self] in self?.update($0) }
             state.watch = watch
             return watch
         }
@@ -46,10 +46,10 @@ final class SinkFinder: Sendable {
         watch?.stop()
     }
 
-    private func hear(_ view: SoundServerView?) {
+    private func update(_ view: SoundServerView?) {
         let (before, now) = state.withLock { state in
             let before = state.belief.knowledge
-            state.belief.hear(view)
+            state.belief.update(view)
             return (before, state.belief.knowledge)
         }
         if before != now { changed(before, now) }

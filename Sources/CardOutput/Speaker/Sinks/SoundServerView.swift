@@ -132,7 +132,7 @@ struct SinkBelief: Sendable {
     private(set) var knowledge = SinkKnowledge.unknown("the sound server shows no stream of this program")
 
     /// - Parameter view: The current view; nil if the server does not respond.
-    mutating func hear(_ view: SoundServerView?) {
+    mutating func update(_ view: SoundServerView?) {
         guard let view else {
             knowledge = .noServer
             return

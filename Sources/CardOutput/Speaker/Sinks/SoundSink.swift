@@ -28,9 +28,9 @@ public struct SoundSink: Sendable, Hashable {
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                 || byte == 0x2D || byte == 0x5F || byte == 0x2E
         }
-        let mostBytes = 36
+        let maxBytes = 36
         let start = String(
-            decoding: name.utf8.prefix(mostBytes).map { isPlain($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
+            decoding: name.utf8.prefix(maxBytes).map { isPlain($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
         guard start != name else { return "\(kind)-\(name)" }
         // FNV-1a with 64 bits (RFC 9923).
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -73,7 +73,7 @@ import Testing
             )
                 == ["https://a.org/x/one.m3u8", "https://b.org/2"])
         let endless = "{\"ASSETS\":[" + Array(repeating: "{\"URI\":\"a\"}", count: 10_000).joined(separator: ",") + "]}"
-        #expect((assets(endless) ?? []).count <= Interstitial.mostAssets)
+        #expect((assets(endless) ?? []).count <= Interstitial.maxAssets)
         for wrong in ["", "[]", "{}", "{\"ASSETS\":{}}", "<html>", "{\"ASSETS\":"] {
             #expect(assets(wrong) == nil, "\(wrong)")
         }

@@ -42,20 +42,20 @@ import Testing
     @Test func aServerSetsCookiesForItselfAndThoseAboveItOnly() throws {
         let jar = CookieJar { 1000 }
         let address = try #require(WebAddress("http://film.example.org/a/b?c"))
-        jar.take("one=1", from: address)
-        jar.take("two=2; Domain=.example.org; Path=/", from: address)
-        jar.take("three=3; Domain=other.org", from: address)
-        jar.take("four=4; Domain=org", from: address)
-        jar.take("five=5; Secure", from: address)
-        jar.take("six=6; Max-Age=-1", from: address)
-        jar.take("seven=7;Max-Age=10;Path=/", from: address)
-        jar.take("eight=8\u{1}", from: address)
-        jar.take(String(repeating: "n", count: 5000) + "=9", from: address)
+        jar.store("one=1", from: address)
+        jar.store("two=2; Domain=.example.org; Path=/", from: address)
+        jar.store("three=3; Domain=other.org", from: address)
+        jar.store("four=4; Domain=org", from: address)
+        jar.store("five=5; Secure", from: address)
+        jar.store("six=6; Max-Age=-1", from: address)
+        jar.store("seven=7;Max-Age=10;Path=/", from: address)
+        jar.store("eight=8\u{1}", from: address)
+        jar.store(String(repeating: "n", count: 5000) + "=9", from: address)
         #expect(line(jar, "http://film.example.org/a/c") == "one=1; two=2; seven=7")
         #expect(line(jar, "http://www.example.org/") == "two=2")
-        jar.take("two=; Domain=example.org; Path=/; Max-Age=0", from: address)
+        jar.store("two=; Domain=example.org; Path=/; Max-Age=0", from: address)
         #expect(line(jar, "http://www.example.org/") == nil)
-        jar.take("always=1; Path=/x; Max-Age=\(Int64.max)", from: address)
+        jar.store("always=1; Path=/x; Max-Age=\(Int64.max)", from: address)
         #expect(
             line(jar, "http://film.example.org/x") == "always=1; seven=7", "a time beyond the calendar is no past one")
     }
@@ -69,12 +69,12 @@ import Testing
         // 2026-01-01.
         let jar = CookieJar { 1_767_225_600 }
         let address = try #require(WebAddress("http://a.org/"))
-        jar.take("a=1; Expires=Wed, 01 Jan 2070 00:00:00 GMT", from: address)
+        jar.store("a=1; Expires=Wed, 01 Jan 2070 00:00:00 GMT", from: address)
         #expect(jar.all.map(\.expiry) == [3_155_760_000])
-        jar.take("a=; Expires=\(date)", from: address)
+        jar.store("a=; Expires=\(date)", from: address)
         #expect(jar.all.isEmpty)
-        jar.take("a=1; Expires=\(date); Max-Age=5", from: address)
-        jar.take("b=1; Max-Age=5; Expires=\(date)", from: address)
+        jar.store("a=1; Expires=\(date); Max-Age=5", from: address)
+        jar.store("b=1; Max-Age=5; Expires=\(date)", from: address)
         #expect(jar.all.map(\.expiry) == [1_767_225_605, 1_767_225_605])
     }
 
@@ -83,7 +83,7 @@ import Testing
         "01 Xyz 2000 00:00:00", "01 Jan 99999999999999999999 00:00:00", "1:2:99999999999999999999 1 jan 2000",
     ]) func anInvalidDateIsIgnored(_ date: String) throws {
         let jar = CookieJar { 1000 }
-        jar.take("a=1; Expires=\(date)", from: try #require(WebAddress("http://a.org/")))
+        jar.store("a=1; Expires=\(date)", from: try #require(WebAddress("http://a.org/")))
         #expect(jar.all.map(\.expiry) == [nil])
     }
 
@@ -92,13 +92,13 @@ import Testing
     ) throws {
         let jar = CookieJar { 1000 }
         let suffix = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
-        jar.take("a=1; Domain=\(domain); Path=/", from: try #require(WebAddress("http://film.example.\(suffix)/")))
+        jar.store("a=1; Domain=\(domain); Path=/", from: try #require(WebAddress("http://film.example.\(suffix)/")))
         #expect(jar.all.isEmpty)
-        jar.take(
+        jar.store(
             "b=2; Domain=example.\(suffix); Path=/", from: try #require(WebAddress("http://film.example.\(suffix)/")))
         #expect(line(jar, "http://other.example.\(suffix)/") == "b=2")
         // A host with exactly that name sets host-only cookies.
-        jar.take("c=3; Domain=\(domain); Path=/", from: try #require(WebAddress("http://\(suffix)/")))
+        jar.store("c=3; Domain=\(domain); Path=/", from: try #require(WebAddress("http://\(suffix)/")))
         #expect(line(jar, "http://\(suffix)/") == "c=3" && line(jar, "http://evil.\(suffix)/") == nil)
         jar.add(listed: "d=4; Domain=.\(suffix); Path=/")
         #expect(line(jar, "http://evil.\(suffix)/") == nil)
@@ -108,8 +108,8 @@ import Testing
     @Test func aJarIsBounded() throws {
         let jar = CookieJar { 0 }
         let address = try #require(WebAddress("http://a.org/"))
-        for number in 0..<(CookieJar.mostCookies + 10) { jar.take("n\(number)=1", from: address) }
-        #expect(jar.all.count == CookieJar.mostCookies)
+        for number in 0..<(CookieJar.maxCookies + 10) { jar.store("n\(number)=1", from: address) }
+        #expect(jar.all.count == CookieJar.maxCookies)
         #expect(try #require(jar.line(for: address)).utf8.count < 4096)
     }
 }

@@ -147,7 +147,7 @@ import Testing
             let film = try? manifest(
                 "<AdaptationSet mimeType=\"video/mp4\"><Representation><SegmentTemplate media=\"$Time$\"><SegmentTimeline>\(timeline)</SegmentTimeline></SegmentTemplate></Representation></AdaptationSet>",
                 "mediaPresentationDuration=\"PT99999H\"")
-            #expect((film?.representations.first?.pieces.count ?? 0) <= DASHManifest.mostPieces)
+            #expect((film?.representations.first?.pieces.count ?? 0) <= DASHManifest.maxSegments)
         }
         #expect(DASHManifest.seconds("P1DT2H3M4.5S") == 93784.5)
         for wrong in ["", "P", "PT", "PT1", "10", "PTxS", "P1S"] { #expect(DASHManifest.seconds(wrong) == nil) }

@@ -5,11 +5,11 @@ import Testing
 /// Uses one thread, because libavformat's TLS errors are recorded per thread.
 @Suite struct TLSWatchTests {
     @Test func aRefusalBelongsToTheConnectionThatWasOpenThen() {
-        TLSWatch.note(.certificate)
+        TLSWatch.recordRefusal(.certificate)
         var later = TLSWatch()
         #expect(!later.isRefused, "a list of interstitials that was refused before")
         #expect(later.refusal() == nil)
-        TLSWatch.note(.name)
+        TLSWatch.recordRefusal(.name)
         #expect(later.isRefused)
         let another = TLSWatch()
         #expect(!another.isRefused)

@@ -39,8 +39,8 @@ import Testing
 
     private func end(_ list: inout PlaybackList, _ index: Int, sound: Int64, pictures: Int64) {
         let serial = list.entries[index].serial
-        list.note(.at(Self.seconds(sound)), .audio, of: serial)
-        list.note(.at(Self.seconds(pictures)), .video, of: serial)
+        list.setTrackEnd(.at(Self.seconds(sound)), .audio, of: serial)
+        list.setTrackEnd(.at(Self.seconds(pictures)), .video, of: serial)
     }
 
     @Test func anEditIsRefusedThatMeansNothing() {
@@ -95,12 +95,12 @@ import Testing
         var list = try begun([QueueItem("a"), QueueItem("b"), QueueItem("c")])
         extend(&list, to: 3)
         #expect(list.entries[1].begin == nil)
-        list.note(.at(Self.seconds(2)), .audio, of: list.entries[0].serial)
+        list.setTrackEnd(.at(Self.seconds(2)), .audio, of: list.entries[0].serial)
         #expect(list.entries[1].begin == nil)
-        list.note(.at(Self.seconds(3)), .video, of: list.entries[0].serial)
+        list.setTrackEnd(.at(Self.seconds(3)), .video, of: list.entries[0].serial)
         #expect(list.entries[1].begin == Self.seconds(3))
         // A settled position is final, because it was already reported.
-        list.note(.at(Self.seconds(5)), .video, of: list.entries[0].serial)
+        list.setTrackEnd(.at(Self.seconds(5)), .video, of: list.entries[0].serial)
         #expect(list.entries[1].begin == Self.seconds(3))
         end(&list, 1, sound: 4, pictures: 2)
         #expect(list.entries[2].begin == Self.seconds(7))

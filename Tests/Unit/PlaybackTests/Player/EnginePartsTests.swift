@@ -135,23 +135,23 @@ import Testing
     @Test func editsAreSettledOnceWithTheOutcomeSoFar() {
         let edits = PendingEdits()
         let outcomes = Lock<[QueueEditOutcome]>([])
-        edits.note(.interrupted)
+        edits.setOutcome(.interrupted)
         edits.add { outcome in outcomes.withLock { $0.append(outcome) } }
-        edits.settle()
-        edits.settle()
+        edits.finish()
+        edits.finish()
         edits.add { outcome in outcomes.withLock { $0.append(outcome) } }
-        edits.settle()
+        edits.finish()
         #expect(outcomes.withLock { $0 } == [.interrupted, .seamless])
     }
 
     @Test func aPhaseIsReportedOnceAndEndsTheReasonOfAWait() {
         let news = Lock<[PlayerNews]>([])
         let status = status(news)
-        status.enter(.buffering)
+        status.setPhase(.buffering)
         status.setWait(reason: "waiting for sound")
-        status.enter(.buffering)
+        status.setPhase(.buffering)
         #expect(status.state.reason == "waiting for sound")
-        status.enter(.playing)
+        status.setPhase(.playing)
         #expect(status.state.reason == nil)
         let phases = news.withLock { $0.compactMap { if case .phase(let phase) = $0 { phase } else { nil } } }
         #expect(phases == [.buffering, .playing])

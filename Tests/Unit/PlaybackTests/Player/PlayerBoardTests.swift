@@ -16,7 +16,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func whoBeginsToReadLateHearsWhatWasPostedWhenNobodyRead() async {
         board.post(state("film"))
-        board.note(loadedUntil: MediaTime(value: 5, timescale: 1), handedUntil: MediaTime(value: 3, timescale: 1))
+        board.update(loadedUntil: MediaTime(value: 5, timescale: 1), handedUntil: MediaTime(value: 3, timescale: 1))
         var states = board.states().makeAsyncIterator()
         let first = await states.next()
         #expect(first?.title == "film" && first?.handedUntil == MediaTime(value: 3, timescale: 1))

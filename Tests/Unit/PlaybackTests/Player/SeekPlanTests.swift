@@ -29,7 +29,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
             var interstitial = Interstitial(id: "a", place: .at(second(6)), assets: .one("part"))
             change(&interstitial)
             let entry = try #require(list.entries.first)
-            list.note(
+            list.setProgramme(
                 PlaybackList.Programme([PlaybackList.Break(interstitial, ["part"])], of: entry.film.summary),
                 of: entry.item.id)
         }

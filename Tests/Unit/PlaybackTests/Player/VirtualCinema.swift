@@ -103,7 +103,7 @@ final class VirtualCinema: VirtualPlayer {
     }
 
     private func drainEvents() {
-        while let entry = events.take() {
+        while let entry = events.removeFirst() {
             switch entry.event {
             case .frame(_, let target, let presented):
                 if synchronizer.timebase.snapshot.segment(at: presented).rate != 0 {

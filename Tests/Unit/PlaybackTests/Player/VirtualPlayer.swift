@@ -43,7 +43,7 @@ extension VirtualPlayer {
                 }
             }
             let before = core.renderer?.progress.acceptedUntil
-            feeder?.settle()
+            feeder?.performDueWork()
             if core.renderer?.progress.acceptedUntil != before { moved = true }
             if settleAdded() { moved = true }
         }

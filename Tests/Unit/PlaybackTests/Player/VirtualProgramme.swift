@@ -151,7 +151,7 @@ final class VirtualProgramme: VirtualPlayer {
     }
 
     private func drainEvents(isBlack: Bool) {
-        while let entry = events.take() {
+        while let entry = events.removeFirst() {
             switch entry.event {
             case .frame(let pts, let target, let presented):
                 shown.append(

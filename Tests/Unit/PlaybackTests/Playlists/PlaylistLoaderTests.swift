@@ -81,7 +81,7 @@ import Testing
         #expect(refusal(folder.path("l3.m3u")).contains("playlists"))
         let long = folder.write(String(repeating: "a.mp4\n", count: 20_000), to: "long.m3u")
         let loader = try PlaylistLoader([long])
-        #expect(loader.items.count == PlaylistLoader.mostItems)
+        #expect(loader.items.count == PlaylistLoader.maxItems)
         #expect(loader.warnings.count == 1)
     }
 

@@ -160,7 +160,7 @@ final class VirtualQueue: VirtualPlayer {
             guard let value = samples.first, let meaning = FloatCodecs.meaning(of: value) else { return }
             heardInKitchen.append((meaning.sound, meaning.frame, at))
         }
-        card.feeder = { [unowned self] _ in feeder?.settle() }
+        card.feeder = { [unowned self] _ in feeder?.performDueWork() }
         kitchen.feeder = { [unowned self] _ in settleAdded() }
     }
 
@@ -175,7 +175,7 @@ final class VirtualQueue: VirtualPlayer {
         var hasMoved = false
         for index in addedFeeders.indices {
             let before = addedFeeders[index].renderer.progress.acceptedUntil
-            addedFeeders[index].settle()
+            addedFeeders[index].performDueWork()
             if addedFeeders[index].renderer.progress.acceptedUntil != before { hasMoved = true }
         }
         return hasMoved
@@ -210,7 +210,7 @@ final class VirtualQueue: VirtualPlayer {
     private func present() -> HostInstant? {
         let before = screen.shown.count
         let next = presenter.step()
-        while let entry = events.take() {
+        while let entry = events.removeFirst() {
             switch entry.event {
             case .frame(let pts, let target, let presented):
                 let number = screen.shown.count > before ? screen.shown.last?.number : nil

@@ -67,7 +67,7 @@ final class VirtualHouse {
             var moved = false
             for box in all {
                 let before = box.renderer.progress.acceptedUntil
-                box.feeder.settle()
+                box.feeder.performDueWork()
                 if box.renderer.progress.acceptedUntil != before { moved = true }
             }
             for member in members where member.turn().hasMoved { moved = true }
@@ -205,7 +205,7 @@ final class VirtualHouse {
                 // The cards share one clock: each starts at the time that the previous one has reached.
                 card.run(until: next)
             }
-            while let entry = events.take() { noted.append(entry.event) }
+            while let entry = events.removeFirst() { noted.append(entry.event) }
         }
     }
 }

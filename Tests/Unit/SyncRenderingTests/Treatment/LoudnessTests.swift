@@ -21,7 +21,7 @@ import Testing
 
     private func measured(_ samples: [Float], _ format: PCMFormat) -> Double? {
         var meter = LoudnessMeter()
-        meter.take(format)
+        meter.prepare(format)
         _ = samples.withUnsafeBufferPointer {
             meter.measure($0.baseAddress!, frames: samples.count / format.channels)
         }

@@ -51,17 +51,17 @@ private final class TreatmentRig {
     }
 
     func start() {
-        feeder.settle()
+        feeder.performDueWork()
         synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
     }
 
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
-            feeder.settle()
+            feeder.performDueWork()
             clock.advance(by: .milliseconds(5))
         }
-        feeder.settle()
+        feeder.performDueWork()
     }
 }
 
@@ -128,7 +128,7 @@ private final class TreatmentRig {
         let rig = TreatmentRig(output)
         rig.renderer.volume = 2
         rig.enqueue(0..<24_000)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(output.state.withLock { $0.gain } == 1)
         let heard = output.state.withLock { $0.samples }.map(abs).max() ?? 0
         #expect(abs(heard - 2 * TreatmentRig.impulse) < 1e-4)
@@ -151,9 +151,9 @@ private final class TreatmentRig {
         // After a flush packets pass through again.
         rig.renderer.volume = 1
         rig.renderer.flush()
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         rig.enqueue(480_000..<576_000, codec: "aac", packet: 1024)
-        rig.feeder.settle()
+        rig.feeder.performDueWork()
         #expect(!tape.slots.isEmpty && tape.slots.allSatisfy { $0.isUntouched })
     }
 

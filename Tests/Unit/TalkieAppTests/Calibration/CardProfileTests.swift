@@ -94,7 +94,7 @@ import Testing
         try placeOldFiles()
         let speaker = SoundCardProvider.identity(at: .known(Self.sink("headset")), device: "default")
         #expect(speaker.name == "The headset")
-        try store.keep([ProfileTests.profile(speaker.key, offset: 180, route: speaker.route)])
+        try store.store([ProfileTests.profile(speaker.key, offset: 180, route: speaker.route)])
         #expect(use(.known(Self.sink("headset")), store.all().profiles).profile?.offset == 180)
         #expect(store.all().profiles.count == 3)
     }

@@ -41,14 +41,14 @@ import Testing
 
     @Test func whatIsKeptIsReadBackWhole() throws {
         let kept = [Self.profile("AA", offset: -81.25), Self.profile("BB", offset: nil, room: ("r1", 12))]
-        try store.keep(kept)
+        try store.store(kept)
         let (found, notes) = store.all()
         #expect(found == kept)
         #expect(notes.isEmpty)
     }
 
     @Test func eachScreenAndModeAndRouteHasANumberOfItsOwn() throws {
-        try store.keep([
+        try store.store([
             Self.profile("AA", offset: 1), Self.profile("AA", offset: 2, screen: "Monitor"),
             Self.profile("AA", offset: 3, mode: "60-Hz window"), Self.profile("AA", offset: 4, route: "realtime"),
             Self.profile("AA", offset: 5),
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func aDamagedProfileIsSetAsideAndSaid() throws {
-        try store.keep([Self.profile("AA", offset: 1)])
+        try store.store([Self.profile("AA", offset: 1)])
         let files = StateFolder(path: folder.path("state"))
         let name = try #require(files.list("profiles").first)
         try files.write("profiles/\(name)", Array("talkie profile 1\nrubbish\n".utf8))
@@ -67,17 +67,17 @@ import Testing
     }
 
     @Test func aProfileOfANewerTalkieIsNotReplaced() throws {
-        try store.keep([Self.profile("AA", offset: 1, room: ("r1", 0))])
+        try store.store([Self.profile("AA", offset: 1, room: ("r1", 0))])
         let files = StateFolder(path: folder.path("state"))
         let name = "profiles/\(try #require(files.list("profiles").first))"
         let newer = Array("talkie profile 2\nbeyond this version\n".utf8)
         try files.write(name, newer)
-        #expect(throws: TalkieError.self) { try store.keep([Self.profile("AA", offset: 2, room: ("r2", 0))]) }
+        #expect(throws: TalkieError.self) { try store.store([Self.profile("AA", offset: 2, room: ("r2", 0))]) }
         #expect(try files.read(name) == newer)
     }
 
     @Test func exportAndImportCarryEverything() throws {
-        try store.keep([Self.profile("AA", offset: -81.25), Self.profile("BB", offset: nil, room: ("r1", 12))])
+        try store.store([Self.profile("AA", offset: -81.25), Self.profile("BB", offset: nil, room: ("r1", 12))])
         let path = folder.path("export.json")
         _ = try ProfileCommands(store: store).export(to: path)
         let other = ProfileStore(StateFolder(path: folder.path("other")))
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func aSpeakerIsForgottenByNameOrId() throws {
-        try store.keep([Self.profile("AA", offset: 1), Self.profile("BB", offset: 2)])
+        try store.store([Self.profile("AA", offset: 1), Self.profile("BB", offset: 2)])
         _ = try ProfileCommands(store: store).forget("room aa")
         #expect(store.all().profiles.map(\.key.speaker) == ["BB"])
         #expect(throws: TalkieError.self) { try ProfileCommands(store: store).forget("room aa") }
@@ -142,12 +142,12 @@ import Testing
     }
 
     @Test func aRunOfOneKeepsHowTheRoomsStand() throws {
-        try store.keep([Self.profile("AA", offset: nil, room: ("r", 12))])
-        try store.keep([Self.profile("AA", offset: 50, at: 200)])
+        try store.store([Self.profile("AA", offset: nil, room: ("r", 12))])
+        try store.store([Self.profile("AA", offset: 50, at: 200)])
         let kept = store.all().profiles[0]
         #expect(kept.offset == 50 && kept.room?.behindFirst == 12)
         // A run that measures differences keeps the offset to the video.
-        try store.keep([Self.profile("AA", offset: nil, room: ("s", 7), at: 300)])
+        try store.store([Self.profile("AA", offset: nil, room: ("s", 7), at: 300)])
         #expect(store.all().profiles[0].offset == 50 && store.all().profiles[0].room?.behindFirst == 7)
     }
 

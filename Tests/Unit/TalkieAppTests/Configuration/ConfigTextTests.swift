@@ -54,12 +54,12 @@ import Testing
 
     @Test func aFileThatIsSomethingElseIsBounded() {
         let many = ConfigText(Array(String(repeating: "a\n", count: 30_000).utf8), file: "f")
-        #expect(many.settings.count == ConfigText.mostSettings && many.mistakes.count == 1)
+        #expect(many.settings.count == ConfigText.maxSettings && many.mistakes.count == 1)
         let wrong = ConfigText(
             [UInt8](repeating: 0xFF, count: 100) + [10] + [UInt8](repeating: 10, count: 100), file: "f")
         #expect(wrong.mistakes.count == 1)
         let told = ConfigMistake.told((1...1000).map { ConfigMistake("f", line: $0, "no") })
-        #expect(told.count == ConfigMistake.mostTold + 1 && told.last == "950 more mistakes there")
+        #expect(told.count == ConfigMistake.maxReported + 1 && told.last == "950 more mistakes there")
     }
 
     @Test func theFolderIsReadBoundedAndSaysWhoMayReadIt() throws {

@@ -96,6 +96,6 @@ import Testing
 
     @Test func aFileThatIsSomethingElseIsBounded() {
         let input = InputConfiguration(Array(String(repeating: "a quit\n", count: 9000).utf8), file: "f")
-        #expect(input.mistakes.map(\.line) == [InputConfiguration.mostBindings + 1])
+        #expect(input.mistakes.map(\.line) == [InputConfiguration.maxBindings + 1])
     }
 }

@@ -18,13 +18,13 @@ import Testing
     private func seconds(_ count: Int64) -> MediaTime { MediaTime(value: count, timescale: 1) }
 
     @Test func theLastThousandAreKeptAndTheFileIsItsOwners() throws {
-        for number in 1...(FilmPlaces.mostFilms + 5) {
+        for number in 1...(FilmPlaces.maxFilms + 5) {
             // Only the last few are written one by one, because a thousand writes are slow.
-            if number == FilmPlaces.mostFilms - 5 { try preload(number) }
-            if number >= FilmPlaces.mostFilms - 5 { try places.keep(seconds(604_000), of: film(number)) }
+            if number == FilmPlaces.maxFilms - 5 { try preload(number) }
+            if number >= FilmPlaces.maxFilms - 5 { try places.store(seconds(604_000), of: film(number)) }
         }
         let (entries, note) = places.read()
-        #expect(note == nil && entries.count == FilmPlaces.mostFilms)
+        #expect(note == nil && entries.count == FilmPlaces.maxFilms)
         #expect(try entries.first?.film == film(6) && entries.last?.film == film(1005))
         let attributes = try FileManager.default.attributesOfItem(atPath: state.path + "/film-places")
         #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -39,9 +39,9 @@ import Testing
     }
 
     @Test func aFilmHasOnePlaceUntilItIsForgotten() throws {
-        try places.keep(seconds(10), of: film(1))
-        try places.keep(seconds(20), of: film(2))
-        try places.keep(seconds(30), of: film(1))
+        try places.store(seconds(10), of: film(1))
+        try places.store(seconds(20), of: film(2))
+        try places.store(seconds(30), of: film(1))
         #expect(try places.read().entries.map(\.film) == [film(2), film(1)])
         #expect(places.read().entries.last?.place == seconds(30))
         try places.forget(film(1))
@@ -70,19 +70,19 @@ import Testing
 
     @Test func neitherNamesNorFoldersAreWritten() throws {
         let key = try #require(FilmKey(folder.write("film", to: "secret.mkv")))
-        try places.keep(seconds(10), of: key)
+        try places.store(seconds(10), of: key)
         let text = String(decoding: try #require(try state.read("film-places")), as: UTF8.self)
         #expect(!text.contains("secret") && text.contains(key.text))
     }
 
     @Test func aDamagedFileIsSetAsideAndANewerOneIsLeftAlone() throws {
-        try places.keep(seconds(10), of: film(1))
+        try places.store(seconds(10), of: film(1))
         try state.write("film-places", Array("talkie film-places 1\nrubbish".utf8))
         let (entries, note) = places.read()
         #expect(entries.isEmpty && note?.contains("film-places.damaged") == true)
         let newer = Array("talkie film-places 2\n{}\n".utf8)
         try state.write("film-places", newer)
-        #expect(throws: StateError.self) { try places.keep(seconds(10), of: film(1)) }
+        #expect(throws: StateError.self) { try places.store(seconds(10), of: film(1)) }
         #expect(try state.read("film-places") == newer)
     }
 }

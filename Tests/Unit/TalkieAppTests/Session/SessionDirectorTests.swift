@@ -280,10 +280,10 @@ import Testing
         let desk = RouteController(
             player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"), post: { _ in })
-        #expect(desk.hear(.offered(OutputOffer())) == nil)
+        #expect(desk.handle(.offered(OutputOffer())) == nil)
         rig.toys.unread.withLock { $0 += ["a file", "another file"] }
-        #expect(desk.hear(.offered(OutputOffer())) == "a file\nanother file")
-        #expect(desk.hear(.offered(OutputOffer())) == nil)
+        #expect(desk.handle(.offered(OutputOffer())) == "a file\nanother file")
+        #expect(desk.handle(.offered(OutputOffer())) == nil)
     }
 
     /// Outputs are created on another thread, because that reads files.
@@ -300,13 +300,13 @@ import Testing
                 arrival.raise()
             })
         defer { desk.close() }
-        _ = desk.hear(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
+        _ = desk.handle(.offered(OutputOffer(places: [rig.toys.place("cellar")])))
         desk.openPicker()
         let row = try #require(desk.picker?.rows.firstIndex { $0.name == "cellar" })
         desk.point(at: row, .level(0.5), turned: 0)
         #expect(desk.picker?.notice == nil)
         arrival.wait()
-        #expect(desk.hear(try #require(news.withLock { $0 })) == nil)
+        #expect(desk.handle(try #require(news.withLock { $0 })) == nil)
         #expect(desk.picker?.notice == "no toy is there")
     }
 

@@ -84,8 +84,8 @@ import Testing
         let long = folder.write("film", to: "long")
         let store = FilmPlaces(StateFolder(path: folder.path))
         let place = MediaTime(value: 30, timescale: 1)
-        try store.keep(place, of: #require(FilmKey(long)))
-        try store.keep(MediaTime(value: 100, timescale: 1000), of: #require(FilmKey(short)))
+        try store.store(place, of: #require(FilmKey(long)))
+        try store.store(MediaTime(value: 100, timescale: 1000), of: #require(FilmKey(short)))
         let rig = Rig(more: [short, long], folder: folder)
         try rig.director.start()
         var seen = 0.0

@@ -81,7 +81,7 @@ import Testing
             obstacles.append(offer.places.first?.obstacle)
             if obstacles.count > 1 { return interruption.raise(status: 0) }
             let accessory = PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 1, count: 32))
-            try? SpeakerKnowledge(folder: state).pairings.keep(
+            try? SpeakerKnowledge(folder: state).pairings.store(
                 SpeakerCredentials(accessory: accessory), for: id, name: "Bath")
         }
         #expect(obstacles.count == 2 && obstacles[0] != nil && obstacles[1] == nil, "\(obstacles)")

@@ -100,14 +100,14 @@ import Testing
                 clockPorts: { _ in .available }
             ).choose([name]).flatMap { $0 }
         }
-        try knowledge.pairings.keep(SpeakerCredentials(password: "sesame"), for: id, name: "Box")
+        try knowledge.pairings.store(SpeakerCredentials(password: "sesame"), for: id, name: "Box")
         #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == "sesame")
         #expect(try outcome("Box", .pin(nil), on: box()).message.contains("credentials were removed"))
         #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == nil)
         // Another speaker has the name now.
         let sold = try #require(SpeakerID("020000000009"))
         try knowledge.pairings.forget(id)
-        try knowledge.pairings.keep(SpeakerCredentials(password: "sesame"), for: sold, name: "Box")
+        try knowledge.pairings.store(SpeakerCredentials(password: "sesame"), for: sold, name: "Box")
         #expect(throws: TalkieError.self) { try play("Box") }
         #expect(try outcome("Box", .pin(nil), on: box()).message.contains("needs no pairing"))
         #expect(try play("Box").count == 1)
@@ -118,7 +118,7 @@ import Testing
         let knowledge = SpeakerKnowledge(folder: state)
         let id = try #require(SpeakerID("020000000009"))
         for name in ["Sold", "02:00:00:00:00:09"] {
-            try knowledge.pairings.keep(SpeakerCredentials(password: "x"), for: id, name: "Sold")
+            try knowledge.pairings.store(SpeakerCredentials(password: "x"), for: id, name: "Sold")
             let empty = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
             #expect(try outcome(name, .forget, on: empty).message.contains("Sold was removed"))
             #expect(empty.elapsed == .zero)

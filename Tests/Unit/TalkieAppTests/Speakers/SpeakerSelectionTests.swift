@@ -150,7 +150,7 @@ import Testing
     @Test func keysAndPasswordsThatAreKeptAreUsed() throws {
         let knowledge = SpeakerKnowledge(folder: StateFolder(path: folder.path))
         let accessory = PairedAccessory(identifier: [1, 2], publicKey: [UInt8](repeating: 7, count: 32))
-        try knowledge.pairings.keep(
+        try knowledge.pairings.store(
             SpeakerCredentials(accessory: accessory, password: "sesame"), for: SpeakerID("020000000001")!, name: "Box")
         try knowledge.routes.remember(
             RouteMemory(route: .realtime, hasProbed: true, sourceVersion: "366.0"), of: SpeakerID("020000000001")!)
@@ -171,7 +171,7 @@ import Testing
         let contact = SpeakerContact(
             name: name, address: SpeakerAddress(host: address), query: try SpeakerQuery(query))
         try SpeakerKnowledge(folder: StateFolder(path: folder.path)).pairings
-            .keep(SpeakerCredentials(accessory: accessory), for: try #require(SpeakerID(id)), contact)
+            .store(SpeakerCredentials(accessory: accessory), for: try #require(SpeakerID(id)), contact)
     }
 
     @Test func anotherSpeakerUnderTheNameOfAPairedOneIsNotPlayedTo() throws {

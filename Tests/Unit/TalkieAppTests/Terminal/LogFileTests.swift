@@ -35,6 +35,6 @@ import Testing
         let line = String(repeating: "x", count: 1 << 20)
         for _ in 0..<20 { log.write(.debug, line) }
         let size = folder.read("log").utf8.count
-        #expect(size <= LogFile.mostBytes + 100 && folder.read("log").hasSuffix("the log is full\n"))
+        #expect(size <= LogFile.maxBytes + 100 && folder.read("log").hasSuffix("the log is full\n"))
     }
 }

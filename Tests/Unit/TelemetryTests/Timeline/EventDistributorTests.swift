@@ -31,19 +31,19 @@ import Testing
         let instant = HostInstant(nanoseconds: 5_000_000_001)
         let film = MediaTime(value: 1001, timescale: 24000)
         let lines = try record { log, _ in
-            log.note(
+            log.append(
                 .frame(pts: film, target: instant, presented: instant.advanced(by: .microseconds(1500))), at: instant)
-            log.note(.framesDropped(count: 3, at: film, reason: .skippedDecoding), at: instant)
-            log.note(.anchor(media: film, host: instant, rate: 1.25, generation: 7), at: instant)
-            log.note(.audioAccepted(until: film, ahead: .milliseconds(-250), output: OutputID(1)), at: instant)
-            log.note(.audioHeard(media: film, host: instant, output: OutputID(0)), at: instant)
-            log.note(.audioDrift(error: .microseconds(-12), correctionPPM: -3.5, output: OutputID(0)), at: instant)
-            log.note(.latency(delay: .milliseconds(42), output: OutputID(0)), at: instant)
-            log.note(.underrun(missing: .milliseconds(8), output: OutputID(0)), at: instant)
-            log.note(.outputLost(output: OutputID(2)), at: instant)
-            log.note(.outputRestored(output: OutputID(2)), at: instant)
-            log.note(.outputMoved(output: OutputID(2)), at: instant)
-            log.note(.clock(state: .probing, output: OutputID(3)), at: instant)
+            log.append(.framesDropped(count: 3, at: film, reason: .skippedDecoding), at: instant)
+            log.append(.anchor(media: film, host: instant, rate: 1.25, generation: 7), at: instant)
+            log.append(.audioAccepted(until: film, ahead: .milliseconds(-250), output: OutputID(1)), at: instant)
+            log.append(.audioHeard(media: film, host: instant, output: OutputID(0)), at: instant)
+            log.append(.audioDrift(error: .microseconds(-12), correctionPPM: -3.5, output: OutputID(0)), at: instant)
+            log.append(.latency(delay: .milliseconds(42), output: OutputID(0)), at: instant)
+            log.append(.underrun(missing: .milliseconds(8), output: OutputID(0)), at: instant)
+            log.append(.outputLost(output: OutputID(2)), at: instant)
+            log.append(.outputRestored(output: OutputID(2)), at: instant)
+            log.append(.outputMoved(output: OutputID(2)), at: instant)
+            log.append(.clock(state: .probing, output: OutputID(3)), at: instant)
         }
         let kinds = lines.map { $0["event"] as? String }
         #expect(
@@ -71,11 +71,11 @@ import Testing
     @Test func remarksAreEscapedSoThatATitleCannotForgeALine() throws {
         let title = "a\"}\n{\"event\":\"drop\"}\\ \u{7F}\u{1B} é🎬"
         let lines = try record { _, distributor in
-            distributor.note(.film(title))
-            distributor.note(.phase(PlayerState.Phase.playing.rawValue))
-            distributor.note(.audioDelay(.milliseconds(-80)))
-            distributor.note(.route(index: 0, name: "default", kind: "soundCard"))
-            distributor.note(.film(String(repeating: "\u{1}", count: 1_000_000)))
+            distributor.record(.film(title))
+            distributor.record(.phase(PlayerState.Phase.playing.rawValue))
+            distributor.record(.audioDelay(.milliseconds(-80)))
+            distributor.record(.route(index: 0, name: "default", kind: "soundCard"))
+            distributor.record(.film(String(repeating: "\u{1}", count: 1_000_000)))
         }
         #expect(lines.count == 6)
         #expect(lines[1]["name"] as? String == title)
@@ -87,7 +87,7 @@ import Testing
 
     @Test func eventsThatFoundTheQueueFullAreCountedInTheRecord() throws {
         let log = EventLog(clock: clock, minimumCapacity: 8)
-        for _ in 0..<20 { log.note(.underrun(missing: .zero, output: OutputID(0))) }
+        for _ in 0..<20 { log.append(.underrun(missing: .zero, output: OutputID(0))) }
         let distributor = EventDistributor(log: log, clock: clock)
         try distributor.start(recordingTo: try TimelineFile(creating: folder.path("t.jsonl")))
         distributor.stop()
@@ -101,7 +101,7 @@ import Testing
         let log = EventLog(clock: clock, minimumCapacity: 65536)
         let complaints = Lock<[String]>([])
         // Enough for several writes, each of which fails.
-        for _ in 0..<20_000 { log.note(.underrun(missing: .zero, output: OutputID(0))) }
+        for _ in 0..<20_000 { log.append(.underrun(missing: .zero, output: OutputID(0))) }
         let distributor = EventDistributor(log: log, clock: clock)
         try distributor.start(recordingTo: try TimelineFile(creating: "/dev/full")) { complaint in
             complaints.withLock { $0.append(complaint) }
@@ -131,7 +131,7 @@ import Testing
         for state in [
             SpeakerClockState.cold, .ready, .stalled, .stalled, .doubted, .probing, .ready, .ready, .doubted, .ready,
         ] {
-            log.note(.clock(state: state, output: OutputID(2)))
+            log.append(.clock(state: state, output: OutputID(2)))
         }
         let told = Lock<[SpeakerClockState]>([])
         let distributor = EventDistributor(log: log, clock: clock)
@@ -146,9 +146,9 @@ import Testing
     @Test func whatOtherClocksDoIsInTheRecord() throws {
         let (host, film) = (clock.now, MediaTime(value: 5, timescale: 1))
         let lines = try record { log, _ in
-            log.note(.steered(media: film, host: host, rate: 1.00005, speed: 1, late: .microseconds(12)))
-            log.note(.resumed(after: .seconds(600)))
-            log.note(
+            log.append(.steered(media: film, host: host, rate: 1.00005, speed: 1, late: .microseconds(12)))
+            log.append(.resumed(after: .seconds(600)))
+            log.append(
                 .speakerAnchored(
                     media: film, host: host, clock: PTPInstant(nanoseconds: 77), output: OutputID(1)))
         }
@@ -162,7 +162,7 @@ import Testing
         let log = EventLog(clock: clock)
         let distributor = EventDistributor(log: log, clock: clock)
         try distributor.start()
-        log.note(.framesDropped(count: 2, at: .zero, reason: .late))
+        log.append(.framesDropped(count: 2, at: .zero, reason: .late))
         distributor.stop()
         #expect(distributor.statistics.droppedFrames == 2)
     }
@@ -180,7 +180,7 @@ import Testing
         )
         // F_SETPIPE_SZ (fcntl(2)), which glibc declares for _GNU_SOURCE only; the minimum is one page.
         #expect(fcntl(reader, 1031, 4096) == 4096)
-        for _ in 0..<200 { distributor.note(.film("a film with a name")) }
+        for _ in 0..<200 { distributor.record(.film("a film with a name")) }
         let asked = HostInstant.now
         distributor.stop()
         #expect(HostInstant.now - asked < .seconds(3))

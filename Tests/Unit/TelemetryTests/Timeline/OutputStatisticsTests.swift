@@ -10,9 +10,9 @@ import Testing
 
     private func outputs(_ events: [RenderEvent]) -> OutputsStatistics {
         let log = EventLog(clock: clock)
-        for event in events { log.note(event) }
+        for event in events { log.append(event) }
         var outputs = OutputsStatistics()
-        while let entry = log.take() { outputs.add(entry) }
+        while let entry = log.removeFirst() { outputs.add(entry) }
         return outputs
     }
 

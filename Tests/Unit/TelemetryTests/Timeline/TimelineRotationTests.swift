@@ -38,8 +38,8 @@ import Testing
 
     private func entry(_ event: RenderEvent) -> EventLog.Entry {
         let log = EventLog(clock: clock)
-        log.note(event)
-        return log.take()!
+        log.append(event)
+        return log.removeFirst()!
     }
 
     private func frame(_ number: Int) -> EventLog.Entry {
@@ -70,10 +70,10 @@ import Testing
                     media: .zero, host: clock.now, clock: PTPInstant(nanoseconds: 7), output: OutputID(0))))
         writer.write(frame(1))
         clock.advance(by: .seconds(59))
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         #expect(names == ["t.jsonl"])
         clock.advance(by: .seconds(1))
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         writer.write(frame(2))
         writer.finish(at: clock.now)
         #expect(names == ["t.jsonl", "t.jsonl.1"])
@@ -88,17 +88,17 @@ import Testing
     }
 
     @Test func aFileIsNoLargerThanToldAndTheOldestGoes() throws {
-        var writer = try writer(TimelineRotation(maxSize: TimelineRotation.leastSize, keep: 2))
+        var writer = try writer(TimelineRotation(maxSize: TimelineRotation.minSizeLimit, keep: 2))
         for second in 0..<40 {
             for number in 0..<200 { writer.write(frame(second * 200 + number)) }
             clock.advance(by: .seconds(1))
-            writer.attend(at: clock.now)
+            writer.performDueWork(at: clock.now)
         }
         writer.finish(at: clock.now)
         #expect(names == ["t.jsonl", "t.jsonl.1", "t.jsonl.2"])
         for name in names {
             let size = folder.read(name).utf8.count
-            #expect(size < TimelineRotation.leastSize + 64 * 1024, "\(name): \(size)")
+            #expect(size < TimelineRotation.minSizeLimit + 64 * 1024, "\(name): \(size)")
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
                     writer.write(frame(second))
                 }
                 writer.write(entry(.audioDrift(error: .milliseconds(3), correctionPPM: 0, output: OutputID(0))))
-                writer.attend(at: clock.now)
+                writer.performDueWork(at: clock.now)
             }
             writer.finish(at: clock.now)
         }
@@ -152,7 +152,7 @@ import Testing
         var writer = try writer(TimelineRotation(maxAge: .seconds(1), keep: 0))
         for _ in 0..<5 {
             clock.advance(by: .seconds(1))
-            writer.attend(at: clock.now)
+            writer.performDueWork(at: clock.now)
         }
         writer.finish(at: clock.now)
         #expect(names == ["t.jsonl"] && lines("t.jsonl").first?["part"] as? Int == 6)
@@ -165,7 +165,7 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         folder.write("mine", to: "t.jsonl.1")
         clock.advance(by: .seconds(1))
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         #expect(names == ["t.jsonl", "t.jsonl.1"] && folder.read("t.jsonl.1") == "mine")
     }
 
@@ -178,28 +178,28 @@ import Testing
         disk.room.withLock { $0 = 30 }
         writer.write(frame(1))
         writer.write(frame(2))
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         let complaint = writer.takeComplaint() ?? ""
         #expect(complaint.contains("No space left on device") && complaint.contains("when there is space"))
         writer.write(.film("next.mkv"), at: clock.now)
         writer.write(frame(3))
         for _ in 0..<3 {
             clock.advance(by: TimelineWriter.pause)
-            writer.attend(at: clock.now)
+            writer.performDueWork(at: clock.now)
             let more = writer.takeComplaint()
             #expect(more == nil, "told once")
         }
         disk.room.withLock { $0 = .max }
         clock.advance(by: .seconds(9))
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         let early = writer.takeComplaint()
         #expect(early == nil, "it is tried now and then")
         clock.advance(by: .seconds(1))
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         let tooEarly = writer.takeComplaint()
         #expect(tooEarly == nil, "a disk with room for one line is no news")
         clock.advance(by: TimelineWriter.relief)
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         let relief = writer.takeComplaint() ?? ""
         #expect(relief.contains("is written again; 4 events are missing"))
         writer.write(frame(4))
@@ -215,19 +215,19 @@ import Testing
         var writer = try writer(TimelineRotation(maxAge: .seconds(60)), disk: disk)
         writer.write(.film("film.mkv"), at: clock.now)
         writer.write(.route(index: 0, name: "Hall", kind: "bufferedSpeaker"), at: clock.now)
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         disk.room.withLock { $0 = .max }
         clock.advance(by: TimelineWriter.pause)
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         // And again at the start of the next file.
         disk.room.withLock { $0 = 100 }
         clock.advance(by: .seconds(60))
-        writer.attend(at: clock.now)
+        writer.performDueWork(at: clock.now)
         writer.write(.film("next.mkv"), at: clock.now)
         disk.room.withLock { $0 = .max }
         for _ in 0..<2 {
             clock.advance(by: TimelineWriter.pause)
-            writer.attend(at: clock.now)
+            writer.performDueWork(at: clock.now)
         }
         writer.finish(at: clock.now)
         #expect(events("t.jsonl.1").prefix(4) == ["timeline", "film", "route", "lost"])
@@ -244,7 +244,7 @@ import Testing
         for second in 0..<600 {
             disk.room.withLock { $0 = second % 12 == 0 ? 150 : 0 }
             writer.write(frame(second))
-            writer.attend(at: clock.now)
+            writer.performDueWork(at: clock.now)
             if writer.takeComplaint() != nil { told += 1 }
             clock.advance(by: .seconds(1))
         }
@@ -252,7 +252,7 @@ import Testing
         disk.room.withLock { $0 = .max }
         for second in 0..<60 {
             writer.write(frame(second))
-            writer.attend(at: clock.now)
+            writer.performDueWork(at: clock.now)
             if writer.takeComplaint() != nil { told += 1 }
             clock.advance(by: .seconds(1))
         }
