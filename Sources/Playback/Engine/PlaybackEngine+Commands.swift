@@ -157,7 +157,7 @@ extension PlaybackEngine {
     // MARK: Seeks
 
     /// The consequences of seek commands at the current position.
-    var seekPlan: SeekPlan { SeekPlan(in: list, state, at: seeks.moment, wantsPlay: seeks.wantsPlay) }
+    var seekPlan: SeekDecision { SeekDecision(in: list, state, at: seeks.moment, wantsPlay: seeks.wantsPlay) }
 
     /// Seeks to a media time; exactly, or to the sync frame before it.
     package func seek(to time: MediaTime, exact: Bool) { perform(seekPlan.seek(to: time, exact: exact)) }
@@ -205,7 +205,7 @@ extension PlaybackEngine {
         case .forward(let time): synchronizer.setRate(0, time: time)
         case .backward(let shown):
             // Any time within the preceding frame.
-            let target = max(.zero, shown - state.lineOffset - SeekPlan.instant)
+            let target = max(.zero, shown - state.lineOffset - SeekDecision.instant)
             current?.turn.aside == nil ? seek(to: target, exact: true) : begin(at: target)
         }
     }

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Decides what a seek command of the user does. A value, made for one command.
-struct SeekPlan {
+struct SeekDecision {
     /// Shorter than the duration of any frame.
     static let instant = MediaTime(value: 1, timescale: 1000)
     /// mpv's threshold (`--chapter-seek-threshold`): a backward seek within a chapter repeats it.

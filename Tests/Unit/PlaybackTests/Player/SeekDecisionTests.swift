@@ -7,7 +7,7 @@ import Testing
 private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, preferredTimescale: 1000) }
 
 /// What a seek command does, as a value: target and aim, messages, interstitials, the end of an item.
-@Suite struct SeekPlanTests {
+@Suite struct SeekDecisionTests {
     /// A list whose first item, of 10 s, is current.
     private struct Scene {
         var list = PlaybackList()
@@ -18,11 +18,11 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         init(_ count: Int = 1, sharesReader: Bool = false, isLive: Bool = false, pictures: Int = 250) throws {
             _ = list.apply(.append((1...count).map { QueueItem("\($0)") }))
             let film = CountedFilm(1, pictures: pictures, sharesReader: sharesReader, isLive: isLive)
-            list.begin(with: SeekPlanTests.entry(&list, try #require(list.firstTurn()), film))
+            list.begin(with: SeekDecisionTests.entry(&list, try #require(list.firstTurn()), film))
             (state.phase, state.duration) = (.playing, film.summary.duration)
         }
 
-        var plan: SeekPlan { SeekPlan(in: list, state, at: moment, wantsPlay: wantsPlay) }
+        var plan: SeekDecision { SeekDecision(in: list, state, at: moment, wantsPlay: wantsPlay) }
 
         /// Puts an interstitial at 6 s of the first item.
         mutating func addInterstitial(_ change: (inout Interstitial) -> Void = { _ in }) throws {
@@ -38,7 +38,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         mutating func enterInterstitial() throws {
             let entry = try #require(list.entries.first)
             let part = try #require(list.turn(into: 0, of: entry.turn.plain))
-            list.begin(with: SeekPlanTests.entry(&list, part, CountedFilm(2, pictures: 50, soundFrames: 96_000)))
+            list.begin(with: SeekDecisionTests.entry(&list, part, CountedFilm(2, pictures: 50, soundFrames: 96_000)))
         }
     }
 
@@ -109,7 +109,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         var failed = try Scene()
         failed.state.phase = .failed
         #expect(text(failed.plan.seek(to: second(1), exact: true)) == [])
-        #expect(text(SeekPlan(in: PlaybackList(), PlayerState(), at: .zero, wantsPlay: true).refusal) == [])
+        #expect(text(SeekDecision(in: PlaybackList(), PlayerState(), at: .zero, wantsPlay: true).refusal) == [])
     }
 
     // MARK: Chapters
