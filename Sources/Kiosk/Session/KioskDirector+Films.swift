@@ -49,7 +49,7 @@ extension KioskDirector {
         self.items = items
         if wall != nil { return measure(items) }
         guard current != nil else { return begin(with: items) }
-        say(.info, "the list has \(Self.films(items.count)) now", KioskNote(.schedule))
+        say(.info, "the list now has \(Self.films(items.count))", KioskNote(.schedule))
         guard isPlaying, unopened == nil else {
             // New items may precede those that could not be played.
             if case .nothing? = slate { load(items) } else { load(items, startingWith: current?.address) }
@@ -150,7 +150,7 @@ extension KioskDirector {
             handlePhase(phase)
         case .message(let text): say(.warning, text)
         case .began(let item, let moment, let isJoined):
-            if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
+            if opensUnderWay == 0, !isSlatePicture { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
             exclusions.noteFailed(item.address)
             guard opensUnderWay == 0 else { return }
