@@ -118,7 +118,7 @@ final class OverlayPainter: Sendable {
         try WorkerThread.start(name: "overlay painter") { [self] in
             guard let painter = makePainter() else {
                 state.withLock {
-                    Self.recordTrouble("\(SystemCause.text(ENOMEM)); no words are shown over the film", in: &$0)
+                    Self.recordTrouble("\(SystemCause.text(ENOMEM)); no text is shown over the film", in: &$0)
                 }
                 done?.raise()
                 return

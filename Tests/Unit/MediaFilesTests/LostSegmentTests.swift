@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [("short", "breaks off"), ("faulty", "has an internal error")])
+    @Test(arguments: [("short", "ends prematurely"), ("faulty", "has an internal error")])
     func readingContinuesAfterASegmentThatIsCutShort(manner: String, cause: String) throws {
         try make("-c copy -f hls -hls_time 1 -hls_playlist_type vod", into: "film.m3u8")
         try change(segment: 2, of: "film.m3u8") { "\(manner)/\($0)" }
