@@ -22,7 +22,7 @@ final class ItemPreparation {
     /// The entry whose first frame is being or was prepared.
     private var pictures: Int?
     /// When to retry the opening of a looping item.
-    private var loopAgain: Retry?
+    private var loopAgain: RetryDelay?
     /// The entry that was dropped last: entries scheduled before it do not prove that the file is readable.
     private var lastLost = 0
     /// The entry whose audio was delivered beyond its end and cannot be flushed: nothing follows it gaplessly.

@@ -2,16 +2,16 @@ internal import MediaCore
 
 /// The time of the next attempt after a failure. Pauses grow but stay short, so that restored media is detected within
 /// a second.
-struct Retry {
+struct RetryDelay {
     let notBefore: HostInstant
     let pause: Duration
 
     private static let shortest = Duration.milliseconds(100)
     private static let longest = Duration.milliseconds(700)
 
-    static func later(_ last: Retry?, from now: HostInstant) -> Retry {
+    static func later(_ last: RetryDelay?, from now: HostInstant) -> RetryDelay {
         let pause = last.map { min(longest, $0.pause * 2) } ?? shortest
-        return Retry(notBefore: now.advanced(by: pause), pause: pause)
+        return RetryDelay(notBefore: now.advanced(by: pause), pause: pause)
     }
 }
 
@@ -19,11 +19,11 @@ struct Retry {
 /// Confined to the player's thread.
 final class MediaRecovery {
     /// Failures to open items since an item has begun, by address, with the time of the next attempt.
-    private var failures: [String: Retry] = [:]
+    private var failures: [String: RetryDelay] = [:]
     /// Whether playback has started since the list was replaced.
     private(set) var hasBegun = false
     /// The next attempt to open lost media; nil once an item plays.
-    private var retry: Retry?
+    private var retry: RetryDelay?
     /// The lost position, or the first one of the next pass.
     private var absent: PlaybackList.Turn?
     /// Whether a pass of the list is awaited.
@@ -83,7 +83,7 @@ final class MediaRecovery {
                         "No film in the list can be played at present; playback continues as soon as one is available again."
                     )))
         }
-        retry = Retry(notBefore: clock.now.advanced(by: pause), pause: pause)
+        retry = RetryDelay(notBefore: clock.now.advanced(by: pause), pause: pause)
         (isWaiting, isBetweenPasses, absent) = (true, true, turn)
     }
 
