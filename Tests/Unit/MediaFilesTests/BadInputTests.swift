@@ -204,9 +204,8 @@ import Testing
     @Test func openingDamagedFilmsLeavesNothingOpen() throws {
         let bytes = try TestClips.bytes(of: try clip("a.mp4"))
         let path = try folder.write(Array(bytes.prefix(500)), to: "cut.mp4")
-        let before = openDescriptors()
         for _ in 0..<50 { #expect(failure(path) != nil) }
-        #expect(openDescriptors() <= before + 3)
+        #expect(openDescriptors { $0 == path } == 0)
     }
 
     /// Found by fuzzing: an index of 6 kB whose entries make libavformat's tables grow to 2.9 GB.
@@ -224,6 +223,4 @@ import Testing
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         return usage.ru_maxrss << 10
     }
-
-    private func openDescriptors() -> Int { (0..<512).filter { fcntl(Int32($0), F_GETFD) >= 0 }.count }
 }
