@@ -160,7 +160,7 @@ package final class FleetLink: Sendable {
         var nextState = began
         while !isStopping {
             let now = HostInstant.now
-            try connection.turn(until: now.advanced(by: .seconds(1)), signal: signal)
+            try connection.runIteration(until: now.advanced(by: .seconds(1)), signal: signal)
             guard connection.isConnected else {
                 if now - began > Self.patience { throw ValueError("no response") }
                 continue

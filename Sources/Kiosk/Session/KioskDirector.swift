@@ -194,7 +194,7 @@ final class KioskDirector: @unchecked Sendable {
             guard stage.clock.runsByItself else { return begin() }
             thread = try WorkerThread.start(name: "kiosk") { [self] in
                 begin()
-                while result == nil { turn() }
+                while result == nil { runIteration() }
                 finish()
             }
         } catch {
@@ -231,7 +231,7 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Handles posted events and everything due. Blocks until the next event or deadline if the clock advances
     /// automatically.
-    func turn() {
+    func runIteration() {
         let clock = stage.clock
         let deadline = clock.runsByItself ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
         for event in mailbox.receive(until: deadline) {

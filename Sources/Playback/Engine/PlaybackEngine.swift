@@ -90,14 +90,14 @@ package final class PlaybackEngine {
 
     /// The loop of the player's thread.
     func run() {
-        while turn() {
+        while runIteration() {
             mailbox.signal.wait(until: .now.advanced(by: restingTime))
             mailbox.signal.clear()
         }
     }
 
     /// Runs one iteration: executes commands and handles changes. Returns false when the player is shut down.
-    func turn() -> Bool {
+    func runIteration() -> Bool {
         synchronizer.serviceTimeline()
         for command in mailbox.takeAll() { command(self) }
         guard isRunning else {

@@ -6,7 +6,7 @@ final class PlayerBoard: Sendable {
     /// The last state posted by the engine, without the values that change continuously: position and state of the
     /// outputs. Guarded by its own lock.
     private let posted = Lock(PlayerState())
-    private let board = BroadcastBoard(PlayerState())
+    private let board = StateBroadcaster(PlayerState())
     private let timebase: Timebase
     private let outputs: OutputGroup?
 

@@ -102,7 +102,7 @@ package final class MemberFeeder: Sendable {
             return thread
         }
         thread?.join()
-        turn()
+        runIteration()
     }
 
     /// Requests the end of the feeder's thread.
@@ -114,7 +114,7 @@ package final class MemberFeeder: Sendable {
     /// The loop of the feeder's thread.
     private func run(until stop: Stop) {
         while true {
-            let (_, due) = turn()
+            let (_, due) = runIteration()
             if stop.isAsked.load(ordering: .acquiring) { break }
             renderer.awaitWork(until: due)
         }

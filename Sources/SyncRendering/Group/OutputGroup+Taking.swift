@@ -24,7 +24,7 @@ extension OutputGroup: SoundTaking {
         } else {
             feeding.withLock { _ in distribute() }
             for feed in feeds where feed.feeder.isShared {
-                let (hasMoved, due) = feed.feeder.turn(atMost: Self.stepsInTurn)
+                let (hasMoved, due) = feed.feeder.runIteration(atMost: Self.stepsInTurn)
                 turn.hasMoved = turn.hasMoved || hasMoved
                 turn.due = [turn.due, due].compactMap { $0 }.min()
             }

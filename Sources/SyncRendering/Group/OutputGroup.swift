@@ -21,12 +21,12 @@ public final class OutputGroup: AudioOutput {
     let state: Lock<State>
     /// Held during deliveries to the feeds, so that a joining feed neither misses nor repeats audio. Taken before
     /// `state`.
-    let feeding = Lock(Turn())
+    let feeding = Lock(CriticalSection())
     /// Held while threads are assigned to the feeders.
-    let seating = Lock(Turn())
+    let seating = Lock(CriticalSection())
     /// Held while gains are applied to the feeds, so that the last calculated ones are applied last. Taken before
     /// `state`.
-    private let gaining = Lock(Turn())
+    private let gaining = Lock(CriticalSection())
 
     /// Guarded by the lock `state`.
     struct State {

@@ -41,7 +41,7 @@ final class TimeObservation: Sendable {
     /// Whether no thread was available, so that the timeline's service calls `step`.
     private let isOrphaned = Atomic<Bool>(false)
     /// Serializes the steps of the service.
-    private let turn = Lock(Turn())
+    private let turn = Lock(CriticalSection())
 
     init(timebase: Timebase) {
         self.timebase = timebase

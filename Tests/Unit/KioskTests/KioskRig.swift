@@ -175,15 +175,15 @@ final class KioskRig: @unchecked Sendable {
 
     /// Runs everything that can progress without time passing.
     private func settle() {
-        if director.result == nil { director.turn() }
+        if director.result == nil { director.runIteration() }
         var hasMoved = true
         while hasMoved {
             hasMoved = false
-            guard engine.turn() else { return }
+            guard engine.runIteration() else { return }
             for pipeline in pipelines.withLock({ $0 }) {
                 // A waiting thread continues only after its signal was raised.
                 while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
-                    while case .again = pipeline.turn() { hasMoved = true }
+                    while case .again = pipeline.runIteration() { hasMoved = true }
                 }
             }
             let before = engine.renderer?.progress.acceptedUntil
@@ -193,7 +193,7 @@ final class KioskRig: @unchecked Sendable {
                 members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
                 return members
             }
-            for member in members where member.turn().hasMoved { hasMoved = true }
+            for member in members where member.runIteration().hasMoved { hasMoved = true }
             _ = group.advanceChange()
         }
     }

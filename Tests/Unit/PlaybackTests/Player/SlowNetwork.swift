@@ -97,7 +97,7 @@ final class PipelineRunners: @unchecked Sendable {
     static var isRunning: Bool { current != nil }
 
     /// Runs one iteration of a pipeline; returns nil if its source blocks.
-    func turn(_ pipeline: TrackPipeline) -> TrackPipeline.Turn? {
+    func runIteration(_ pipeline: TrackPipeline) -> TrackPipeline.Turn? {
         let runner = runners[ObjectIdentifier(pipeline)] ?? start(pipeline)
         runner.result = nil
         runner.go.signal()
@@ -113,7 +113,7 @@ final class PipelineRunners: @unchecked Sendable {
                 while true {
                     runner.go.wait()
                     if runner.isStopping { return }
-                    let result = pipeline.turn()
+                    let result = pipeline.runIteration()
                     if runner.isStopping { return }
                     runner.result = result
                     runner.done.signal()

@@ -70,7 +70,7 @@ final class VirtualHouse {
                 box.feeder.performDueWork()
                 if box.renderer.progress.acceptedUntil != before { moved = true }
             }
-            for member in members where member.turn().hasMoved { moved = true }
+            for member in members where member.runIteration().hasMoved { moved = true }
             return moved
         }
     }
@@ -186,8 +186,8 @@ final class VirtualHouse {
         var moved = true
         while moved {
             moved = false
-            _ = core.turn()
-            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.turn() { moved = true } }
+            _ = core.runIteration()
+            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.runIteration() { moved = true } }
             if feeders.settle() { moved = true }
             _ = group.advanceChange()
         }

@@ -1,7 +1,7 @@
 /// The latest value of a state, for any number of asynchronous readers and waiting threads. A slow reader misses
 /// intermediate values, never the last one, and never sees an older value after a newer one. Thread-safe; the lock is
 /// held during `change`.
-package final class BroadcastBoard<Value: Sendable & Equatable>: Sendable {
+package final class StateBroadcaster<Value: Sendable & Equatable>: Sendable {
     /// Guarded by `state`.
     private struct State {
         var value: Value

@@ -2,12 +2,12 @@ import Testing
 
 @testable import MediaCore
 
-@Suite struct BroadcastBoardTests {
+@Suite struct StateBroadcasterTests {
     private let never = HostInstant(nanoseconds: .max)
     private let already = HostInstant(nanoseconds: 0)
 
     @Test func whatIsThereAlreadyIsNotWaitedFor() {
-        let board = BroadcastBoard(3)
+        let board = StateBroadcaster(3)
         let (value, satisfied) = board.wait(until: already) { $0 == 3 }
         #expect(value == 3 && satisfied)
         let (last, comes) = board.wait(until: already) { $0 == 4 }
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func whoWaitsWakesForTheValueAndAsksOnlyAboutNewOnes() {
-        let board = BroadcastBoard(0)
+        let board = StateBroadcaster(0)
         let waits = Signal()
         let asked = Lock(0)
         let thread = try! WorkerThread.start(name: "poster") {
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func everybodyWhoWaitsIsLetGoWithTheLastValueAtTheEnd() {
-        let board = BroadcastBoard(1)
+        let board = StateBroadcaster(1)
         let waits = Signal()
         let answers = Lock<[Int]>([])
         let threads = (0..<3).map { _ in
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aReaderHearsTheValueThatIsThereTheLastOneAndTheEnd() async {
-        let board = BroadcastBoard("first")
+        let board = StateBroadcaster("first")
         #expect(!board.hasReaders)
         let values = board.values
         #expect(board.hasReaders)
