@@ -10,7 +10,7 @@ internal import MediaCore
 ///
 /// Bounds for any input: the rate stays within ±200 ppm. A contradicting timestamp is rejected until the contradiction
 /// is consistent and nothing supports the line. Nothing allocates after `init`.
-struct MasterLine: Sendable {
+struct MasterClockFilter: Sendable {
     /// The result of `observe(origin:received:)`.
     enum Verdict: Equatable, Sendable {
         case taken
