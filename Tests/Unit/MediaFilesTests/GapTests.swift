@@ -264,7 +264,7 @@ import Testing
         defer { av_packet_free(&packet) }
         let own = try #require(packet)
         var follower = JumpFollower(
-            StampJumps(), streams: [stream], origin: FilmOrigin(common: .zero),
+            TimestampDiscontinuities(), streams: [stream], origin: FilmOrigin(common: .zero),
             pauses: PauseLimit(maxGap: .seconds(30), duration: nil), hasPositions: false)
         func time(_ stamp: Int64, _ isReadAhead: Bool = false) -> Double {
             (own.pointee.pts, own.pointee.dts, own.pointee.duration) = (stamp, stamp, 40)
@@ -287,7 +287,7 @@ import Testing
         let own = try #require(packet)
         func end(after count: Int64, length: Int64, _ time: (Int64) -> Int64) -> Double {
             var follower = JumpFollower(
-                StampJumps(), streams: [stream], origin: FilmOrigin(common: .zero),
+                TimestampDiscontinuities(), streams: [stream], origin: FilmOrigin(common: .zero),
                 pauses: PauseLimit(maxGap: .seconds(30), duration: nil), hasPositions: false)
             var end = 0.0
             for number in 0..<count {

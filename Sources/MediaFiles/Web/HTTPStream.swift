@@ -24,11 +24,11 @@ protocol WebBytes: AnyObject {
 /// server, follows no redirect from `https` to `http`, and resumes interrupted transfers.
 ///
 /// `@unchecked Sendable`: used only on the thread that uses the demuxer.
-final class WebInput: WebBytes, @unchecked Sendable {
+final class HTTPStream: WebBytes, @unchecked Sendable {
     typealias Connect = (WebAddress) throws(WebFailure) -> any WebConnection
 
-    private let asker: WebAsker
-    private let waiting: BlockingGuard
+    private let asker: HTTPRequestBuilder
+    private let waiting: InterruptCallback
     private let connect: Connect
     /// The URL of the last response.
     private(set) var address: WebAddress
@@ -60,8 +60,8 @@ final class WebInput: WebBytes, @unchecked Sendable {
     ///   - isPatient: Whether server errors are retried.
     /// - Throws: A libavutil error; EINVAL for a range beyond `InputLimit.maxBytes`.
     init(
-        _ address: WebAddress, asker: WebAsker, range: (first: Int64, last: Int64?) = (0, nil),
-        isPatient: Bool = false, waiting: BlockingGuard, connect: @escaping Connect
+        _ address: WebAddress, asker: HTTPRequestBuilder, range: (first: Int64, last: Int64?) = (0, nil),
+        isPatient: Bool = false, waiting: InterruptCallback, connect: @escaping Connect
     ) throws(WebFailure) {
         self.address = address
         self.asker = asker
@@ -97,7 +97,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
     }
 
     /// Creates another input of an already opened file; its first read connects.
-    init(_ identity: Identity, asker: WebAsker, waiting: BlockingGuard, connect: @escaping Connect) {
+    init(_ identity: Identity, asker: HTTPRequestBuilder, waiting: InterruptCallback, connect: @escaping Connect) {
         (address, size, contentType) = (identity.address, identity.size, identity.contentType)
         (validator, isSeekable) = (identity.validator, true)
         (self.asker, self.waiting, self.connect) = (asker, waiting, connect)
@@ -171,7 +171,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         }
     }
 
-    private func ask(_ connection: any WebConnection, _ challenge: String?) throws(WebFailure) -> WebAnswer {
+    private func ask(_ connection: any WebConnection, _ challenge: String?) throws(WebFailure) -> HTTPResponse {
         let isProxied = (connection as? NetworkConnection)?.isProxied ?? false
         let head = asker.request(
             for: address, from: position, to: last, validator: position > first ? validator : nil, challenge: challenge,
@@ -181,8 +181,8 @@ final class WebInput: WebBytes, @unchecked Sendable {
         var bytes: [UInt8] = []
         var searched = 0
         while true {
-            if let end = WebAnswer.end(in: bytes, from: searched - 3) {
-                guard let answer = WebAnswer(bytes[..<end]) else { throw WebFailure(code: cff_error_invalid_data) }
+            if let end = HTTPResponse.end(in: bytes, from: searched - 3) {
+                guard let answer = HTTPResponse(bytes[..<end]) else { throw WebFailure(code: cff_error_invalid_data) }
                 received = bytes[end...]
                 // Interim responses (RFC 9110, 15.2).
                 guard answer.status < 200 else { return answer }
@@ -191,7 +191,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
                 continue
             }
             searched = bytes.count
-            guard bytes.count < WebAnswer.largestHead else { throw WebFailure(code: cff_error_invalid_data) }
+            guard bytes.count < HTTPResponse.largestHead else { throw WebFailure(code: cff_error_invalid_data) }
             do throws(WebFailure) { bytes += try piece(from: connection) } catch {
                 // A connection closed before the response is not the end of the file.
                 throw error.code == cff_error_eof ? WebFailure(code: cff_error_from_errno(ECONNRESET)) : error
@@ -199,7 +199,7 @@ final class WebInput: WebBytes, @unchecked Sendable {
         }
     }
 
-    private func begin(_ fresh: any WebConnection, _ answer: WebAnswer) throws(WebFailure) {
+    private func begin(_ fresh: any WebConnection, _ answer: HTTPResponse) throws(WebFailure) {
         let range = answer.status == 206 ? answer.range : nil
         let start = range?.first ?? 0
         // The server sent another range than requested, or the file has changed.

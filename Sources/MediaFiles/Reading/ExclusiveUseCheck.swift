@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Traps if two threads use an object at the same time.
-final class SoleUse: Sendable {
+final class ExclusiveUseCheck: Sendable {
     private let busy = Atomic<Bool>(false)
     private let name: StaticString
 

@@ -3,15 +3,15 @@ import Testing
 @testable import MediaFiles
 
 /// Uses one thread, because libavformat's TLS errors are recorded per thread.
-@Suite struct TLSWatchTests {
+@Suite struct TLSFailureRecorderTests {
     @Test func aRefusalBelongsToTheConnectionThatWasOpenThen() {
-        TLSWatch.recordRefusal(.certificate)
-        var later = TLSWatch()
+        TLSFailureRecorder.recordRefusal(.certificate)
+        var later = TLSFailureRecorder()
         #expect(!later.isRefused, "a list of interstitials that was refused before")
         #expect(later.refusal() == nil)
-        TLSWatch.recordRefusal(.name)
+        TLSFailureRecorder.recordRefusal(.name)
         #expect(later.isRefused)
-        let another = TLSWatch()
+        let another = TLSFailureRecorder()
         #expect(!another.isRefused)
         #expect(later.refusal() == .name)
         #expect(!later.isRefused && later.refusal() == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaFiles
 
-@Suite struct PacketPackagerTests {
+@Suite struct PacketBatcherTests {
     /// libavformat attaches a changed codec configuration to a packet (AV_PKT_DATA_NEW_EXTRADATA).
     @Test func aNewConfigurationChangesNothingElseOfTheFormat() throws {
         let context = try #require(avformat_alloc_context())
@@ -22,7 +22,7 @@ import Testing
                 color: ColorDescription(primaries: 9, transfer: 16, matrix: 9), frameRate: Ratio(25, 1),
                 peakLuminance: 600)
         }
-        var packager = PacketPackager(
+        var packager = PacketBatcher(
             track: Track(id: 0, number: 1, format: .video(format([1]))), stream: stream,
             clock: TrackClock(stream: stream, origin: .zero), batch: .milliseconds(100))
         let data = try #require(av_packet_new_side_data(own, AV_PKT_DATA_NEW_EXTRADATA, 2))

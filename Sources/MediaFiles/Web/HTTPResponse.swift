@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// The status line and header fields of an HTTP response (RFC 9112, 4 and 5).
-struct WebAnswer: Sendable {
+struct HTTPResponse: Sendable {
     var status: Int
     private(set) var fields: [(name: String, value: String)] = []
 
@@ -81,7 +81,7 @@ struct WebBody: Sendable {
 
     enum Failure: Error { case malformed }
 
-    init(_ answer: WebAnswer) {
+    init(_ answer: HTTPResponse) {
         if answer.isChunked {
             framing = .chunk(left: 0, isFirst: true)
         } else if let length = answer.length {

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Detects refused server certificates. libavformat only logs them, and returns EIO or skips a segment.
 ///
 /// Created and used on threads that open and read; libavformat connects on the calling thread.
-struct TLSWatch {
+struct TLSFailureRecorder {
     enum Refusal { case certificate, name }
 
     /// By thread: its last refusal, and the process-wide number of refusals at that point.
@@ -55,13 +55,13 @@ struct TLSWatch {
                 vsnprintf(&sentence, sentence.count, format, words)
                 let text = String(decoding: sentence.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
                 let host = text.dropFirst(27).prefix { $0 != ":" }
-                return TLSWatch.unresolved.withLock { $0[UInt(pthread_self())] = String(host) }
+                return TLSFailureRecorder.unresolved.withLock { $0[UInt(pthread_self())] = String(host) }
             }
             // The messages of libavformat's tls_gnutls.c and tls_openssl.c.
             guard strcmp(name, "tls") == 0, strstr(format, "ertificate") != nil || strstr(format, "verif") != nil
             else { return }
             let refusal = strstr(format, "hostname") == nil ? Refusal.certificate : .name
-            TLSWatch.recordRefusal(refusal)
+            TLSFailureRecorder.recordRefusal(refusal)
         }
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Decides whether blocking I/O of libavformat continues, as its interrupt callback.
 ///
 /// libavformat polls the callback about ten times a second while it blocks (`AVIOInterruptCB`). Any thread.
-final class BlockingGuard: Sendable {
+final class InterruptCallback: Sendable {
     /// Also read on libavformat's own threads.
     private let cancellations: Lock<[Cancellation]>
     /// The deadline in nanoseconds of the host clock; `Int64.max`: none.
@@ -14,13 +14,13 @@ final class BlockingGuard: Sendable {
     private let callDeadline = Atomic<Int64>(.max)
 
     /// Another guard that also interrupts.
-    private let followed = Lock<BlockingGuard?>(nil)
+    private let followed = Lock<InterruptCallback?>(nil)
 
     init(_ cancellations: [Cancellation]) { self.cancellations = Lock(cancellations) }
 
     /// Also interrupts whenever another guard does; nil ends that. Used for a connection that readers share in
     /// sequence.
-    func follow(_ other: BlockingGuard?) { followed.withLock { $0 = other } }
+    func follow(_ other: InterruptCallback?) { followed.withLock { $0 = other } }
 
     /// Adds a cancellation that interrupts from now on.
     func add(_ cancellation: Cancellation) { cancellations.withLock { $0.append(cancellation) } }
@@ -67,7 +67,7 @@ final class BlockingGuard: Sendable {
         AVIOInterruptCB(
             callback: { @Sendable raw in
                 guard let raw else { return 0 }
-                let asked = Unmanaged<BlockingGuard>.fromOpaque(raw).takeUnretainedValue()
+                let asked = Unmanaged<InterruptCallback>.fromOpaque(raw).takeUnretainedValue()
                 return asked.isCancelled || asked.isPastDeadline || asked.isPastCallDeadline ? 1 : 0
             }, opaque: Unmanaged.passUnretained(self).toOpaque())
     }

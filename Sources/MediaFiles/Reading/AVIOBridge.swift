@@ -5,9 +5,9 @@ internal import MediaCore
 /// Opens HTTP resources for one demuxer: the film, playlists, segments and keys.
 ///
 /// `@unchecked Sendable`: used only on the thread that uses the demuxer.
-final class WebGate: @unchecked Sendable {
-    private let asker: WebAsker
-    private let waiting: BlockingGuard
+final class AVIOBridge: @unchecked Sendable {
+    private let asker: HTTPRequestBuilder
+    private let waiting: InterruptCallback
     private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
     /// Whether a server redirected from `https` to `http`, or a playlist of an `https` film refers to `http`.
     private(set) var isDowngraded = false
@@ -37,7 +37,7 @@ final class WebGate: @unchecked Sendable {
     private var lostSegments: [LostSegment] = []
     private static let maxLostSegments = 100
 
-    init(_ asker: WebAsker, waiting: BlockingGuard) {
+    init(_ asker: HTTPRequestBuilder, waiting: InterruptCallback) {
         (self.asker, self.waiting, playlists) = (asker, waiting, asker.playlists)
     }
 
@@ -51,11 +51,11 @@ final class WebGate: @unchecked Sendable {
         policy.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         policy.pointee.failed = { owner, url, code in
             guard let owner, let url else { return }
-            Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue().noteFailure(of: String(cString: url), code)
+            Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().noteFailure(of: String(cString: url), code)
         }
         policy.pointee.web = { owner, url, isOpening, options, input in
             guard let owner, let url, let input else { return cff_error_exit }
-            let gate = Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue()
+            let gate = Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue()
             do throws(WebFailure) {
                 input.pointee = try gate.begin(String(cString: url), isOpening: isOpening != 0, options)
                 return 0
@@ -63,15 +63,15 @@ final class WebGate: @unchecked Sendable {
         }
         policy.pointee.close_web = { owner, input in
             guard let owner, let input else { return 0 }
-            return Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue().close(input) ? 1 : 0
+            return Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().close(input) ? 1 : 0
         }
         policy.pointee.leads_to = { owner, url in
             guard let owner, let url else { return }
-            Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue().playlists.leads(to: String(cString: url))
+            Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().playlists.leads(to: String(cString: url))
         }
         policy.pointee.revise = { owner, url, location, text, count, other in
             guard let owner, let url, let text, let other else { return 0 }
-            let gate = Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue()
+            let gate = Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue()
             let address = String(cString: url)
             let bytes = Array(UnsafeBufferPointer(start: text, count: Int(count)))
             guard let cut = gate.cut(bytes, address, from: location.map { String(cString: $0) } ?? address),
@@ -109,20 +109,20 @@ final class WebGate: @unchecked Sendable {
             isDowngraded = true
             throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
         }
-        // `WebInput` rejects an out-of-range offset; libavformat writes 0 for "to the end".
+        // `HTTPStream` rejects an out-of-range offset; libavformat writes 0 for "to the end".
         func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).map { Int64($0) ?? .max } }
         let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
         // Only the film is cached: segments are read once, and live playlists are read again.
         let isFilm = isOpening && open.isEmpty && first == 0 && last == nil && !isEncrypted
         if isFilm, let cache = asker.cache(of: text) { return try context(cache) }
-        let (trust, waiting) = (asker.trust, BlockingGuard([]))
+        let (trust, waiting) = (asker.trust, InterruptCallback([]))
         let connect: WebCache.Connect = { (address, waiting) throws(WebFailure) in
             try NetworkConnection(address, trust, waiting)
         }
         waiting.follow(self.waiting)
-        let input: WebInput
+        let input: HTTPStream
         do throws(WebFailure) {
-            input = try WebInput(
+            input = try HTTPStream(
                 address, asker: asker, range: (first, last), isPatient: !isOpening, waiting: waiting
             ) { (address) throws(WebFailure) in try connect(address, waiting) }
         } catch {
@@ -183,13 +183,14 @@ final class WebGate: @unchecked Sendable {
     }
 
     /// Whether a response is a DASH manifest, by its type or extension (ISO 23009-1, annex C).
-    private static func isManifest(_ input: WebInput) -> Bool {
+    private static func isManifest(_ input: HTTPStream) -> Bool {
         input.contentType?.lowercased().hasPrefix("application/dash+xml") ?? false
             || input.address.target.prefix { $0 != "?" }.lowercased().hasSuffix(".mpd")
     }
 
     /// Converts a DASH manifest to HLS playlists.
-    private func translate(_ input: WebInput, at url: String) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+    private func translate(_ input: HTTPStream, at url: String) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext>
+    {
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
         while bytes.count <= DASHManifest.largest {
             let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
@@ -216,11 +217,11 @@ final class WebGate: @unchecked Sendable {
             Unmanaged.passUnretained(source).toOpaque(), location, type,
             { @Sendable opaque, bytes, count in
                 guard let opaque, let bytes, count > 0 else { return cff_error_exit }
-                return WebGate.source(opaque).read(into: UnsafeMutableBufferPointer(start: bytes, count: Int(count)))
+                return AVIOBridge.source(opaque).read(into: UnsafeMutableBufferPointer(start: bytes, count: Int(count)))
             },
             { @Sendable opaque, offset, whence in
                 guard let opaque else { return Int64(cff_error_exit) }
-                return WebGate.source(opaque).seek(offset, whence)
+                return AVIOBridge.source(opaque).seek(offset, whence)
             })
         guard let context else { throw WebFailure(code: cff_error_from_errno(ENOMEM)) }
         context.pointee.seekable = source.isSeekable ? AVIO_SEEKABLE_NORMAL : 0

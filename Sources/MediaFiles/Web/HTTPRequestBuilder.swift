@@ -5,7 +5,7 @@ internal import MediaCore
 /// Builds the requests to the servers of one film and decides which server receives which secret.
 ///
 /// Shared by the film's readers, each on its own thread.
-final class WebAsker: Sendable {
+final class HTTPRequestBuilder: Sendable {
     /// The user-provided address: secrets are for its server.
     let home: WebAddress?
     let trust: ServerTrust

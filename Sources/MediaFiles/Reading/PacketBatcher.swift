@@ -4,7 +4,7 @@ internal import MediaCore
 /// Packs the packets of one stream into sample buffers: several audio packets per buffer, one video packet.
 ///
 /// Owned by one reader and used by one thread at a time. Allocates nothing in the steady state.
-struct PacketPackager {
+struct PacketBatcher {
     let track: Track
     private(set) var clock: TrackClock
     private var format: Track.Format

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFiles
 
 /// Servers with prepared responses: each connection sends the next one and closes.
-@Suite struct WebInputTests {
+@Suite struct HTTPStreamTests {
     private final class Servers {
         var answers: [String]
         var asked: [(address: WebAddress, head: String)] = []
@@ -48,16 +48,17 @@ import Testing
     private func input(
         _ servers: Servers, _ url: String = "http://a.org/film", _ options: ReadOptions? = nil,
         range: (Int64, Int64?) = (0, nil), isPatient: Bool = false
-    ) throws -> WebInput {
+    ) throws -> HTTPStream {
         let options = try options ?? self.options()
         let address = try #require(WebAddress(url))
-        return try WebInput(
-            address, asker: WebAsker(url, options), range: range, isPatient: isPatient, waiting: BlockingGuard([]),
+        return try HTTPStream(
+            address, asker: HTTPRequestBuilder(url, options), range: range, isPatient: isPatient,
+            waiting: InterruptCallback([]),
             connect: servers.connect)
     }
 
     /// Returns everything read, and the error that ended reading; nil at the end of the stream.
-    private func all(_ input: WebInput) -> (text: String, error: Int32?) {
+    private func all(_ input: HTTPStream) -> (text: String, error: Int32?) {
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 7))
         while bytes.count < 10_000 {
             let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }

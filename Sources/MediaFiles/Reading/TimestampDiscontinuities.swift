@@ -6,7 +6,7 @@ internal import MediaCore
 /// Playback continues across a discontinuity. The first reader that finds one determines the offset of later
 /// timestamps. All other readers adopt this offset there, so that audio and video are shifted by exactly the same
 /// amount. Any thread.
-final class StampJumps: Sendable {
+final class TimestampDiscontinuities: Sendable {
     struct Jump: Sendable {
         /// Added to all later timestamps.
         var shift: MediaTime
@@ -89,7 +89,7 @@ struct JumpFollower {
         var isSlides: Bool { isVideo && packets >= 2 && spacing > 1 }
     }
 
-    private let jumps: StampJumps
+    private let jumps: TimestampDiscontinuities
     /// Whether byte positions are meaningful: not if the demuxer concatenates files (HLS).
     private let hasPositions: Bool
     private var lanes: [Int32: Lane] = [:]
@@ -115,7 +115,8 @@ struct JumpFollower {
     private static let leap = MediaTime(value: 10, timescale: 1)
 
     init(
-        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], of film: FilmStreams = FilmStreams(),
+        _ jumps: TimestampDiscontinuities, streams: [UnsafeMutablePointer<AVStream>],
+        of film: FilmStreams = FilmStreams(),
         origin: FilmOrigin, pauses: PauseLimit, hasPositions: Bool
     ) {
         self.jumps = jumps
@@ -209,7 +210,7 @@ struct JumpFollower {
         return nil
     }
 
-    private func fits(_ plain: MediaTime, _ lane: Lane, _ jump: StampJumps.Jump?) -> Bool {
+    private func fits(_ plain: MediaTime, _ lane: Lane, _ jump: TimestampDiscontinuities.Jump?) -> Bool {
         guard let jump else { return false }
         let time = plain + jump.shift
         if let end = lane.end, time - end < Self.stepBack { return false }
