@@ -160,7 +160,7 @@ package final class CountedPictureDecoder: PictureDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
-    package var effort = DecodingEffort.full
+    package var skipPolicy = SkipPolicy.full
     package let damagedPackets = 0
 
     package init() {}

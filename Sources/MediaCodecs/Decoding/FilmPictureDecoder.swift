@@ -47,9 +47,9 @@ public final class FilmPictureDecoder: PictureDecoder {
     }
 
     /// The skip policy of the decoder. May be changed between any two calls.
-    public var effort: DecodingEffort {
-        get { decoder.effort }
-        set { decoder.effort = newValue }
+    public var skipPolicy: SkipPolicy {
+        get { decoder.skipPolicy }
+        set { decoder.skipPolicy = newValue }
     }
 
     /// The number of packets that could not be decoded.

@@ -13,7 +13,7 @@ public final class VideoDecoder: PictureDecoder {
     /// The number of frames with missing or wrong timestamps that were repaired.
     public var repairedTimes: Int { times?.repairs ?? 0 }
     /// The skip policy. May be changed between any two calls.
-    public var effort = DecodingEffort.full
+    public var skipPolicy = SkipPolicy.full
 
     private(set) var format: VideoFormat
     private let threads: Int?
@@ -98,7 +98,8 @@ public final class VideoDecoder: PictureDecoder {
 
     private func decode(_ buffer: SampleBuffer, _ batch: PacketBatch) {
         context.pointee.skip_frame = skipping(for: buffer)
-        context.pointee.skip_loop_filter = effort <= .plain && showFrom == nil ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
+        context.pointee.skip_loop_filter =
+            skipPolicy <= .plain && showFrom == nil ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
         // Indices: iterating would retain the array for each packet.
         for index in batch.packets.indices {
             feed(batch.packets[index], of: batch, isSync: buffer.flags.contains(.sync))
@@ -107,8 +108,8 @@ public final class VideoDecoder: PictureDecoder {
 
     private func skipping(for buffer: SampleBuffer) -> AVDiscard {
         if let showFrom { return skipping(for: buffer, before: showFrom) }
-        if effort == .syncOnly { return AVDISCARD_NONKEY }
-        if effort == .referencesOnly || buffer.flags.contains(.decodeOnly) { return AVDISCARD_NONREF }
+        if skipPolicy == .syncOnly { return AVDISCARD_NONKEY }
+        if skipPolicy == .referencesOnly || buffer.flags.contains(.decodeOnly) { return AVDISCARD_NONREF }
         return AVDISCARD_DEFAULT
     }
 

@@ -41,7 +41,7 @@ final class VideoStage: TrackStage {
     private var stillTime = MediaTime.zero
     private var policy = EffortPolicy()
     /// The skip policy before fast playback exceeded the screen's frame rate; nil otherwise.
-    private var unhurried: DecodingEffort?
+    private var unhurried: SkipPolicy?
 
     /// If the first frame comes later than this, black precedes it.
     private static let longestStart: Duration = .milliseconds(250)
@@ -248,14 +248,14 @@ final class VideoStage: TrackStage {
     }
 
     private func begin(_ next: PlaybackList.Entry) throws(MediaError) {
-        let effort = present?.decoder.effort
+        let skipPolicy = present?.decoder.skipPolicy
         try useTrack(list.takePictures(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
         (lastEnd, lastTime, isJoint, stillTime) = (nil, nil, true, next.begin ?? .zero)
         isAtEnd = present == nil
         // The machine is as slow as during the preceding item.
-        if let effort { present?.decoder.effort = effort }
+        if let skipPolicy { present?.decoder.skipPolicy = skipPolicy }
         if present == nil { showNothing(at: next.begin ?? .zero) }
         list.markEntered(next.serial, .picture)
     }
@@ -288,7 +288,9 @@ final class VideoStage: TrackStage {
             case .less: -1
             case .more: 1
             }
-        if step != 0, let effort = DecodingEffort(rawValue: decoder.effort.rawValue + step) { decoder.effort = effort }
+        if step != 0, let skipPolicy = SkipPolicy(rawValue: decoder.skipPolicy.rawValue + step) {
+            decoder.skipPolicy = skipPolicy
+        }
         hurry(decoder, with: picture)
     }
 
@@ -296,17 +298,17 @@ final class VideoStage: TrackStage {
     /// overloaded.
     private func hurry(_ decoder: any PictureDecoder, with picture: SampleBuffer) {
         if EffortPolicy.isHurried(picture.duration, at: setting.timebase.rate) {
-            unhurried = unhurried ?? decoder.effort
-            decoder.effort = min(decoder.effort, .referencesOnly)
+            unhurried = unhurried ?? decoder.skipPolicy
+            decoder.skipPolicy = min(decoder.skipPolicy, .referencesOnly)
         } else if let before = unhurried.take() {
-            decoder.effort = before
+            decoder.skipPolicy = before
         }
     }
 
     /// Logs skipped frames, which are visible as gaps in media time.
     private func noteSkipped(before picture: SampleBuffer, _ decoder: any PictureDecoder) {
         defer { lastEnd = picture.end }
-        guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime else { return }
+        guard decoder.skipPolicy < .plain, let lastEnd, let time = picture.presentationTime else { return }
         let count = EffortPolicy.missing(from: lastEnd, to: time, each: picture.duration)
         if count > 0 { setting.events.append(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }

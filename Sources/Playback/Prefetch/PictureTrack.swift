@@ -96,7 +96,7 @@ package final class PictureTrack: @unchecked Sendable {
     /// is required.
     private func skipForward(to time: MediaTime) -> Bool {
         guard let last, let end = last.end, time >= end, time - end <= Self.longestWay, let lastSync, found == nil,
-            !sourceHasEnded, decoder.effort >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
+            !sourceHasEnded, decoder.skipPolicy >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
         else { return false }
         staying = (last, time)
         while let picture = decoder.receive() {

@@ -3,7 +3,7 @@ package import MediaCore
 /// Runs a group's work: on threads, or under the control of a test.
 package struct GroupWork: Sendable {
     /// Starts a thread that runs a member's feeder; returns nil if a test drives the feeder.
-    package var turn:
+    package var startFeeder:
         @Sendable (MemberFeeder, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
             (_, body) throws(ExhaustionError) in
             try WorkerThread.start(name: "audio feeder", priority: .elevated, body)

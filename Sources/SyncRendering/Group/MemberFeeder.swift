@@ -39,7 +39,7 @@ package final class MemberFeeder: Sendable {
     ///   - limit: The maximum number of steps.
     /// - Returns: Whether audio advanced, and when work is due without a signal.
     @discardableResult
-    func turn(
+    func runIteration(
         takingFrom supply: (any SampleSupply)? = nil, atMost limit: Int = .max
     ) -> (hasMoved: Bool, due: HostInstant?) {
         feeder.withLock { feeder in
@@ -81,7 +81,7 @@ package final class MemberFeeder: Sendable {
             }
             let stop = Stop()
             do throws(ExhaustionError) {
-                place = .own(try work.turn(self) { self.run(until: stop) }, stop: stop)
+                place = .own(try work.startFeeder(self) { self.run(until: stop) }, stop: stop)
             } catch {
                 return false
             }

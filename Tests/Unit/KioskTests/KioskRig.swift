@@ -78,7 +78,7 @@ final class KioskRig: @unchecked Sendable {
         var options = PlayerOptions()
         (options.playsVideo, options.stopsAtFailures) = (false, configuration.wall == nil)
         var work = GroupWork()
-        work.turn = { [memberFeeders] feeder, _ in
+        work.startFeeder = { [memberFeeders] feeder, _ in
             memberFeeders.withLock { $0.append(feeder) }
             return nil
         }

@@ -103,7 +103,7 @@ extension GroupWork {
     /// - Parameter turns: called for each feeder that would have a separate thread.
     static func byHand(_ turns: @escaping @Sendable (MemberFeeder) -> Void = { _ in }) -> GroupWork {
         var work = GroupWork()
-        work.turn = { feeder, _ in
+        work.startFeeder = { feeder, _ in
             turns(feeder)
             return nil
         }

@@ -87,7 +87,7 @@ final class VirtualHouse {
         let feeders = Feeders()
         self.feeders = feeders
         var work = GroupWork()
-        work.turn = { feeder, _ in
+        work.startFeeder = { feeder, _ in
             feeders.add(feeder)
             return nil
         }

@@ -1,7 +1,7 @@
 /// The audio processing between decoding and encoding, independent of the output.
 ///
 /// It causes no time shift: the look-ahead of `PeakLimiter` is subtracted from the timestamps.
-public struct SoundTreatment: Sendable, Hashable {
+public struct AudioProcessing: Sendable, Hashable {
     /// The linear gain; 1 is unchanged.
     public var gain: Float = 1
     /// Whether night mode is on (`NightCompressor`).
@@ -16,7 +16,7 @@ public struct SoundTreatment: Sendable, Hashable {
     public init() {}
 
     /// No processing.
-    public static let none = SoundTreatment()
+    public static let none = AudioProcessing()
 
     /// Whether samples are modified, which excludes pass-through.
     ///

@@ -4,9 +4,9 @@ import Testing
 @testable import SyncRendering
 
 /// Continuity of passed-through packets, and which packets are dropped at a gapless boundary.
-@Suite struct PacketLineTests {
-    private func line(framesPerPacket: Int32) -> PacketLine {
-        var line = PacketLine()
+@Suite struct PacketContinuityTests {
+    private func line(framesPerPacket: Int32) -> PacketContinuity {
+        var line = PacketContinuity()
         line.follow(
             AudioFormat(
                 parameters: CodecParameters(codec: "aac", framesPerPacket: framesPerPacket), sampleRate: 48_000,
@@ -53,6 +53,6 @@ import Testing
         #expect(!line.isBetterWithout(tail, before: first, heardFrom: first))
         #expect(
             !line.isBetterWithout(self.tail(at: first, until: first, length: second(1)), before: last, heardFrom: last))
-        #expect(!PacketLine(end: first).overlaps(last) && PacketLine(end: last).overlaps(first))
+        #expect(!PacketContinuity(end: first).overlaps(last) && PacketContinuity(end: last).overlaps(first))
     }
 }

@@ -4,11 +4,11 @@ internal import MediaCore
 ///
 /// Its delivery is `sampleBuffers`; the first buffer is delivered by the feeder and prepares it. After that the feeder
 /// calls `turn` whenever the state may have changed.
-protocol SoundTaking: AudioOutput {
+protocol PullingAudioOutput: AudioOutput {
     /// Pulls as much audio as fits and performs due work. Called on the feeder thread.
     ///
     /// - Parameter queue: The queue to pull from; nil: pulling is not permitted now.
-    func turn(takingFrom queue: RendererQueue?) -> SoundTurn
+    func pullAudio(from queue: RendererQueue?) -> PullResult
 
     /// The outputs behind it. Any thread.
     var members: [any AudioOutput] { get }
@@ -27,7 +27,7 @@ protocol SampleSupply {
 }
 
 /// The result of `turn`.
-struct SoundTurn {
+struct PullResult {
     /// Whether audio has advanced, so that dependent work is due.
     var hasMoved = false
     /// Whether audio was pulled since the last call, which revokes a preceding `finish`.

@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// Objects shared by the members of a group, looked up by type; for speakers of one network, a list of their clocks.
 /// The group does not interpret them. Any thread.
-public final class GroupScope: Sendable {
+public final class GroupSharedContext: Sendable {
     private let shared = Lock<[ObjectIdentifier: any AnyObject & Sendable]>([:])
 
     /// Creates an empty scope.
@@ -23,7 +23,7 @@ public final class GroupScope: Sendable {
     }
 }
 
-extension GroupScope {
+extension GroupSharedContext {
     /// The members that failed to open since the group was created. Any thread.
     final class UnopenedMembers: Sendable {
         private let members = Lock<Set<ObjectIdentifier>>([])

@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// The contiguous run of packets delivered unchanged to an output. Packets cannot be cut: each occupies the duration of
 /// a whole packet, even if only part of it is audible.
-struct PacketLine {
+struct PacketContinuity {
     /// Containers round timestamps to milliseconds: a packet within this distance of the preceding end is contiguous.
     static let tolerance: Duration = .milliseconds(3)
 
