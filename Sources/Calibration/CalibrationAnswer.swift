@@ -88,7 +88,7 @@ package struct SpeakerAnswer: Sendable {
 /// The result of a calibration run.
 package struct CalibrationAnswer: Sendable {
     /// The method of the measurement.
-    package var way: CalibrationWay
+    package var way: CalibrationMethod
     /// The display; nil for a run without a picture.
     package var display: CalibrationRecord.Display?
     /// The results per speaker, in the order of the run.
@@ -97,7 +97,7 @@ package struct CalibrationAnswer: Sendable {
     package var remarks: [String] = []
 
     package init(
-        way: CalibrationWay, display: CalibrationRecord.Display? = nil, speakers: [SpeakerAnswer],
+        way: CalibrationMethod, display: CalibrationRecord.Display? = nil, speakers: [SpeakerAnswer],
         remarks: [String] = []
     ) {
         self.way = way

@@ -70,7 +70,7 @@ import Testing
             speakerName: "Küche")
         (profile.offset, profile.sigma, profile.halfWidth, profile.events) = (-81.25, 0.5, 0.25, 12)
         (profile.soundRest, profile.screenRest, profile.screenSource) = (-40, 41.25, "measured")
-        (profile.way, profile.measuredAt, profile.shares) = (CalibrationWay.light.rawValue, 1_795_345_467, shares)
+        (profile.way, profile.measuredAt, profile.shares) = (CalibrationMethod.light.rawValue, 1_795_345_467, shares)
         profile.room = .init(run: "1795345376-1", behindFirst: 12.125)
         return profile
     }

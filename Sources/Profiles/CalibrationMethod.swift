@@ -1,5 +1,5 @@
 /// The measurement method of a calibration, which determines what it can measure.
-package enum CalibrationWay: String, Sendable {
+package enum CalibrationMethod: String, Sendable {
     /// A microphone, with a light sensor on its second channel.
     case light = "light"
     /// A microphone or a recording, relative to the time of the page flip.
