@@ -137,7 +137,7 @@ extension KioskDirector {
 
     // MARK: Player events
 
-    func handlePlayerEvent(_ news: PlayerNews) {
+    func handlePlayerEvent(_ news: PlayerEvent) {
         switch news {
         case .phase(.opening):
             let isCommanded = opensUnderWay > 0

@@ -5,7 +5,7 @@ internal import SyncRendering
 
 /// An event for the kiosk's thread, posted by any thread.
 enum KioskEvent: Sendable {
-    case player(PlayerNews)
+    case player(PlayerEvent)
     case screen(ScreenInput)
     /// An output was lost or has recovered.
     case output(OutputID, isLost: Bool)

@@ -25,7 +25,7 @@ final class VideoStage: TrackStage {
     private var list: SharedPlaybackList { setting.list }
     var intake: TrackIntake? { setting.intake }
     /// The entry being decoded; nil before the first seek.
-    private var entry: PlaybackList.Entry?
+    private var entry: PlaybackList.ScheduledItem?
     /// The open track, and whether the stage was cancelled; guarded by its own lock.
     private let pictures: Lock<(track: PictureTrack?, isCancelled: Bool)>
     /// Whether all frames of the entry were enqueued.
@@ -39,7 +39,7 @@ final class VideoStage: TrackStage {
     private var isJoint = false
     /// The position at which cover art is shown.
     private var stillTime = MediaTime.zero
-    private var policy = EffortPolicy()
+    private var policy = SkipPolicySelector()
     /// The skip policy before fast playback exceeded the screen's frame rate; nil otherwise.
     private var unhurried: SkipPolicy?
 
@@ -55,7 +55,7 @@ final class VideoStage: TrackStage {
     }
 
     /// Creates a stage that starts with the successor of an entry without video.
-    init(_ setting: Setting, behind entry: PlaybackList.Entry) {
+    init(_ setting: Setting, behind entry: PlaybackList.ScheduledItem) {
         self.setting = setting
         self.entry = entry
         pictures = Lock((nil, false))
@@ -144,7 +144,7 @@ final class VideoStage: TrackStage {
     }
 
     /// Records the end of the video and its errors.
-    private func noteEnd(of entry: PlaybackList.Entry, _ pictures: PictureTrack) {
+    private func noteEnd(of entry: PlaybackList.ScheduledItem, _ pictures: PictureTrack) {
         let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
         if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
         if let error = pictures.failure {
@@ -182,7 +182,7 @@ final class VideoStage: TrackStage {
     }
 
     private func enqueue(
-        _ picture: SampleBuffer, of entry: PlaybackList.Entry, from decoder: any PictureDecoder
+        _ picture: SampleBuffer, of entry: PlaybackList.ScheduledItem, from decoder: any PictureDecoder
     ) -> TrackStep {
         var picture = picture
         if present?.isStill == true {
@@ -218,13 +218,13 @@ final class VideoStage: TrackStage {
     }
 
     /// Replaces an undecodable image by black and reports it.
-    private func leaveOut(of entry: PlaybackList.Entry) {
+    private func leaveOut(of entry: PlaybackList.ScheduledItem) {
         let sound = entry.audioTrack == nil ? "it is skipped." : "the sound plays without it."
         setting.tell("The picture of “\(entry.title)” is damaged or too large; \(sound)")
         showNothing(at: stillTime)
     }
 
-    private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
+    private func reachEnd(of entry: PlaybackList.ScheduledItem) -> TrackStep {
         isAtEnd = true
         if let end = lastEnd ?? entry.begin {
             list.setTrackEnd(.at(end - (entry.offset ?? .zero)), .picture, of: entry.serial)
@@ -232,7 +232,7 @@ final class VideoStage: TrackStage {
         return .moved
     }
 
-    private func proceed(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
+    private func proceed(behind entry: PlaybackList.ScheduledItem) throws(MediaError) -> TrackStep {
         switch list.successor(of: entry.serial, .picture) {
         case .wait: return .full
         case .finish:
@@ -247,7 +247,7 @@ final class VideoStage: TrackStage {
         }
     }
 
-    private func begin(_ next: PlaybackList.Entry) throws(MediaError) {
+    private func begin(_ next: PlaybackList.ScheduledItem) throws(MediaError) {
         let skipPolicy = present?.decoder.skipPolicy
         try useTrack(list.takePictures(of: next.serial))
         entry = next
@@ -297,7 +297,7 @@ final class VideoStage: TrackStage {
     /// Skips non-reference frames in fast playback whose frame rate exceeds that of screens, before the machine is
     /// overloaded.
     private func hurry(_ decoder: any PictureDecoder, with picture: SampleBuffer) {
-        if EffortPolicy.isHurried(picture.duration, at: setting.timebase.rate) {
+        if SkipPolicySelector.isHurried(picture.duration, at: setting.timebase.rate) {
             unhurried = unhurried ?? decoder.skipPolicy
             decoder.skipPolicy = min(decoder.skipPolicy, .referencesOnly)
         } else if let before = unhurried.take() {
@@ -309,7 +309,7 @@ final class VideoStage: TrackStage {
     private func noteSkipped(before picture: SampleBuffer, _ decoder: any PictureDecoder) {
         defer { lastEnd = picture.end }
         guard decoder.skipPolicy < .plain, let lastEnd, let time = picture.presentationTime else { return }
-        let count = EffortPolicy.missing(from: lastEnd, to: time, each: picture.duration)
+        let count = SkipPolicySelector.missing(from: lastEnd, to: time, each: picture.duration)
         if count > 0 { setting.events.append(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }
 }

@@ -63,7 +63,7 @@ struct EntryLosses: Sendable {
     }
 }
 
-extension PlaybackList.Entry {
+extension PlaybackList.ScheduledItem {
     /// Returns the failure to report now; nil if there is none.
     ///
     /// - Parameters:

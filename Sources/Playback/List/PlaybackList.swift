@@ -8,7 +8,7 @@ package import MediaCore
 /// that it no longer leads to.
 package struct PlaybackList: Sendable {
     /// A position in the order of playback.
-    package struct Turn: Sendable {
+    package struct PlaylistPosition: Sendable {
         /// The item in the playlist.
         package var item: QueueItem
         /// The number of preceding consecutive playbacks of the item in this pass.
@@ -20,16 +20,16 @@ package struct PlaybackList: Sendable {
         var from: MediaTime?
         var until: MediaTime?
         /// The part of an interstitial that plays instead of the item.
-        package var aside: Aside?
+        package var interstitialPart: InterstitialPart?
         /// Whether the item is not in the playlist; nothing follows it.
         var isOutsideList = false
 
         /// Returns true if another position is of the same item in the same pass of the playlist.
-        func isSamePass(as other: Turn) -> Bool { item == other.item && listPass == other.listPass }
+        func isSamePass(as other: PlaylistPosition) -> Bool { item == other.item && listPass == other.listPass }
 
-        func isSame(as other: Turn) -> Bool {
+        func isSame(as other: PlaylistPosition) -> Bool {
             item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
-                && until == other.until && aside == other.aside
+                && until == other.until && interstitialPart == other.interstitialPart
         }
     }
 
@@ -38,13 +38,13 @@ package struct PlaybackList: Sendable {
     /// The repeated section of the current item.
     var section: MediaTimeRange?
     /// The interstitials of opened items.
-    package var programmes: [QueueItem.ID: Programme] = [:]
+    package var interstitials: [QueueItem.ID: InterstitialSchedule] = [:]
     /// The scheduled playbacks from the current one on.
-    package private(set) var entries: [Entry] = []
+    package private(set) var entries: [ScheduledItem] = []
     /// The position to play once its item is open, while there are no entries.
-    private(set) var awaited: Turn?
+    private(set) var awaited: PlaylistPosition?
     /// The position that was current or awaited last.
-    private var lastTurn: Turn?
+    private var lastPosition: PlaylistPosition?
     private var lastSerial = 0
 
     /// The current or awaited item and the upcoming ones.
@@ -54,9 +54,9 @@ package struct PlaybackList: Sendable {
     var loopItem: PlayerOptions.Loop { order.loopItem }
     var loopList: PlayerOptions.Loop { order.loopList }
     /// The current or awaited position in the playlist, or the last one.
-    var present: Turn? {
-        let turn = entries.first?.turn ?? awaited
-        return turn?.isOutsideList == false ? turn : lastTurn
+    var present: PlaylistPosition? {
+        let listPosition = entries.first?.listPosition ?? awaited
+        return listPosition?.isOutsideList == false ? listPosition : lastPosition
     }
     /// The item that follows the current one; nil at the end.
     var next: QueueItem? { present.flatMap { successor(of: $0, leavesLoop: true, plays: true) }?.item }
@@ -68,24 +68,26 @@ package struct PlaybackList: Sendable {
     /// Returns true if the item is in the playlist.
     package func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
     /// Returns the entry with a serial number.
-    package func entry(_ serial: Int) -> Entry? { entries.first { $0.serial == serial } }
+    package func entry(_ serial: Int) -> ScheduledItem? { entries.first { $0.serial == serial } }
     /// Returns the media time at which a position starts; nil: the default start.
-    func start(of turn: Turn) -> MediaTime? {
-        turn.itemPass == 0 && turn.from == nil && turn.aside == nil ? order.start(of: turn.item.id) : nil
+    func start(of listPosition: PlaylistPosition) -> MediaTime? {
+        listPosition.itemPass == 0 && listPosition.from == nil && listPosition.interstitialPart == nil
+            ? order.start(of: listPosition.item.id) : nil
     }
 
     /// Returns true if a position cannot follow another one gaplessly.
-    func separates(_ turn: Turn, from last: Turn) -> Bool {
-        let isAnother = !turn.isSamePass(as: last)
-        return isAnother && (order.isAlone(turn.item.id) || order.isAlone(last.item.id)) || start(of: turn) != nil
-            || pause(between: last, and: turn, plays: true) > .zero
+    func separates(_ listPosition: PlaylistPosition, from last: PlaylistPosition) -> Bool {
+        let isAnother = !listPosition.isSamePass(as: last)
+        return isAnother && (order.isAlone(listPosition.item.id) || order.isAlone(last.item.id))
+            || start(of: listPosition) != nil
+            || pause(between: last, and: listPosition, plays: true) > .zero
     }
 
     /// Marks an item that is unplayable in a pass. It is not tried again in that pass, or until it is permitted.
     mutating func noteBarren(_ id: QueueItem.ID, in pass: Int = 0) { order.markFailed(id, in: pass) }
     /// Marks an item that plays in a pass, and permits others that have played before.
-    mutating func noteGiven(_ turn: Turn) {
-        if !turn.isOutsideList { order.markPlayed(turn.item.id, in: turn.listPass) }
+    mutating func noteGiven(_ listPosition: PlaylistPosition) {
+        if !listPosition.isOutsideList { order.markPlayed(listPosition.item.id, in: listPosition.listPass) }
     }
     /// Permits items that have played before.
     mutating func forgive() { order.retryPlayed() }
@@ -95,15 +97,15 @@ package struct PlaybackList: Sendable {
     // MARK: Order of playback
 
     /// Returns the first playable position, or that of the given item.
-    func firstTurn(_ id: QueueItem.ID? = nil) -> Turn? { order.firstTurn(id) }
+    func firstPosition(_ id: QueueItem.ID? = nil) -> PlaylistPosition? { order.firstPosition(id) }
 
     /// Returns what follows an entry; nil at the end.
-    func successor(of entry: Entry) -> Turn? {
-        if entry.turn.aside != nil, entry.cutEnd == nil, contains(entry.item.id) {
-            return turn(behindAside: entry).map { entering($0) }
+    func successor(of entry: ScheduledItem) -> PlaylistPosition? {
+        if entry.listPosition.interstitialPart != nil, entry.cutEnd == nil, contains(entry.item.id) {
+            return following(part: entry).map { entering($0) }
         }
-        return aside(behind: entry) ?? part(behind: entry)
-            ?? successor(of: entry.basis ?? entry.turn, plays: true).map { entering($0) }
+        return interstitial(after: entry) ?? part(behind: entry)
+            ?? successor(of: entry.basis ?? entry.listPosition, plays: true).map { entering($0) }
     }
 
     /// Returns the position after another one; nil at the end.
@@ -111,23 +113,27 @@ package struct PlaybackList: Sendable {
     /// - Parameters:
     ///   - leavesLoop: Whether to ignore remaining repetitions of the item.
     ///   - plays: Whether the item plays or is assumed to.
-    func successor(of turn: Turn, leavesLoop: Bool = false, plays: Bool = false) -> Turn? {
-        turn.isOutsideList ? nil : order.successor(of: turn, leavesLoop: leavesLoop, plays: plays)
+    func successor(of listPosition: PlaylistPosition, leavesLoop: Bool = false, plays: Bool = false)
+        -> PlaylistPosition?
+    {
+        listPosition.isOutsideList ? nil : order.successor(of: listPosition, leavesLoop: leavesLoop, plays: plays)
     }
 
     /// Returns the pause before a position that follows another one: zero, unless no item was playable in the passes
     /// between them.
     ///
     /// - Parameter plays: Whether the item at the first position plays or is assumed to.
-    func pause(between turn: Turn, and next: Turn, plays: Bool) -> Duration {
-        order.pause(between: turn, and: next, plays: plays)
+    func pause(between listPosition: PlaylistPosition, and next: PlaylistPosition, plays: Bool) -> Duration {
+        order.pause(between: listPosition, and: next, plays: plays)
     }
 
     /// Returns the index of the first entry that the playlist no longer leads to; nil if there is none.
     var firstMismatch: Int? {
-        if let first = entries.first, !contains(first.item.id), !first.isCut, !first.turn.isOutsideList { return 0 }
+        if let first = entries.first, !contains(first.item.id), !first.isCut, !first.listPosition.isOutsideList {
+            return 0
+        }
         for (index, entry) in entries.enumerated().dropFirst() {
-            if let expected = successor(of: entries[index - 1]), expected.isSame(as: entry.turn) { continue }
+            if let expected = successor(of: entries[index - 1]), expected.isSame(as: entry.listPosition) { continue }
             // A cut entry has been handled.
             if !entry.isCut { return index }
         }
@@ -143,19 +149,19 @@ package struct PlaybackList: Sendable {
     }
 
     /// Removes all entries; the position plays once its item is open.
-    package mutating func await(_ turn: Turn?) {
+    package mutating func await(_ listPosition: PlaylistPosition?) {
         entries = []
-        awaited = turn
-        if let turn { setCurrent(turn) }
+        awaited = listPosition
+        if let listPosition { setCurrent(listPosition) }
         forgetRemoved()
     }
 
     /// Starts with an entry whose media time equals the timeline.
-    mutating func begin(with entry: Entry) {
+    mutating func begin(with entry: ScheduledItem) {
         var entry = entry
         entry.offset = .zero
         (entries, awaited) = ([entry], nil)
-        setCurrent(entry.turn)
+        setCurrent(entry.listPosition)
         forgetPassed()
     }
 
@@ -166,7 +172,7 @@ package struct PlaybackList: Sendable {
         guard var entry = entries.first else { return }
         entry.offset = .zero
         entry.becomeWhole()
-        if entry.turn.aside == nil {
+        if entry.listPosition.interstitialPart == nil {
             if let section, moment < section.end { entry.sectionEnd = section.end }
             if let next = nextBreak(of: entry.item.id, behind: moment) { entry.sectionEnd = next.place }
         }
@@ -177,10 +183,10 @@ package struct PlaybackList: Sendable {
     }
 
     /// Schedules an entry after the last one.
-    package mutating func append(_ entry: Entry) {
+    package mutating func append(_ entry: ScheduledItem) {
         var entry = entry
         entry.offset = nil
-        if entry.turn.aside == nil, entry.sectionEnd == nil,
+        if entry.listPosition.interstitialPart == nil, entry.sectionEnd == nil,
             let next = nextBreak(of: entry.item.id, behind: entry.start)
         {
             entry.sectionEnd = next.place
@@ -193,20 +199,20 @@ package struct PlaybackList: Sendable {
     package mutating func advance() {
         guard entries.count > 1 else { return }
         let ended = entries.removeFirst()
-        let next = entries[0].turn
-        if !next.isSamePass(as: ended.turn) { noteEnded(ended.turn) }
+        let next = entries[0].listPosition
+        if !next.isSamePass(as: ended.listPosition) { noteEnded(ended.listPosition) }
         setCurrent(next)
         forgetPassed()
     }
 
     /// Records that an item has played to its end: it starts at the default position from now on.
-    mutating func noteEnded(_ turn: Turn) { order.clearStart(of: turn.item) }
+    mutating func noteEnded(_ listPosition: PlaylistPosition) { order.clearStart(of: listPosition.item) }
 
     /// Makes a position the current one in the order of playback.
-    mutating func setCurrent(_ turn: Turn) {
-        guard !turn.isOutsideList else { return }
-        lastTurn = turn
-        order.setCurrent(turn)
+    mutating func setCurrent(_ listPosition: PlaylistPosition) {
+        guard !listPosition.isOutsideList else { return }
+        lastPosition = listPosition
+        order.setCurrent(listPosition)
     }
 
     /// Removes the entries after one.
@@ -232,11 +238,11 @@ package struct PlaybackList: Sendable {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         entries[index].isCut = true
         guard index > 0 else { return }
-        entries[index].basis = entries[index - 1].basis ?? entries[index - 1].turn
+        entries[index].basis = entries[index - 1].basis ?? entries[index - 1].listPosition
     }
 
     /// Sets the end of a track in media time. An end on which the next entry's position depends remains.
-    package mutating func setTrackEnd(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
+    package mutating func setTrackEnd(_ end: ScheduledItem.TrackEnd, _ kind: Track.Kind, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
         guard !isSettled, entries[index].sectionEnd == nil else { return }
@@ -280,7 +286,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Modifies an entry in place.
-    package mutating func change(_ serial: Int, _ body: (inout Entry) -> Void) {
+    package mutating func change(_ serial: Int, _ body: (inout ScheduledItem) -> Void) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         body(&entries[index])
     }
@@ -295,13 +301,13 @@ package struct PlaybackList: Sendable {
 
     /// Moves items that have played to the history, unless a further pass repeats them.
     private mutating func forgetPassed() {
-        if let entry = entries.first, !entry.turn.isOutsideList {
+        if let entry = entries.first, !entry.listPosition.isOutsideList {
             // If it was removed from the playlist, the preceding item has ended as well.
             if var basis = entry.basis {
-                basis.listPass = entry.turn.listPass
+                basis.listPass = entry.listPosition.listPass
                 order.passItems(through: basis)
             } else {
-                order.passItems(before: entry.turn)
+                order.passItems(before: entry.listPosition)
             }
         }
         forgetRemoved()
@@ -311,7 +317,7 @@ package struct PlaybackList: Sendable {
     private mutating func forgetRemoved() {
         var needed = Set(entries.map(\.item.id)).union(entries.compactMap { $0.basis?.item.id })
         if let awaited { needed.insert(awaited.item.id) }
-        if !programmes.isEmpty { programmes = programmes.filter { id, _ in order.knows(id) } }
+        if !interstitials.isEmpty { interstitials = interstitials.filter { id, _ in order.knows(id) } }
         order.dropRemoved(except: needed)
     }
 
@@ -351,24 +357,26 @@ package struct PlaybackList: Sendable {
 
     /// Sets the repetitions, counted from now on.
     private mutating func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) {
-        let done = (entries.first.map { $0.basis ?? $0.turn } ?? awaited)?.listPass ?? 0
+        let done = (entries.first.map { $0.basis ?? $0.listPosition } ?? awaited)?.listPass ?? 0
         if item != loopItem { countAnew(\.itemPass) }
         if list != loopList {
             countAnew(\.listPass)
             awaited?.listPass -= done
-            lastTurn?.listPass -= done
+            lastPosition?.listPass -= done
         }
         order.loop(item: item, list: list, countingFrom: done)
     }
 
-    private mutating func countAnew(_ pass: WritableKeyPath<Turn, Int>) {
+    private mutating func countAnew(_ pass: WritableKeyPath<PlaylistPosition, Int>) {
         guard let first = entries.first else { return }
-        let done = (first.basis ?? first.turn)[keyPath: pass]
+        let done = (first.basis ?? first.listPosition)[keyPath: pass]
         for entry in entries {
             // Repetitions of another item, or in another pass of the list, are counted separately.
-            guard pass == \.listPass || entry.item == first.item, entry.turn[keyPath: pass] >= done else { break }
+            guard pass == \.listPass || entry.item == first.item, entry.listPosition[keyPath: pass] >= done else {
+                break
+            }
             change(entry.serial) { entry in
-                entry.turn[keyPath: pass] -= done
+                entry.listPosition[keyPath: pass] -= done
                 entry.basis?[keyPath: pass] -= done
             }
         }
@@ -387,19 +395,19 @@ package struct PlaybackList: Sendable {
     ///   - wanted: The order of the items; nil: unchanged.
     mutating func reset(
         to items: [QueueItem], first: QueueItem.ID? = nil, order wanted: PlayerOptions.PlaylistOrder? = nil
-    ) -> Turn? {
+    ) -> PlaylistPosition? {
         if let wanted { order.setOrder(wanted, current: nil) }
         return order.reset(to: items, first: first)
     }
 
     /// Returns the position of an adjacent item of the pass; nil beyond its ends. Items of the history return to the
     /// playlist.
-    mutating func step(by distance: Int) -> Turn? { present.flatMap { order.step(from: $0, by: distance) } }
+    mutating func step(by distance: Int) -> PlaylistPosition? { present.flatMap { order.step(from: $0, by: distance) } }
 
     /// Returns the first position of the pass, also of an item that has failed, and permits all items.
-    mutating func startOver() -> Turn? { order.startOver() }
+    mutating func startOver() -> PlaylistPosition? { order.startOver() }
 
     /// Returns the position of an item of the playlist or of the history, which returns to the playlist together with
     /// the later ones; nil if there is none.
-    mutating func recall(_ id: QueueItem.ID) -> Turn? { order.recall(id) }
+    mutating func recall(_ id: QueueItem.ID) -> PlaylistPosition? { order.recall(id) }
 }

@@ -73,7 +73,7 @@ private final class Cinema {
             clock: clock)
         core = PlaybackEngine(
             parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            board: PlayerBoard(timebase: synchronizer.timebase),
+            board: PlayerStatePublisher(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runErrand: { _, body in
                 body()

@@ -79,9 +79,9 @@ final class VirtualQueue: VirtualPlayer {
     let absent = Lock<Set<String>>([])
     /// The created video decoders, by item number.
     let decoders = Lock<[Int]>([])
-    let news = Lock<[PlayerNews]>([])
+    let news = Lock<[PlayerEvent]>([])
     let mailbox = PlayerMailbox()
-    let board: PlayerBoard
+    let board: PlayerStatePublisher
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     private(set) var runners: PipelineRunners?
@@ -121,7 +121,7 @@ final class VirtualQueue: VirtualPlayer {
             device: VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo)),
             name: "kitchen")
         for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
-        board = PlayerBoard(timebase: synchronizer.timebase)
+        board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (opened, decoders, news, pipelines) = (opened, decoders, news, pipelines)
         let (videoPipelines, absent, network) = (videoPipelines, absent, network)
         let parts = Player.Parts(

@@ -111,7 +111,7 @@ final class VirtualHouse {
         core = PlaybackEngine(
             parts: parts, options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events,
             mailbox: mailbox,
-            board: PlayerBoard(timebase: synchronizer.timebase, outputs: group),
+            board: PlayerStatePublisher(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runErrand: { _, body in
                 body()

@@ -5,7 +5,7 @@ extension PlaybackList {
     ///
     /// Media time and the timeline differ by `offset`. The entry ends with the later of its tracks or at the requested
     /// end, where the next one starts.
-    package struct Entry: Sendable {
+    package struct ScheduledItem: Sendable {
         /// The end of a track in media time.
         package enum TrackEnd: Sendable, Equatable {
             /// Not read yet.
@@ -22,7 +22,7 @@ extension PlaybackList {
         /// Increases along the list; never reused.
         let serial: Int
         /// The position in the playlist.
-        package var turn: Turn
+        package var listPosition: PlaylistPosition
         let media: PrefetchedMedia
         /// The selected audio track.
         package var audioTrack: Track?
@@ -51,15 +51,15 @@ extension PlaybackList {
         var isCut = false
         var cutEnd: MediaTime?
         /// The playlist position that determines the successor of a cut entry.
-        var basis: Turn?
+        var basis: PlaylistPosition?
 
         /// Creates an entry; `offset` and the ends of its tracks are unknown.
         package init(
-            serial: Int, turn: Turn, media: PrefetchedMedia, audioTrack: Track?, videoTrack: Track?,
+            serial: Int, listPosition: PlaylistPosition, media: PrefetchedMedia, audioTrack: Track?, videoTrack: Track?,
             start: MediaTime = .zero, end: MediaTime? = nil
         ) {
             self.serial = serial
-            self.turn = turn
+            self.listPosition = listPosition
             self.media = media
             self.audioTrack = audioTrack
             self.videoTrack = videoTrack
@@ -71,18 +71,20 @@ extension PlaybackList {
         }
 
         /// The item in the playlist.
-        package var item: QueueItem { turn.item }
+        package var item: QueueItem { listPosition.item }
         /// The opened media.
         package var film: any MediaSource { media.film }
         /// Whether the entry continues or repeats the media of the preceding entry.
-        var isLoop: Bool { turn.itemPass > 0 || isPart }
+        var isLoop: Bool { listPosition.itemPass > 0 || isPart }
         /// Whether the entry is a part of the media that follows another part.
-        var isPart: Bool { turn.from != nil }
+        var isPart: Bool { listPosition.from != nil }
         /// The displayed title.
-        package var title: String { (turn.aside?.item ?? item).title ?? film.summary.title ?? item.name }
+        package var title: String {
+            (listPosition.interstitialPart?.item ?? item).title ?? film.summary.title ?? item.name
+        }
 
         /// The duration of a part of an interstitial, as known when it was opened.
-        var asideLength: MediaTime {
+        var partLength: MediaTime {
             let own = film.summary.duration ?? .zero
             return end.map { min($0, own) } ?? own
         }
@@ -128,16 +130,17 @@ extension PlaybackList {
         /// Restores the whole item after a seek.
         mutating func becomeWhole() {
             (start, sectionEnd, brokenOff, tornEnd) = (itemStart, nil, nil, nil)
-            (turn.from, turn.until) = (nil, nil)
+            (listPosition.from, listPosition.until) = (nil, nil)
             losses.restart()
         }
 
         /// Returns another playback of the same media or of a part of it.
-        package func again(serial: Int, turn: Turn) -> Entry {
-            var entry = Entry(
-                serial: serial, turn: turn, media: media, audioTrack: audioTrack, videoTrack: videoTrack,
+        package func again(serial: Int, listPosition: PlaylistPosition) -> ScheduledItem {
+            var entry = ScheduledItem(
+                serial: serial, listPosition: listPosition, media: media, audioTrack: audioTrack,
+                videoTrack: videoTrack,
                 start: itemStart, end: end)
-            if let from = turn.from { (entry.start, entry.sectionEnd) = (from, turn.until) }
+            if let from = listPosition.from { (entry.start, entry.sectionEnd) = (from, listPosition.until) }
             // A track that was read to its end ends there again.
             entry.pictureEnd = pictureEnd
             return entry

@@ -2,7 +2,7 @@ internal import MediaCore
 internal import SyncRendering
 
 /// The state of a player for queries and for subscribers. Any thread.
-final class PlayerBoard: Sendable {
+final class PlayerStatePublisher: Sendable {
     /// The last state posted by the engine, without the values that change continuously: position and state of the
     /// outputs. Guarded by its own lock.
     private let posted = Lock(PlayerState())

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Playback
 
-@Suite struct PlayerBoardTests {
-    private let board = PlayerBoard(timebase: RenderSynchronizer(clock: ManualClock()).timebase)
+@Suite struct PlayerStatePublisherTests {
+    private let board = PlayerStatePublisher(timebase: RenderSynchronizer(clock: ManualClock()).timebase)
 
     private func state(_ title: String) -> PlayerState {
         var state = PlayerState()

@@ -4,7 +4,7 @@ internal import MediaCore
 ///
 /// A dozen consecutive late frames cost one step. Recovery is measured in media time and not in frames. With sync
 /// frames only, which are seconds apart, a count would keep a briefly slow item skipping for minutes.
-struct EffortPolicy {
+struct SkipPolicySelector {
     /// The number of consecutive late frames per step down.
     static let patience = 12
     /// The timely media time per step up; a dozen seconds lead from sync frames only to full decoding.
@@ -30,7 +30,7 @@ struct EffortPolicy {
     enum Advice: Equatable { case same, less, more }
 
     /// Resets the state after a seek of the decoder.
-    mutating func reset() { self = EffortPolicy() }
+    mutating func reset() { self = SkipPolicySelector() }
 
     /// Returns the advice after a frame that ends at `end` was decoded at `now`.
     mutating func advice(end: MediaTime, now: MediaTime) -> Advice {
