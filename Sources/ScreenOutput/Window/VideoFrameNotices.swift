@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Suppresses repeated notices about the video.
-struct NotedPicture {
+struct VideoFrameNotices {
     private var transfer: UInt8?
     private var undrawable: PixelSize?
 
