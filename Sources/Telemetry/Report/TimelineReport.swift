@@ -91,7 +91,7 @@ package struct TimelineReport {
     package private(set) var seconds = 0.0
 
     /// The commanded timeline.
-    package private(set) var line = CommandedLine()
+    package private(set) var line = CommandedTimeline()
     /// The initial state of a route at its first report: the frames since the last start.
     private var unheard = ClaimedOffset()
     private var origin: Int64?

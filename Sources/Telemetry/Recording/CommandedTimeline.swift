@@ -1,7 +1,7 @@
 package import MediaCore
 
 /// The commanded timeline reconstructed from recorded anchors: the rate and the position at an instant.
-package struct CommandedLine {
+package struct CommandedTimeline {
     /// A timebase segment: media seconds `film` at host instant `host`.
     struct Stretch {
         var film: Double
