@@ -13,7 +13,7 @@ enum Standing: Int, Comparable, Sendable {
 }
 
 /// Selects the connection to close when all seats are occupied and another one arrives.
-enum ConnectionSeats {
+enum ConnectionSlots {
     struct Seat {
         let source: IPv4Address
         let standing: Standing
