@@ -11,7 +11,7 @@ package final class FleetLink: Sendable {
     package typealias Reply = @Sendable (_ isDone: Bool, _ words: String?) -> Void
 
     private struct State {
-        var desk = FleetDesk()
+        var desk = FleetCommandFilter()
         /// The state to send next; earlier unsent ones are dropped.
         var state: String?
         var answers: [String] = []

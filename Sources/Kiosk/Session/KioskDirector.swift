@@ -19,7 +19,7 @@ final class KioskDirector: @unchecked Sendable {
         var screen: ScreenControl?
         var distributor: EventDistributor
         var registry: OutputRegistry
-        var places: KioskPlaces
+        var places: KioskResumePositions
         /// The record of items that were open when earlier processes ended.
         var crashes: CrashRecord
         /// Reads the configuration from its file again.
@@ -83,7 +83,7 @@ final class KioskDirector: @unchecked Sendable {
     /// The number of searches for items; results of earlier searches are dropped.
     var programme = 0
     let files: ItemsWatch
-    let sound: SoundKeeper?
+    let sound: KioskRouteSupervisor?
     /// The items found last, before exclusions.
     var found: [Item] = []
     var exclusions: ItemExclusions
@@ -121,7 +121,7 @@ final class KioskDirector: @unchecked Sendable {
     /// The last failure, shown on the slate.
     var lastFailure: String?
     /// The state that is written to disk.
-    var kept = KioskPlaces.Kept()
+    var kept = KioskResumePositions.Kept()
     var watch = PlaybackWatch()
     var reporter: HealthReporter
     /// True if a repair ends the program. The current item is then blamed as for a crash.
@@ -133,7 +133,7 @@ final class KioskDirector: @unchecked Sendable {
     var commandLog = CommandLog()
     let screenshots: ScreenshotQueue
     private var notedRoutes: Set<Int> = []
-    private var told = ToldSentences()
+    private var told = MessageRateLimiter()
     private var placesFailure: String?
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
@@ -175,7 +175,7 @@ final class KioskDirector: @unchecked Sendable {
         files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
         let programme = hours.shown.programme
         sound = outputs.map { group in
-            SoundKeeper(
+            KioskRouteSupervisor(
                 player: stage.player, group: group, registry: stage.registry,
                 tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now,
                 clock: stage.clock, answerTimeout: configuration.speakerTimeout
@@ -314,7 +314,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Logs a remark about outputs.
-    func logRemark(_ remark: SoundKeeper.Remark?) {
+    func logRemark(_ remark: KioskRouteSupervisor.Remark?) {
         if let remark { say(remark.level, remark.text, KioskNote(.output)) }
     }
 
@@ -364,7 +364,7 @@ final class KioskDirector: @unchecked Sendable {
     func keepPlace() {
         lastKept = now
         if isPlaying, isOpen, let current {
-            kept.place = KioskPlaces.Place(address: current.address, position: stage.player.state.position)
+            kept.place = KioskResumePositions.Place(address: current.address, position: stage.player.state.position)
         }
         stage.places.scheduleWrite(kept)
     }

@@ -9,7 +9,7 @@ enum KioskEvent: Sendable {
     case screen(ScreenInput)
     /// An output was lost or has recovered.
     case output(OutputID, isLost: Bool)
-    case sound(SoundKeeper.News)
+    case sound(KioskRouteSupervisor.News)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
     case measured(WallSteps.Measured)

@@ -126,7 +126,7 @@ final class KioskRig: @unchecked Sendable {
         director = try! KioskDirector(
             stage: KioskDirector.Stage(
                 player: player, screen: screen, distributor: distributor, registry: OutputRegistry([toys]),
-                places: KioskPlaces(
+                places: KioskResumePositions(
                     places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
                 crashes: crashes,
                 reload: { [next] () throws(KioskConfigurationError) in

@@ -343,7 +343,7 @@ import Testing
         _ = try RouteHistory(state).append(.init(folder: 12345, hour: 20, minutes: 90, routes: ["card", "A1:B2"]))
         try FilmPlaces(state).store(
             MediaTime(value: 90, timescale: 1), of: try #require(FilmKey(kept: "0123456789ABCDEF")))
-        let places = KioskPlaces(state, configuration: "/no/such/hall.toml") { _ in }
+        let places = KioskResumePositions(state, configuration: "/no/such/hall.toml") { _ in }
         try places.start()
         places.scheduleWrite(
             .init(

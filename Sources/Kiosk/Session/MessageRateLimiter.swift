@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Limits repeated log sentences, such as a missing speaker, to one per hour instead of one per film. A value.
-struct ToldSentences {
+struct MessageRateLimiter {
     private static let rest = Duration.seconds(3600)
     private static let most = 256
 

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Accepts commands and remembers their ids, so that none is carried out twice. A value of bounded size.
-struct FleetDesk: Sendable {
+struct FleetCommandFilter: Sendable {
     enum Verdict: Sendable, Hashable {
         case carryOut(FleetCommand)
         case answer(FleetAnswer)

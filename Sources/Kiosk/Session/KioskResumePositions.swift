@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Stores the current item and position of a kiosk across restarts, crashes included. Written only when changed, on the
 /// thread "kiosk places": a slow disk does not block the kiosk.
-final class KioskPlaces: Sendable {
+final class KioskResumePositions: Sendable {
     /// A position in an item.
     struct Place: Sendable, Hashable {
         /// A path, or a web address without credentials, query and fragment, which may contain passwords and tokens.

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Keeps audio on the wanted speakers: finds them, uses fallbacks while they are lost, and restores them. Used on the
 /// kiosk's thread only; `SpeakerFinder` searches on its own thread.
-final class SoundKeeper {
+final class KioskRouteSupervisor {
     /// An event for the keeper.
     enum News: Sendable {
         case found(String, [any AudioOutput])

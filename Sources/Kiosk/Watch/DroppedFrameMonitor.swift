@@ -2,7 +2,7 @@ package import MediaCore
 
 /// Reports bursts of late video frames that were dropped, once frames are on time again. A value; the caller provides
 /// the time.
-package struct LeftOutPictures: Sendable {
+package struct DroppedFrameMonitor: Sendable {
     /// The minimum number of frames per observation that counts as a burst: a fifth of a second of film. Fewer per
     /// second are hardly visible.
     package static let fewest = 5
