@@ -341,7 +341,7 @@ import Testing
                     seed: .init(repeating: 1, count: 32),
                     senders: [.init(name: Array("BA04".utf8), key: .init(repeating: 2, count: 32))])) == nil)
         _ = try RouteHistory(state).append(.init(folder: 12345, hour: 20, minutes: 90, routes: ["card", "A1:B2"]))
-        try FilmPlaces(state).store(
+        try ResumePositionStore(state).store(
             MediaTime(value: 90, timescale: 1), of: try #require(FilmKey(kept: "0123456789ABCDEF")))
         let places = KioskResumePositions(state, configuration: "/no/such/hall.toml") { _ in }
         try places.start()

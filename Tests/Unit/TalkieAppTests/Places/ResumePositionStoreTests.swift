@@ -6,10 +6,10 @@ import Testing
 @testable import Storage
 @testable import TalkieApp
 
-@Suite struct FilmPlacesTests {
+@Suite struct ResumePositionStoreTests {
     private let folder = TemporaryFolder()
     private var state: StateFolder { StateFolder(path: folder.path("state")) }
-    private var places: FilmPlaces { FilmPlaces(state) }
+    private var places: ResumePositionStore { ResumePositionStore(state) }
 
     private func film(_ number: Int) throws -> FilmKey {
         try #require(FilmKey(kept: Hexadecimal.text(withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) })))
@@ -18,13 +18,13 @@ import Testing
     private func seconds(_ count: Int64) -> MediaTime { MediaTime(value: count, timescale: 1) }
 
     @Test func theLastThousandAreKeptAndTheFileIsItsOwners() throws {
-        for number in 1...(FilmPlaces.maxFilms + 5) {
+        for number in 1...(ResumePositionStore.maxFilms + 5) {
             // Only the last few are written one by one, because a thousand writes are slow.
-            if number == FilmPlaces.maxFilms - 5 { try preload(number) }
-            if number >= FilmPlaces.maxFilms - 5 { try places.store(seconds(604_000), of: film(number)) }
+            if number == ResumePositionStore.maxFilms - 5 { try preload(number) }
+            if number >= ResumePositionStore.maxFilms - 5 { try places.store(seconds(604_000), of: film(number)) }
         }
         let (entries, note) = places.read()
-        #expect(note == nil && entries.count == FilmPlaces.maxFilms)
+        #expect(note == nil && entries.count == ResumePositionStore.maxFilms)
         #expect(try entries.first?.film == film(6) && entries.last?.film == film(1005))
         let attributes = try FileManager.default.attributesOfItem(atPath: state.path + "/film-places")
         #expect(attributes[.posixPermissions] as? Int == 0o600)

@@ -6,7 +6,7 @@ internal import Storage
 ///
 /// A damaged file is moved aside, one of a newer version is left unchanged; both count as empty. Methods block on the
 /// disk.
-struct FilmPlaces: Sendable {
+struct ResumePositionStore: Sendable {
     private static let file = "film-places"
     private static let kind = "film-places"
     private static let version = 1
