@@ -1,5 +1,31 @@
 package import MediaCore
 
+/// A position in the order of playback.
+package struct PlaylistPosition: Sendable {
+    /// The item in the playlist.
+    package var item: QueueItem
+    /// The number of preceding consecutive playbacks of the item in this pass.
+    var itemPass = 0
+    /// The number of preceding passes of the playlist.
+    var listPass = 0
+    /// The range in media time of a part that follows another part of the item; without an end it plays to the end
+    /// of the item.
+    var from: MediaTime?
+    var until: MediaTime?
+    /// The part of an interstitial that plays instead of the item.
+    package var interstitialPart: PlaybackList.InterstitialPart?
+    /// Whether the item is not in the playlist; nothing follows it.
+    var isOutsideList = false
+
+    /// Returns true if another position is of the same item in the same pass of the playlist.
+    func isSamePass(as other: PlaylistPosition) -> Bool { item == other.item && listPass == other.listPass }
+
+    func isSame(as other: PlaylistPosition) -> Bool {
+        item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
+            && until == other.until && interstitialPart == other.interstitialPart
+    }
+}
+
 /// The playlist of a player, and the entries scheduled from it on one timeline.
 ///
 /// A value type without clocks and threads. `items` is the playlist from the current item on. `entries` are the
@@ -7,32 +33,6 @@ package import MediaCore
 /// loop is a further entry of the same item. An edit changes the playlist, and `firstMismatch` returns the first entry
 /// that it no longer leads to.
 package struct PlaybackList: Sendable {
-    /// A position in the order of playback.
-    package struct PlaylistPosition: Sendable {
-        /// The item in the playlist.
-        package var item: QueueItem
-        /// The number of preceding consecutive playbacks of the item in this pass.
-        var itemPass = 0
-        /// The number of preceding passes of the playlist.
-        var listPass = 0
-        /// The range in media time of a part that follows another part of the item; without an end it plays to the end
-        /// of the item.
-        var from: MediaTime?
-        var until: MediaTime?
-        /// The part of an interstitial that plays instead of the item.
-        package var interstitialPart: InterstitialPart?
-        /// Whether the item is not in the playlist; nothing follows it.
-        var isOutsideList = false
-
-        /// Returns true if another position is of the same item in the same pass of the playlist.
-        func isSamePass(as other: PlaylistPosition) -> Bool { item == other.item && listPass == other.listPass }
-
-        func isSame(as other: PlaylistPosition) -> Bool {
-            item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
-                && until == other.until && interstitialPart == other.interstitialPart
-        }
-    }
-
     /// The items in the order of playback.
     private var order = PlaybackOrder()
     /// The repeated section of the current item.

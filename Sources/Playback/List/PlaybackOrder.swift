@@ -4,8 +4,6 @@ internal import MediaCore
 ///
 /// A value type; its owner is `PlaybackList`.
 struct PlaybackOrder: Sendable {
-    typealias PlaylistPosition = PlaylistPosition
-
     struct Slot: Sendable {
         var item: QueueItem
         /// Removed from the playlist, but required to determine the successor of an entry.

@@ -10,7 +10,7 @@ extension AudioFeeder {
         return true
     }
 
-    /// Calls `result` on an output that pulls audio; returns true if it advanced.
+    /// Calls `pullAudio` on an output that pulls audio; returns true if it advanced.
     mutating func pullThroughOutput() -> Bool {
         guard let taker, case .sampleBuffers? = delivery else { return false }
         let result = taker.pullAudio(from: isTakenFrom ? RendererQueue(renderer: renderer, life: life) : nil)

@@ -3,7 +3,7 @@ internal import MediaCore
 /// An output that pulls audio from the renderer's queue directly, without a copy through the renderer's feeder.
 ///
 /// Its delivery is `sampleBuffers`; the first buffer is delivered by the feeder and prepares it. After that the feeder
-/// calls `turn` whenever the state may have changed.
+/// calls `pullAudio` whenever the state may have changed.
 protocol PullingAudioOutput: AudioOutput {
     /// Pulls as much audio as fits and performs due work. Called on the feeder thread.
     ///
@@ -26,7 +26,7 @@ protocol SampleSupply {
     func next() -> SampleBuffer?
 }
 
-/// The result of `turn`.
+/// The result of `pullAudio`.
 struct PullResult {
     /// Whether audio has advanced, so that dependent work is due.
     var hasMoved = false
