@@ -335,12 +335,8 @@ final class ItemPreparation {
 
     /// Prepares the first video frame of the next entry.
     private func preparePictures() {
-        let entries = list.list.entries
-        guard tracks.video != nil, let place = list.place(of: .picture),
-            let index = entries.firstIndex(where: { $0.serial == place }), index + 1 < entries.count
-        else { return }
-        let next = entries[index + 1]
-        guard let track = next.videoTrack, pictures != next.serial, let begin = next.begin,
+        guard tracks.video != nil, let next = list.next(for: .picture), let track = next.videoTrack,
+            pictures != next.serial, let begin = next.begin,
             (begin - context.playhead).duration < Self.picturesLead
         else { return }
         pictures = next.serial

@@ -48,8 +48,11 @@ final class PlaybackTracks {
     var leading: SharedPlaybackList.TrackCursor { audio != nil && !isSoundLost ? .sound : .picture }
     /// Whether the main audio was read to its end or waits for the next entry.
     var isSoundRead: Bool { audio?.status.hasEnded ?? true || list.isWaiting(.sound) }
-    /// Whether the video was read to its end or waits for the next entry.
-    var arePicturesRead: Bool { video?.status.hasEnded ?? true || list.isWaiting(.picture) }
+    /// Whether the video was read to its end or waits for the next entry. False while it waits at a passed entry.
+    var arePicturesRead: Bool {
+        guard let video, !video.status.hasEnded else { return true }
+        return list.isWaiting(.picture) && (list.current.map { list.hasEntered($0.serial, .picture) } ?? true)
+    }
     /// Whether the main audio or the video waits for the next entry.
     var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
 

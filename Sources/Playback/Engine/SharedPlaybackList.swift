@@ -58,6 +58,19 @@ final class SharedPlaybackList: Sendable {
         package var pictures: [Int: PictureTrack?] = [:]
         /// Entries whose media is unreadable.
         package var lost: [Int: MediaError] = [:]
+
+        /// Returns the index of the entry that follows that of a reader; nil if its entry was removed.
+        ///
+        /// Playback may pass the entry of a late video or subtitle reader, because the audio determines which entry is
+        /// current. Such a reader continues with the current entry.
+        func indexOfSuccessor(of serial: Int, _ walker: TrackCursor) -> Int? {
+            if let index = list.entries.firstIndex(where: { $0.serial == serial }) { return index + 1 }
+            // After `restart` there are no readers: a seek follows.
+            guard walker.kind != .audio, walkers[walker]?.place == serial, let current = list.entries.first,
+                serial < current.serial
+            else { return nil }
+            return 0
+        }
     }
 
     private let state = Lock(State())
@@ -98,6 +111,15 @@ final class SharedPlaybackList: Sendable {
 
     /// Returns the serial number of a reader's entry; nil if it has none.
     func place(of walker: TrackCursor) -> Int? { state.withLock { $0.walkers[walker]?.place } }
+    /// Returns the scheduled entry that a reader enters next; nil if there is none.
+    func next(for walker: TrackCursor) -> PlaybackList.ScheduledItem? {
+        state.withLock { state in
+            guard let place = state.walkers[walker]?.place, let index = state.indexOfSuccessor(of: place, walker),
+                index < state.list.entries.count
+            else { return nil }
+            return state.list.entries[index]
+        }
+    }
     /// Returns true if a reader has reached an entry.
     func hasEntered(_ serial: Int, _ walker: TrackCursor) -> Bool { (place(of: walker) ?? .min) >= serial }
     /// Returns true if a reader waits for the successor of its entry.
@@ -209,13 +231,13 @@ final class SharedPlaybackList: Sendable {
 
     private static func successor(of serial: Int, _ walker: TrackCursor, in state: State) -> Successor {
         let entries = state.list.entries
-        guard let index = entries.firstIndex(where: { $0.serial == serial }) else {
+        if state.barrier == serial { return .wait }
+        guard let index = state.indexOfSuccessor(of: serial, walker) else {
             // The entry was removed; a seek or cut of the reader follows.
             return entries.isEmpty ? .end : .wait
         }
-        if state.barrier == serial { return .wait }
-        guard index + 1 < entries.count else { return state.isOpen ? .wait : .end }
-        let next = entries[index + 1]
+        guard index < entries.count else { return state.isOpen ? .wait : .end }
+        let next = entries[index]
         guard next.offset != nil, state.lost[next.serial] == nil else { return .wait }
         if walker == .picture, next.videoTrack != nil, state.pictures[next.serial] == nil { return .wait }
         return .entry(next)

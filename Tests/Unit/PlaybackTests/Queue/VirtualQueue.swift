@@ -103,6 +103,8 @@ final class VirtualQueue: VirtualPlayer {
     private let presenter: FramePresenter
     /// False blocks the video thread, as by a slow disk.
     var picturesMove = true
+    /// The name of a preparation that never ends; nil if there is none.
+    let heldErrand = Lock<String?>(nil)
     let events: EventLog
 
     /// - Parameters:
@@ -123,7 +125,7 @@ final class VirtualQueue: VirtualPlayer {
         for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
         board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (opened, decoders, news, pipelines) = (opened, decoders, news, pipelines)
-        let (videoPipelines, absent, network) = (videoPipelines, absent, network)
+        let (videoPipelines, absent, network, heldErrand) = (videoPipelines, absent, network, heldErrand)
         let parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
@@ -146,8 +148,8 @@ final class VirtualQueue: VirtualPlayer {
                 pipelines.withLock { $0.append(pipeline) }
                 if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
             },
-            runErrand: { _, body in
-                body()
+            runErrand: { name, body in
+                if heldErrand.withLock({ $0 }) != name { body() }
                 return nil
             },
             news: { item in news.withLock { $0.append(item) } })
