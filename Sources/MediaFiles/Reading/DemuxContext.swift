@@ -608,7 +608,8 @@ final class DemuxContext {
     func shortfall() -> MediaError? {
         guard let context, let size = byteCount, !managesOwnInputs else { return nil }
         var expected = statedEnd
-        if formatName.hasPrefix("mov,") {
+        // Entries of FLV are the keyframes of its metadata.
+        if formatName.hasPrefix("mov,") || formatName == "flv" {
             for stream in streams {
                 let last = avformat_index_get_entries_count(stream) - 1
                 guard last >= 0, let entry = avformat_index_get_entry(stream, last) else { continue }

@@ -191,8 +191,7 @@ struct GapFollower {
             following.map { ($0 + common - place).seconds.magnitude <= limit.seconds }
             ?? (isLast && !(isSparse && isPause))
         if isOutlier {
-            // The stated duration may include it.
-            jumps.record(closed: plain + shift - place)
+            if pauses.mayEnd(at: plain) { jumps.record(closed: plain - place) }
             (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
             return shift
@@ -228,7 +227,7 @@ struct GapFollower {
         } else if !isFilled || plain + shift < place {
             lanes[own].own += place - (plain + shift)
         }
-        jumps.record(closed: .zero - common - lanes[own].own)
+        if pauses.mayInclude(plain) { jumps.record(closed: .zero - common - lanes[own].own) }
         return accept(doubtful, plain, own)
     }
 
