@@ -241,7 +241,8 @@ final class SharedDemuxer: @unchecked Sendable {
                 let hasMissed = state.lanes[lane].jump < state.jumps && !state.lanes[lane].hasGivenSinceJump
                 // All subtitles are returned, regardless of the mode.
                 let isAlike = state.mode == mode || state.lanes[lane].track.kind == .subtitle
-                if hasMissed, state.target == time, isAlike, state.failure == nil, !state.isReading {
+                let mayJoin = (state.failure?.code ?? .incomplete) == .incomplete
+                if hasMissed, state.target == time, isAlike, mayJoin, !state.isReading {
                     state.lanes[lane].jump = state.jumps
                     return (true, state.landed, false)
                 }
@@ -297,6 +298,7 @@ final class SharedDemuxer: @unchecked Sendable {
         fresh.waiting.add(observed)
         context = fresh
         state.withLock { state in
+            (state.isAtEnd, state.failure) = (false, nil)
             for (index, stream) in streams.enumerated() {
                 let track = state.lanes[index].track
                 let packager = PacketBatcher(

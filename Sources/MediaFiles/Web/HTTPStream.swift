@@ -162,7 +162,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 (address, challenge) = (next, nil)
             case 401 where challenge == nil && asker.credentials(for: address) != nil:
                 challenge = answer.all("www-authenticate").first { asker.answers($0) } ?? "Basic"
-            case 416 where position > first:
+            // Within the known size the file has changed: a failure, not its end.
+            case 416 where position > first && size.map({ position >= $0 }) ?? true:
                 (connection, body) = (nil, nil)
                 size = answer.range?.total ?? position
                 return

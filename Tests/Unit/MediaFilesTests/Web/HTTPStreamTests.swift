@@ -119,7 +119,7 @@ import Testing
     @Test func aFileThatChangedIsNotJoinedToWhatItWas() throws {
         for second in [
             part("567", from: 5, of: 8), part("0123", from: 0, of: 12),
-            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nxyz",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nxyz", "HTTP/1.1 416 No\r\nContent-Range: bytes */5\r\n\r\n",
         ] {
             let servers = Servers([part("01234", from: 0, of: 12), second])
             let (text, error) = all(try input(servers))
