@@ -55,6 +55,9 @@ public final class FilmPictureDecoder: PictureDecoder {
     /// The number of packets that could not be decoded.
     public var damagedPackets: Int { decoder.damagedPackets }
 
+    /// The error of a failed hardware decoder without replacement.
+    public var failure: MediaError? { decoder.failure }
+
     /// Whether the deinterlacer was ever created, for tests.
     var hasDeinterlaced: Bool { fields != nil }
 

@@ -9,7 +9,7 @@ public final class VideoDecoder: PictureDecoder {
     /// The number of packets that could not be decoded; their frames are missing or concealed by the decoder.
     public private(set) var damagedPackets = 0
     /// The error after a hardware failure if no software decoder could be opened; all further calls throw it.
-    private var brokenBy: MediaError?
+    public private(set) var failure: MediaError?
     /// The number of frames with missing or wrong timestamps that were repaired.
     public var repairedTimes: Int { times?.repairs ?? 0 }
     /// The skip policy. May be changed between any two calls.
@@ -79,7 +79,7 @@ public final class VideoDecoder: PictureDecoder {
     /// - Throws: `unsupported` if the new format cannot be decoded. After a hardware failure without a software
     ///   replacement, every call throws that error.
     public func send(_ buffer: SampleBuffer) throws(MediaError) {
-        if let brokenBy { throw brokenBy }
+        if let failure { throw failure }
         guard case .encodedVideo(let format, let batch) = buffer.payload else { return }
         if buffer.flags.contains(.discontinuity) {
             drain()
@@ -93,7 +93,7 @@ public final class VideoDecoder: PictureDecoder {
         if hardware != nil { replay.append(buffer) }
         decode(buffer, batch)
         if hasHardwareFailed { takeOver() }
-        if let brokenBy { throw brokenBy }
+        if let failure { throw failure }
     }
 
     private func decode(_ buffer: SampleBuffer, _ batch: PacketBatch) {
@@ -232,7 +232,7 @@ public final class VideoDecoder: PictureDecoder {
         hardware = nil
         do throws(MediaError) { replaceContext(try Self.open(format, threads: threads)) } catch {
             // The context of the failed device can return errors without end, so it is not used again.
-            brokenBy = error
+            failure = error
             return
         }
         times?.reset()
@@ -282,7 +282,7 @@ public final class VideoDecoder: PictureDecoder {
 
     private func nextPicture() -> SampleBuffer? {
         var errors = 0
-        while !hasHardwareFailed, brokenBy == nil {
+        while !hasHardwareFailed, failure == nil {
             let received = pool.acquire()
             av_frame_unref(received.frame)
             let code = avcodec_receive_frame(context, received.frame)

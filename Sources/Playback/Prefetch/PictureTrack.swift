@@ -180,7 +180,11 @@ package final class PictureTrack: @unchecked Sendable {
             if isStill { still = picture }
             return handed(picture)
         }
-        if sourceHasEnded { return .ended }
+        if sourceHasEnded {
+            // A decoder that fails while it is drained returns no frame, as at the end.
+            failure = failure ?? decoder.failure
+            return .ended
+        }
         do {
             if let buffer = try nextPacket(noting: intake) {
                 failuresInARow = 0

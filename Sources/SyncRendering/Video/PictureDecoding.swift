@@ -40,11 +40,15 @@ public protocol PictureDecoder: AnyObject {
     var skipPolicy: SkipPolicy { get set }
     /// The number of undecodable packets since creation.
     var damagedPackets: Int { get }
+    /// The error after which no more frames are returned; nil if there is none. `send` throws it.
+    var failure: MediaError? { get }
 }
 
 extension PictureDecoder {
     /// Returns false: a seek without a flush is not supported.
     public func skipForward(to time: MediaTime) -> Bool { false }
+    /// Nil: every call of `send` may succeed.
+    public var failure: MediaError? { nil }
 }
 
 /// A factory of video decoders. The application passes the one from MediaCodecs or its own.

@@ -76,6 +76,19 @@ private final class TornFilm: MediaSource {
     }
 }
 
+/// Fails while it is drained, as after the failure of a device without a software decoder.
+private final class BrokenDecoder: PictureDecoder {
+    var skipPolicy = SkipPolicy.full
+    let damagedPackets = 0
+    private(set) var failure: MediaError?
+
+    func send(_ buffer: SampleBuffer) {}
+    func finish() { failure = MediaError(.exhausted, "no decoder") }
+    func receive() -> SampleBuffer? { nil }
+    func flush() {}
+    func discardPictures(before time: MediaTime) {}
+}
+
 /// A read failure is reported with cause and position, never as the end of the film.
 @Suite struct IncompleteFilmTests {
     private let broken = MediaError(.readFailed, "reading \"film\" failed: input/output error; check the disk")
@@ -151,6 +164,16 @@ private final class TornFilm: MediaSource {
     func anHourOfGapsDoesNotHideThatHalfOfTheFilmIsMissing(end: Int64, count: Int) {
         let film = TornFilm(nil, seconds: 10, after: end, isStated: true, stating: 3610, closed: 3600)
         #expect(reports(played(film)).count == count)
+    }
+
+    @Test func aDecoderThatFailsAtTheEndIsNoEnd() throws {
+        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
+        let source = try film.source(for: try #require(film.summary.track(.video)))
+        let pictures = PictureTrack(film: film, source: source, decoder: BrokenDecoder())
+        var steps = 0
+        while case .moved = try pictures.step(), steps < 100 { steps += 1 }
+        #expect(steps > 0 && steps < 100)
+        #expect(pictures.failure?.code == .exhausted)
     }
 
     @Test func theListGoesOnBehindAFilmThatBreaksOff() {
