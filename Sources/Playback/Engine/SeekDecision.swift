@@ -62,7 +62,7 @@ struct SeekDecision {
         if let refusal { return refusal }
         guard let entry else { return [] }
         let target = max(.zero, meantMoment + distance)
-        if interstitialPart != nil || list.breakBetween(moment, and: target, of: entry.item.id) != nil {
+        if interstitialPart != nil || list.breakBetween(moment, and: target, of: entry.listPosition) != nil {
             return seek(to: target, exact: true)
         }
         if distance > .zero, let end, target >= end { return passEnd(end) }
@@ -114,7 +114,7 @@ struct SeekDecision {
             guard target <= interstitialPart.place || !forbidsSkipping else { return [.message(Self.refusal)] }
             return [.open(entry.listPosition.plain, at: target)]
         }
-        guard let number = list.breakBetween(moment, and: target, of: entry.item.id),
+        guard let number = list.breakBetween(moment, and: target, of: entry.listPosition),
             let listPosition = list.firstAsset(of: number, at: entry.listPosition.plain, goal: target)
         else { return nil }
         return [

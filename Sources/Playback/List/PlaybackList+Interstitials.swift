@@ -31,15 +31,32 @@ extension PlaybackList {
         /// The displayed title and chapters of the item.
         var title: String?
         var chapters: [Chapter] = []
-        /// The breaks that were shown since the item began.
-        var seen: Set<Int> = []
-        /// Parts that could not be played.
-        var lost: Set<QueueItem.ID> = []
+        /// The breaks that were shown in this playback of the item, with their pass of the playlist. The next pass of a
+        /// repeated playlist is scheduled meanwhile: it is another playback, as a new player item of AVFoundation.
+        private var seen: [Int: Int] = [:]
+        /// Parts that could not be played, likewise.
+        private var lost: [QueueItem.ID: Int] = [:]
 
         /// Creates a schedule for an opened item.
         package init(_ breaks: [InterstitialBreak], of film: MediaSummary) {
             (self.breaks, duration, isSeekable) = (breaks, film.duration, film.isSeekable)
             (title, chapters) = (film.title, film.chapters)
+        }
+
+        /// Returns true if a break was shown in this playback.
+        func isSeen(_ number: Int, in pass: Int) -> Bool { seen[number] == pass }
+        /// Returns true if a part could not be played in this playback.
+        func isLost(_ id: QueueItem.ID, in pass: Int) -> Bool { lost[id] == pass }
+
+        fileprivate mutating func markSeen(_ number: Int, in pass: Int) { seen[number] = pass }
+        fileprivate mutating func markLost(_ id: QueueItem.ID, in pass: Int) { lost[id] = pass }
+
+        /// Forgets what was shown, because the item is played again.
+        mutating func startOver() { (seen, lost) = ([:], [:]) }
+
+        /// Adapts to passes that are counted from another one.
+        mutating func countPasses(from first: Int) {
+            (seen, lost) = (seen.mapValues { $0 - first }, lost.mapValues { $0 - first })
         }
     }
 
@@ -72,16 +89,16 @@ extension PlaybackList {
         }
     }
 
-    private func isPlayable(_ number: Int, of schedule: InterstitialSchedule) -> Bool {
+    private func isPlayable(_ number: Int, of schedule: InterstitialSchedule, in pass: Int) -> Bool {
         let one = schedule.breaks[number]
-        return !(one.interstitial.isOnce && schedule.seen.contains(number))
-            && one.items.contains { !schedule.lost.contains($0.id) }
+        return !(one.interstitial.isOnce && schedule.isSeen(number, in: pass))
+            && one.items.contains { !schedule.isLost($0.id, in: pass) }
     }
 
-    /// Returns the next break after a position; nil if there is none.
-    func nextBreak(of id: QueueItem.ID, behind moment: MediaTime) -> (number: Int, place: MediaTime)? {
-        guard section == nil, let schedule = interstitials[id] else { return nil }
-        for number in schedule.breaks.indices where isPlayable(number, of: schedule) {
+    /// Returns the next break after a position of a playback; nil if there is none.
+    func nextBreak(of listPosition: PlaylistPosition, behind moment: MediaTime) -> (number: Int, place: MediaTime)? {
+        guard section == nil, let schedule = interstitials[listPosition.item.id] else { return nil }
+        for number in schedule.breaks.indices where isPlayable(number, of: schedule, in: listPosition.listPass) {
             guard case .at = schedule.breaks[number].interstitial.place,
                 let place = place(of: schedule.breaks[number], in: schedule), place > moment
             else { continue }
@@ -91,11 +108,13 @@ extension PlaybackList {
     }
 
     /// Returns the last mandatory break between two positions, which a seek must show first; nil if there is none.
-    func breakBetween(_ moment: MediaTime, and target: MediaTime, of id: QueueItem.ID) -> Int? {
-        guard let schedule = interstitials[id] else { return nil }
+    func breakBetween(_ moment: MediaTime, and target: MediaTime, of listPosition: PlaylistPosition) -> Int? {
+        guard let schedule = interstitials[listPosition.item.id] else { return nil }
         return schedule.breaks.indices.last { number in
-            guard schedule.breaks[number].interstitial.forbidsJumping, !schedule.seen.contains(number),
-                isPlayable(number, of: schedule), let place = place(of: schedule.breaks[number], in: schedule)
+            guard schedule.breaks[number].interstitial.forbidsJumping,
+                !schedule.isSeen(number, in: listPosition.listPass),
+                isPlayable(number, of: schedule, in: listPosition.listPass),
+                let place = place(of: schedule.breaks[number], in: schedule)
             else { return false }
             return place > moment && place < target
         }
@@ -115,7 +134,9 @@ extension PlaybackList {
     ) -> PlaylistPosition? {
         let one = schedule.breaks[number]
         guard elapsed < one.interstitial.limit,
-            let part = one.items.indices.first(where: { $0 >= part && !schedule.lost.contains(one.items[$0].id) })
+            let part = one.items.indices.first(where: {
+                $0 >= part && !schedule.isLost(one.items[$0].id, in: base.listPass)
+            })
         else { return nil }
         var listPosition = base
         (listPosition.from, listPosition.until) = (nil, nil)
@@ -131,10 +152,10 @@ extension PlaybackList {
         else {
             return listPosition
         }
-        for number in schedule.breaks.indices where isPlayable(number, of: schedule) {
+        for number in schedule.breaks.indices where isPlayable(number, of: schedule, in: listPosition.listPass) {
             let isHere =
                 switch schedule.breaks[number].interstitial.place {
-                case .before: !schedule.seen.contains(number)
+                case .before: !schedule.isSeen(number, in: listPosition.listPass)
                 case .at(let time): time == (moment ?? .zero)
                 case .after: false
                 }
@@ -151,7 +172,7 @@ extension PlaybackList {
             let schedule = interstitials[entry.item.id]
         else { return nil }
         let number = schedule.breaks.indices.first { number in
-            guard isPlayable(number, of: schedule) else { return false }
+            guard isPlayable(number, of: schedule, in: entry.listPosition.listPass) else { return false }
             let place = place(of: schedule.breaks[number], in: schedule)
             // A break without a position follows the end of the item.
             return entry.sectionEnd == nil ? place == nil && entry.end == nil : place == entry.sectionEnd
@@ -182,7 +203,7 @@ extension PlaybackList {
         guard let place = place(of: one, in: schedule) else {
             // Several interstitials after the item follow one another.
             let later = schedule.breaks.indices.first { number in
-                number > interstitialPart.number && isPlayable(number, of: schedule)
+                number > interstitialPart.number && isPlayable(number, of: schedule, in: listPosition.listPass)
                     && self.place(of: schedule.breaks[number], in: schedule) == nil
             }
             return later.flatMap { self.firstAsset(of: $0, at: listPosition.plain) }
@@ -196,7 +217,7 @@ extension PlaybackList {
             return successor(of: listPosition.plain)
         }
         var next = listPosition.plain
-        (next.from, next.until) = (moment, nextBreak(of: listPosition.item.id, behind: moment)?.place)
+        (next.from, next.until) = (moment, nextBreak(of: listPosition, behind: moment)?.place)
         return next
     }
 
@@ -223,14 +244,14 @@ extension PlaybackList {
     /// Records that a break is shown.
     mutating func noteSeen(_ listPosition: PlaylistPosition) {
         if let interstitialPart = listPosition.interstitialPart {
-            interstitials[listPosition.item.id]?.seen.insert(interstitialPart.number)
+            interstitials[listPosition.item.id]?.markSeen(interstitialPart.number, in: listPosition.listPass)
         }
     }
 
     /// Records that a part cannot be played; it is skipped.
     mutating func noteLost(_ listPosition: PlaylistPosition) {
         if let interstitialPart = listPosition.interstitialPart {
-            interstitials[listPosition.item.id]?.lost.insert(interstitialPart.item.id)
+            interstitials[listPosition.item.id]?.markLost(interstitialPart.item.id, in: listPosition.listPass)
         }
     }
 }

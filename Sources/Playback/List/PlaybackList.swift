@@ -150,6 +150,8 @@ package struct PlaybackList: Sendable {
 
     /// Removes all entries; the position plays once its item is open.
     package mutating func await(_ listPosition: PlaylistPosition?) {
+        // Another item is played from its beginning, with its interstitials; this one continues.
+        if let listPosition, listPosition.item != present?.item { interstitials[listPosition.item.id]?.startOver() }
         entries = []
         awaited = listPosition
         if let listPosition { setCurrent(listPosition) }
@@ -174,7 +176,7 @@ package struct PlaybackList: Sendable {
         entry.becomeWhole()
         if entry.listPosition.interstitialPart == nil {
             if let section, moment < section.end { entry.sectionEnd = section.end }
-            if let next = nextBreak(of: entry.item.id, behind: moment) { entry.sectionEnd = next.place }
+            if let next = nextBreak(of: entry.listPosition, behind: moment) { entry.sectionEnd = next.place }
         }
         // The audio will be read to its end again, possibly from another track.
         if entry.soundEnd != .none { entry.soundEnd = .unknown }
@@ -187,7 +189,7 @@ package struct PlaybackList: Sendable {
         var entry = entry
         entry.offset = nil
         if entry.listPosition.interstitialPart == nil, entry.sectionEnd == nil,
-            let next = nextBreak(of: entry.item.id, behind: entry.start)
+            let next = nextBreak(of: entry.listPosition, behind: entry.start)
         {
             entry.sectionEnd = next.place
         }
@@ -363,6 +365,7 @@ package struct PlaybackList: Sendable {
             countAnew(\.listPass)
             awaited?.listPass -= done
             lastPosition?.listPass -= done
+            for id in interstitials.keys { interstitials[id]?.countPasses(from: done) }
         }
         order.loop(item: item, list: list, countingFrom: done)
     }
@@ -397,6 +400,7 @@ package struct PlaybackList: Sendable {
         to items: [QueueItem], first: QueueItem.ID? = nil, order wanted: PlayerOptions.PlaylistOrder? = nil
     ) -> PlaylistPosition? {
         if let wanted { order.setOrder(wanted, current: nil) }
+        for id in interstitials.keys { interstitials[id]?.startOver() }
         return order.reset(to: items, first: first)
     }
 
