@@ -411,6 +411,55 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         #expect(list.history == [all[0]] && list.items == Array(all[1...]))
     }
 
+    /// As in mpv, where a jump leaves the number of remaining repetitions.
+    @Test func aJumpKeepsThePassSoThatTheRepetitionsThatRemainAreTheSame() throws {
+        let all = items("a", "b", "c")
+        var list = try played(4, of: all, loop: .times(2))
+        #expect(list.present?.listPass == 1)
+        let recalled = list.recall(all[0].id)
+        let listPosition = try #require(recalled)
+        list.await(listPosition)
+        #expect(listPosition.listPass == 1 && list.place == (1, 3))
+        try list.begin()
+        list.layOut()
+        #expect(list.toCome == ["b", "c", "a", "b", "c"])
+    }
+
+    @Test func aJumpInAShuffledListContinuesInTheOrderOfItsPass() throws {
+        let all = items("a", "b", "c", "d", "e")
+        var list = try PlaybackList(all, loop: .forever, order: .shuffled(seed: 7))
+        try list.begin()
+        list.layOut(atMost: 14)
+        for _ in 0..<6 { list.advance() }
+        let pass = list.items
+        let coming = Array(list.toCome.dropFirst(3))
+        #expect(Set(pass) == Set(all) && list.present?.item == pass[1] && list.history.isEmpty)
+        for target in [pass[3], pass[0]] {
+            let recalled = list.recall(target.id)
+            let listPosition = try #require(recalled)
+            list.await(listPosition)
+            try list.begin()
+            list.layOut(atMost: 14)
+            #expect(listPosition.listPass == 1 && list.items == pass, "the order of the pass stays")
+            let rest = pass.drop { $0 != target }.dropFirst().map(\.address)
+            #expect(Array(list.toCome.prefix(rest.count)) == rest)
+            #expect(Array(list.toCome.dropFirst(rest.count).prefix(coming.count)) == coming, "and the later passes")
+        }
+    }
+
+    @Test func aJumpAheadLeavesTheItemsBetweenToTheHistory() throws {
+        let all = items("a", "b", "c", "d")
+        var list = try played(1, of: all)
+        for (target, history) in [(3, 3), (1, 1)] {
+            let recalled = list.recall(all[target].id)
+            let listPosition = try #require(recalled)
+            list.await(listPosition)
+            try list.begin()
+            #expect(list.history == Array(all[..<history]) && list.items == Array(all[history...]))
+            #expect(list.place == (target + 1, 4))
+        }
+    }
+
     @Test func anItemThatIsAddedAgainIsNotInTheHistory() throws {
         let all = items("a", "b")
         var list = try played(1, of: all)
