@@ -112,6 +112,8 @@ final class KioskDirector: @unchecked Sendable {
     var opensUnderWay = 0
     /// When the playlist is tried again, after none of its items could be played, and how.
     var nextAttempt: HostInstant?
+    /// The last pause of a playlist that has played, while the image of the slate is shown; nil once an item plays.
+    var passDelay: RetryDelay?
     var slates = SlateStack()
     var attempt = Attempt.reopen
     /// True while the player shows the configured slate image.
@@ -152,8 +154,6 @@ final class KioskDirector: @unchecked Sendable {
     static let releaseInterval = Duration.seconds(60)
     /// Delay before a playlist without playable items is tried again, unless something changes earlier.
     static let again = Duration.seconds(10)
-    /// The same for a playlist that has played, while the image of the slate is shown.
-    static let passPause = Duration.milliseconds(700)
 
     /// Creates a director; `start` starts its thread.
     ///

@@ -1,15 +1,15 @@
-internal import MediaCore
+package import MediaCore
 
 /// The time of the next attempt after a failure. Pauses grow but stay short, so that restored media is detected within
 /// a second.
-struct RetryDelay {
-    let notBefore: HostInstant
+package struct RetryDelay: Sendable {
+    package let notBefore: HostInstant
     let pause: Duration
 
     private static let shortest = Duration.milliseconds(100)
     private static let longest = Duration.milliseconds(700)
 
-    static func later(_ last: RetryDelay?, from now: HostInstant) -> RetryDelay {
+    package static func later(_ last: RetryDelay?, from now: HostInstant) -> RetryDelay {
         let pause = last.map { min(longest, $0.pause * 2) } ?? shortest
         return RetryDelay(notBefore: now.advanced(by: pause), pause: pause)
     }

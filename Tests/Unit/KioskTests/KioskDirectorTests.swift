@@ -251,6 +251,39 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func mediaThatWasLostIsTriedAgainAfterGrowingPausesUnderThePictureOfTheSlate() {
+        let rig = KioskRig(hasScreen: true) { $0.programme.playlist = ["http://server/stick.mp4"] }
+        rig.director.configuration.slate = "\(rig.folder)/closed.png"
+        _ = FileManager.default.createFile(atPath: "\(rig.folder)/closed.png", contents: Data("picture".utf8))
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        func pauses() -> [Double] {
+            rig.isStickPulled.withLock { $0 = true }
+            rig.opened.withLock { $0 = [] }
+            #expect(rig.wait { rig.opened.withLock { $0.last == "closed.png" } })
+            var instants = [rig.clock.now]
+            while instants.count < 6 {
+                let count = rig.opened.withLock { $0.count { $0 == "stick.mp4" } }
+                #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "stick.mp4" } } > count })
+                instants.append(rig.clock.now)
+            }
+            rig.isStickPulled.withLock { $0 = false }
+            #expect(
+                rig.wait(atMost: .seconds(2)) {
+                    let state = rig.player.state
+                    return state.phase == .playing && state.current?.address.hasSuffix("stick.mp4") == true
+                })
+            return zip(instants.dropFirst(), instants).map { ($0 - $1).inSeconds }
+        }
+        // Steps of 20 ms; they begin again once the film has played.
+        for _ in 1...2 {
+            let pauses = pauses()
+            let all = [0.1, 0.2, 0.4, 0.7, 0.7]
+            #expect(zip(pauses, all).allSatisfy { abs($0 - $1) < 0.07 }, "\(pauses)")
+        }
+        _ = rig.end()
+    }
+
     @Test(arguments: [FleetCommand.Action.next, .previous]) func inQuietHoursNoOtherFilmIsChosen(
         _ action: FleetCommand.Action
     ) {

@@ -24,6 +24,8 @@ final class KioskRig: @unchecked Sendable {
     let mailbox = Mailbox<KioskEvent>()
     /// The names of opened items, in order.
     let opened = Lock<[String]>([])
+    /// While true, addresses whose name begins with "stick" cannot be opened.
+    let isStickPulled = Lock(false)
     /// Errors and warnings that were reported.
     let said = Lock<[String]>([])
     let wall = Lock(WallTime(seconds: 1_700_000_000))
@@ -93,12 +95,15 @@ final class KioskRig: @unchecked Sendable {
         var made: PlaybackEngine?
         player = Player(
             parts: Player.Parts(
-                open: { [opened, crashes] (address, _) throws(MediaError) in
+                open: { [opened, crashes, isStickPulled] (address, _) throws(MediaError) in
                     crashes.noteOpening(address)
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
                     if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
+                    if name.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
+                        throw MediaError(.cannotOpen, "there is no '\(name)'")
+                    }
                     guard address.contains("://") || FileManager.default.fileExists(atPath: address) else {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
                     }
