@@ -64,7 +64,7 @@ extension AudioFeeder {
     /// Continues with a separate converter and encoder, from the end of the packets that the output has accepted. The
     /// packets keep their times.
     mutating func stopSharing() {
-        guard let shared, let format else { return }
+        guard let shared else { return }
         var place = shared.end
         if case .packets(let packets, let offset) = pending {
             place = packets.packets[offset].presentationTime ?? place
@@ -74,6 +74,6 @@ extension AudioFeeder {
         agreesAnew = false
         resume = ResumePoint(place)
         renderer.state.withLock { $0.queue.putBackTaken(from: start) }
-        if makeConverter(for: format) { converter?.reset(to: treatment) }
+        if let format, makeConverter(for: format) { converter?.reset(to: treatment) }
     }
 }
