@@ -280,7 +280,7 @@ final class SharedConversion: Sendable {
                 batch.removeAll()
                 return batch
             }
-            return PacketBatch(reservingBytes: SharedConversion.batchBytes)
+            return PacketBatch(reservingBytes: SharedConversion.batchBytes, packets: 16)
         }
 
         /// Stores a batch that `takeBatch` may return again.
