@@ -143,6 +143,8 @@ extension AudioFeeder {
             cutQueue(at: time, isLast: false)
         } else {
             forget()
+            // The end of a shared conversion, whose audio has been discarded.
+            resume = ResumePoint()
             renderer.state.withLock { $0.queue.removeWaiting(keptUntil: time) }
             agreesAnew = false
             if passesPackets { passed.resume(after: end) }
