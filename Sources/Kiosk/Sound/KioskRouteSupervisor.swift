@@ -206,14 +206,14 @@ final class KioskRouteSupervisor {
         return (name, member)
     }
 
-    /// Reopens the outputs: the muted output of this computer replaces them for a moment.
+    /// Reopens the outputs: the muted output of this computer replaces them for a moment. Has no effect if that is the
+    /// only one.
     func reopen() {
-        guard let home = outputs[SoundTiers.thisComputer], let choice = asked else { return }
+        guard let home = outputs[SoundTiers.thisComputer], let choice = asked,
+            choice.members != [SoundTiers.thisComputer]
+        else { return }
         asked = nil
-        let post = post
-        if choice.members != [SoundTiers.thisComputer] {
-            player.setAudioOutputs(home) { _ in post(.found(SoundTiers.thisComputer, home)) }
-        }
+        player.setAudioOutputs(home) { [post] _ in post(.found(SoundTiers.thisComputer, home)) }
     }
 
     private func refuse(_ names: [String], at now: HostInstant) {

@@ -72,6 +72,14 @@ import Testing
         other.player.shutDown()
     }
 
+    @Test func theOnlyOutputIsAudibleAfterItWasToBeReopened() {
+        keeper.want(SoundTiers(wanted: ["local"], fallbacks: []), at: start)
+        #expect(keeper.places == "card")
+        keeper.reopen()
+        #expect(keeper.places == "card")
+        player.shutDown()
+    }
+
     @Test func aRealtimeSpeakerIsReplacedAtOnce() async throws {
         let other = Self(kind: .realtimeSpeaker, timeout: nil)
         try await other.lose(at: 10)
