@@ -113,7 +113,7 @@ import Testing
         #expect(server.opened == 1)
     }
 
-    @Test func aReusedConnectionIsReplacedAfterSilence() throws {
+    @Test func theFirstByteOnAReusedConnectionHasALimit() throws {
         let (server, pool) = (Server([[file("first"), file("second")]]), ConnectionPool())
         _ = try read("http://a.org/a", server, pool)
         let address = try #require(WebAddress("http://a.org/a"))
@@ -123,7 +123,6 @@ import Testing
         // The response is not seekable: without a limit from then on.
         _ = try read("http://a.org/b", server, pool)
         #expect(server.requests.count == 2 && kept.maxSilence == nil)
-        pool.store(kept, to: address)
         // No third response: the limit of its request stays.
         #expect(throws: WebFailure.self) { try read("http://a.org/c", server, pool) }
         #expect(kept.maxSilence == asker.maxSilence)
