@@ -204,7 +204,7 @@ package final class AirPlaySession: Sendable {
     /// The minimum times for start commands.
     var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
 
-    /// The path delay that the speaker is told to add to our time; zero if it measures the path itself.
+    /// The path delay sent to the speaker, which adds it to our time; zero if it measures the path itself.
     package var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }
 
     /// Starts playback or moves its anchor: the frame `position` is heard at `instant`.

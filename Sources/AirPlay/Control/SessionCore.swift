@@ -119,7 +119,7 @@ final class SessionCore {
         return info
     }
 
-    /// Starts serving time before pairing, so that the clock is already running when the speaker is told of it.
+    /// Starts serving time before pairing, so that the clock is already running when the speaker receives its address.
     private func serveTime(_ socket: TCPSocket) throws(PTPError) {
         guard configuration.route.needsPTP else {
             let timing = try TimingResponder(on: socket.local, for: socket.remote, telling: clocks.served)

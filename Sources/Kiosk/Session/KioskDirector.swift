@@ -151,8 +151,9 @@ final class KioskDirector: @unchecked Sendable {
     static let beat = Duration.seconds(1)
     /// The interval at which the position is written: the maximum loss after a kill. At most 5760 small writes a day.
     static let keepingInterval = Duration.seconds(15)
-    /// The interval at which free memory is returned to the system. Each film is decoded on new threads, and glibc keeps
-    /// what they freed in up to eight arenas per processor: 100 MB more after an hour of films that were opened again.
+    /// The interval at which free memory is returned to the system. Each film is decoded on new threads, and glibc
+    /// keeps what they freed in up to eight arenas per processor: 100 MB more after an hour of films that were opened
+    /// again.
     static let releaseInterval = Duration.seconds(60)
     /// Delay before a playlist without playable items is tried again, unless something changes earlier.
     static let again = Duration.seconds(10)

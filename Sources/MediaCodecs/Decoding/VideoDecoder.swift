@@ -217,7 +217,7 @@ public final class VideoDecoder: PictureDecoder {
 
     /// libavcodec's frame threads hold at most 64 packets.
     private static let maxErrors = 64
-    /// Consecutive failures after which the hardware is given up; a single one can be a damaged packet.
+    /// Consecutive failures after which hardware decoding is disabled; a single one can be a damaged packet.
     private static let maxFailures = 3
 
     private func noteHardwareFailure(isCertain: Bool = false) {

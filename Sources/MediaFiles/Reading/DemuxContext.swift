@@ -536,10 +536,11 @@ final class DemuxContext {
         gaps?.landed(expecting: time)
     }
 
-    /// Returns the video stream of a Matroska file and a timestamp in its time base; nil for video and other containers.
+    /// Returns the video stream of a Matroska file and a timestamp in its time base; nil for video and other
+    /// containers.
     ///
-    /// Cues usually index video only. For a track without cues, libavformat reads the file from its position to the target,
-    /// which over a network takes as long as the film between them.
+    /// Cues usually index video only. For a track without cues, libavformat reads the file from its position to the
+    /// target, which over a network takes as long as the film between them.
     private func indexed(
         instead index: Int32, _ raw: Int64, _ context: UnsafeMutablePointer<AVFormatContext>
     ) -> (stream: Int32, timestamp: Int64)? {

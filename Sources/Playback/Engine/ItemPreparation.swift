@@ -224,8 +224,8 @@ final class ItemPreparation {
         return next.from != nil || (next.item == last.item && next.itemPass > 0)
     }
 
-    /// Returns true if audio delivered now still plays from its beginning: the boundary is further ahead than the leads of a
-    /// start and of a partial flush. A later item is started separately, so that nothing of it is lost.
+    /// Returns true if audio delivered now still plays from its beginning: the boundary is further ahead than the leads
+    /// of a start and of a partial flush. A later item is started separately, so that nothing of it is lost.
     private func isInTime(behind last: PlaybackList.ScheduledItem) -> Bool {
         guard status.state.phase == .playing, seeks.pending == nil, let joint = last.joint else { return true }
         let flushLead = tracks.renderer?.partialFlushLead ?? .zero

@@ -13,7 +13,7 @@ internal import SyncRendering
 /// | `SoundControl` | volume, processing, delay of audio |
 /// | `SeekController`, `SourceHold` | the seek in progress, holds for a slow source |
 /// | `SeekDecision`, `FrameSteps`, `SectionRepeat` | what a user's seek does, frame steps, the A-B loop |
-/// | `EntryFactory`, `ItemPreparation`, `ItemArrival` | the selected tracks, items opened in advance, the awaited item |
+/// | `EntryFactory`, `ItemPreparation`, `ItemArrival` | selected tracks, items opened in advance, the awaited item |
 /// | `ListTruncation`, `PendingEdits` | the removal of scheduled entries, the outcome of edits |
 /// | `EntryAnnouncer`, `LossReporter`, `MediaRecovery` | what was reported, what is to be opened again |
 package final class PlaybackEngine {

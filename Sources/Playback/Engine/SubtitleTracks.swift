@@ -87,8 +87,8 @@ final class SubtitleTracks {
         if subtitles.pipeline == nil { subtitles.renderer.flush() } else { subtitles.seek(to: target) }
     }
 
-    /// Selects the next (1) or the preceding (-1) secondary track; between the last and the first there is the choice of
-    /// none.
+    /// Selects the next (1) or the preceding (-1) secondary track; between the last and the first there is the choice
+    /// of none.
     func cycleSecondary(by step: Int, at target: TrackTarget) {
         let current = context.list.current
         let count = current?.film.summary.tracks.count { $0.kind == .subtitle } ?? 0

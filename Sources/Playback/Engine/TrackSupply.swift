@@ -61,8 +61,8 @@ struct TrackSupply {
             delay: renderer.delay)
     }
 
-    /// Position on the timeline up to which every track has been read of which more is due, or, where none is, the end of
-    /// the last one; nil while one of them has nothing.
+    /// Position on the timeline up to which every track has been read of which more is due, or, where none is, the end
+    /// of the last one; nil while one of them has nothing.
     var readUntil: MediaTime? {
         var (least, last) = (MediaTime?.none, MediaTime?.none)
         var isKnown = true

@@ -32,7 +32,8 @@ package final class PictureTrack: @unchecked Sendable {
     private var failuresInARow = 0
     /// The error that ended the source early, since the last seek.
     private(set) var failure: MediaError?
-    /// Why a segment of the source was skipped, and the film time up to which packets had been read; nil where none was.
+    /// Why a segment of the source was skipped, and the film time up to which packets had been read; nil where none
+    /// was.
     private var lostSegment: (error: MediaError, place: MediaTime?)?
     /// The last returned frame, and the latest sync frame's time, since the last seek.
     private var last: SampleBuffer?

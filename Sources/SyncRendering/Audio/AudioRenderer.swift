@@ -39,8 +39,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var damagedPackets: Int
         /// The number of buffers since the last flush that were enqueued after their end; they are not played.
         public var lateBuffers = 0
-        /// Sound that could not be decoded since the last flush, in film time; nil where there is none. With several outputs that of the
-        /// first output that lacks sound: each decodes the same.
+        /// Sound that could not be decoded since the last flush, in film time; nil where there is none. With several
+        /// outputs that of the first output that lacks sound: each decodes the same.
         public var undecodable: UndecodableSound?
     }
 

@@ -4,8 +4,8 @@ public import MediaCore
 ///
 /// Each member has its own feed: audio that one speaker accepts as packets is decoded for the card. A slow, lost or
 /// missing member blocks none of the others. All members share one timebase, so that a start is one host instant.
-/// Further shared objects are in the `GroupSharedContext` of their context: for AirPlay speakers, a group name and a list of
-/// peers. Such members must be created with one `PTPDirectory`, so that they share one grandmaster.
+/// Further shared objects are in the `GroupSharedContext` of their context: for AirPlay speakers, a group name and a
+/// list of peers. Such members must be created with one `PTPDirectory`, so that they share one grandmaster.
 ///
 /// A member that is unavailable at the start is retried during playback and joins in sync. Members can change during
 /// playback (`change(to:)`). The `OutputID` of a member is the group's ID plus a permanent number. The initial members
@@ -314,8 +314,8 @@ public final class OutputGroup: AudioOutput {
         applyGains()
     }
 
-    /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member whose level is
-    /// not known yet is moved from its owner's level once it reports that. Any thread.
+    /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member
+    /// whose level is not known yet is moved from its owner's level once it reports that. Any thread.
     public func changeVolume(by steps: Double) {
         state.withLock { state in state.volumes.changeMaster(by: steps, of: state.numberedMembers()) }
         applyGains()

@@ -226,7 +226,7 @@ extension AudioOutput {
     public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     /// Nil: the output never fails after `prepare`.
     public var failure: OutputError? { nil }
-    /// `failure`: the output does not recover by itself.
+    /// `failure`: the output does not recover automatically.
     public var loss: OutputError? { failure }
     /// False: the output always responds.
     public var isUnresponsive: Bool { false }

@@ -46,7 +46,7 @@ final class SessionOutputs {
 
     // MARK: Changes
 
-    /// Handles a change of the available or current outputs; returns what to tell the user if the current ones changed.
+    /// Handles a change of the available or current outputs. Returns a message if the current ones changed.
     func handle(_ news: RouteController.News) -> String? {
         let told = routes?.handle(news)
         offerLikely()

@@ -39,8 +39,8 @@ public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 
 private func isOneLine(_ text: String) -> Bool { !text.utf8.contains { $0 == 0x0A || $0 == 0x0D || $0 == 0 } }
 
-/// A server that sends these bytes on every connection, a few at a time. `further` are the responses to further requests
-/// on the connection.
+/// A server that sends these bytes on every connection, a few at a time. `further` are the responses to further
+/// requests on the connection.
 private final class Sender: WebConnection {
     private var bytes: ArraySlice<UInt8>
     private var further: [[UInt8]]

@@ -325,7 +325,8 @@ import Testing
         #expect(rig.opened.withLock { $0.isEmpty })
     }
 
-    /// A process of its own: it has no descriptor left for the watch of the folders, which starts after the thread of the state.
+    /// A process of its own: it has no descriptor left for the watch of the folders, which starts after the thread of
+    /// the state.
     @Test func aStartThatFailsLeavesNoThreadBehind() async {
         await #expect(processExitsWith: .success) {
             let rig = KioskRig(films: ["long.mp4"])

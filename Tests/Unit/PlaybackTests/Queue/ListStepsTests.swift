@@ -5,8 +5,8 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// What is promised of a player's list: items that have played return, a list is replaced without an interruption, and a list of
-/// lost items is tried again.
+/// What is promised of a player's list: items that have played return, a list is replaced without an interruption, and
+/// a list of lost items is tried again.
 @Suite struct ListStepsTests {
     private func items(_ addresses: String...) -> [QueueItem] { addresses.map { QueueItem($0) } }
 

@@ -8,8 +8,8 @@ import MediaCore
 /// - frames: audio frames or "none".
 /// - rate: video frames per second, such as "24000:1001".
 /// - words: "stated" (the container states the duration of the video), "once" (the input cannot be opened twice),
-///   "late" (video starts a second after audio), "torn20" (the video ends after that many frames), and "cut20" (the file
-///   was truncated there after its audio was read).
+///   "late" (video starts a second after audio), "torn20" (the video ends after that many frames), and "cut20" (the
+///   file was truncated there after its audio was read).
 ///
 /// "item/frames/cover" has a cover image, "item/none/picture" one image that is shown for two seconds; "broken" after
 /// it has no decodable image.

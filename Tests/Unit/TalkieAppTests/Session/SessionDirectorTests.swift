@@ -22,7 +22,8 @@ import Testing
         let films = folder.read("record").split(separator: "\n").filter { $0.contains(#""event":"film""#) }
         let names = films.compactMap { line in ["a", "b", "c"].first { line.contains(#""name":"\#($0)""#) } }
         #expect(names == ["a", "b", "c"])
-        // An item that joins the one before states its position on the timeline and the origin of the item's time there.
+        // An item that joins the one before states its position on the timeline and the origin of the item's time
+        // there.
         let joined = films.filter { $0.contains(#""film":"#) }
         #expect(joined.allSatisfy { $0.contains(#""origin":"#) })
         #expect(!films[0].contains(#""film":"#))
