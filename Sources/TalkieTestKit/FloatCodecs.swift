@@ -84,7 +84,7 @@ package struct FloatCodecs: AudioCodecs {
 private final class FloatConverter: PCMConverter {
     private let format: PCMFormat
     private var waiting: [(start: MediaTime, samples: [Float])] = []
-    let damagedPackets = 0
+    let decodeErrorCount = 0
 
     init(format: PCMFormat) { self.format = format }
 

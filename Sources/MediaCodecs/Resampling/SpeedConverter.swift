@@ -32,7 +32,7 @@ final class SpeedConverter: PCMConverter {
         natural = PCMBlock(format: output, capacity: 4096)
     }
 
-    var damagedPackets: Int { inner.damagedPackets }
+    var decodeErrorCount: Int { inner.decodeErrorCount }
     func takeUndecodableSound() -> UndecodableSound? { inner.takeUndecodableSound() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {

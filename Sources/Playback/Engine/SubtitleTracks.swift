@@ -148,7 +148,7 @@ final class SubtitleTracks {
         context.synchronizer.addRenderer(subtitles.renderer)
         let pipeline = context.pipeline(
             SubtitleStage(
-                list: context.list, walker: subtitles.walker, renderer: subtitles.renderer,
+                list: context.list, cursor: subtitles.cursor, renderer: subtitles.renderer,
                 choose: { wish.value.track(of: $0) }, behind: entry))
         subtitles.pipeline = pipeline
         context.start(pipeline, "subtitles reader")
@@ -162,13 +162,13 @@ final class SubtitleTracks {
 
     /// Sends tracks that have read an obsolete entry to the current position.
     func reread(from target: TrackTarget, thatEntered serial: Int) {
-        for subtitles in all where context.list.hasEntered(serial, subtitles.walker) { subtitles.seek(to: target) }
+        for subtitles in all where context.list.hasEntered(serial, subtitles.cursor) { subtitles.seek(to: target) }
     }
 
     func continueAfterEnd() { for subtitles in all { subtitles.pipeline?.resume() } }
 
     func wakeWaiting() {
-        for subtitles in all where context.list.isWaiting(subtitles.walker) { subtitles.pipeline?.wake() }
+        for subtitles in all where context.list.isWaiting(subtitles.cursor) { subtitles.pipeline?.wake() }
     }
 
     func close() {

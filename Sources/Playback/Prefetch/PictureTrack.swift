@@ -16,7 +16,7 @@ package final class PictureTrack: @unchecked Sendable {
     /// The duration of the only frame of an image file.
     private let shownFor: MediaTime?
     /// Whether a frame was decoded.
-    private(set) var hasGiven = false
+    private(set) var hasDelivered = false
     var isOnePicture: Bool { isStill || shownFor != nil }
     private var still: SampleBuffer?
     private var ready: [SampleBuffer] = []
@@ -78,7 +78,7 @@ package final class PictureTrack: @unchecked Sendable {
         if let sync = try findSync(aim, time) {
             decoder.flush()
             // Leading frames, which follow the sync frame in decoding order, lack their reference.
-            decoder.discardPictures(before: sync)
+            decoder.dropFrames(before: sync)
             return sync
         }
         let isExact = aim != .anySyncBefore
@@ -89,7 +89,7 @@ package final class PictureTrack: @unchecked Sendable {
             // Correct at the start of the media.
         }
         decoder.flush()
-        if isExact { decoder.discardPictures(before: time) }
+        if isExact { decoder.dropFrames(before: time) }
         return isExact ? time : nil
     }
 
@@ -176,7 +176,7 @@ package final class PictureTrack: @unchecked Sendable {
         if !ready.isEmpty { return handed(ready.removeFirst()) }
         if still != nil { return .ended }
         if var picture = decoder.receive() {
-            hasGiven = true
+            hasDelivered = true
             if let shownFor { picture.duration = shownFor }
             if isStill { still = picture }
             return handed(picture)

@@ -94,7 +94,7 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// How long a start waits for unresponsive members, if another one has opened.
-    private static let patience: Duration = .seconds(5)
+    private static let timeout: Duration = .seconds(5)
     /// A member later than this against the playhead skips to it.
     static let lateness: Duration = .seconds(2)
 
@@ -170,7 +170,7 @@ public final class OutputGroup: AudioOutput {
         let isReady = state.withLock { state in
             guard let old = state.context, !state.feeds.isEmpty else { return false }
             state.format = format
-            return old.timebase === context.timebase && old.room === context.room && old.id == context.id
+            return old.timebase === context.timebase && old.writable === context.writable && old.id == context.id
         }
         // Each feed negotiates a new format with its member.
         if isReady { return }
@@ -185,7 +185,7 @@ public final class OutputGroup: AudioOutput {
         }
         seatFeeders()
         for feed in feeds { feed.start(format) }
-        let deadline = HostInstant.now.advanced(by: Self.patience)
+        let deadline = HostInstant.now.advanced(by: Self.timeout)
         for feed in feeds { feed.waitForAnswer(until: deadline) }
         guard !feeds.contains(where: \.isOpen) else { return }
         for feed in feeds { feed.waitForAnswer(until: nil) }
@@ -271,7 +271,7 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Sets the audio processing of all members.
-    public func setTreatment(_ treatment: AudioProcessing) {
+    public func setProcessing(_ treatment: AudioProcessing) {
         let feeds = state.withLock { state in
             state.treatment = treatment
             return state.feeds

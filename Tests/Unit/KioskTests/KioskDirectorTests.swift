@@ -542,8 +542,8 @@ import Testing
         // A file in place of the folder: root may write anywhere else.
         try Data().write(to: URL(fileURLWithPath: folder))
         let told = Lock<[String?]>([])
-        let places = KioskResumePositions(StateFolder(path: folder), configuration: "wall.toml") { news in
-            told.withLock { $0.append(news) }
+        let places = KioskResumePositions(StateFolder(path: folder), configuration: "wall.toml") { event in
+            told.withLock { $0.append(event) }
         }
         for starts in 1...2 {
             places.scheduleWrite(KioskResumePositions.Kept(starts: starts))

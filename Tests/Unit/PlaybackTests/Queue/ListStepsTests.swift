@@ -108,7 +108,9 @@ import Testing
         for film in films { film.presence.withLock { $0 = .gone } }
         programme.run(for: .seconds(10))
         #expect(programme.phase == .opening)
-        let lost = programme.news.compactMap { if case .lost(let failure) = $0 { failure.message } else { nil } }
+        let lost = programme.playerEvents.compactMap {
+            if case .lost(let failure) = $0 { failure.message } else { nil }
+        }
         #expect(
             lost == [
                 "No film in the list can be played at present; playback continues as soon as one is available again."

@@ -104,7 +104,7 @@ final class NumberedPictureDecoder: PictureDecoder {
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
     var skipPolicy = SkipPolicy.full
-    let damagedPackets = 0
+    let decodeErrorCount = 0
 
     init(_ format: VideoFormat) throws(MediaError) {
         let words = format.parameters.codec.split(separator: " ").map(String.init)
@@ -129,5 +129,5 @@ final class NumberedPictureDecoder: PictureDecoder {
         waiting.removeAll()
         discardsBefore = nil
     }
-    func discardPictures(before time: MediaTime) { discardsBefore = time }
+    func dropFrames(before time: MediaTime) { discardsBefore = time }
 }
