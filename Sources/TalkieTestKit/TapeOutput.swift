@@ -19,7 +19,7 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     /// The number of frames written to an occupied position.
     package private(set) var doubled = 0
     /// The largest distance of a block from a whole frame, in frames.
-    package private(set) var furthest = 0.0
+    package private(set) var maxError = 0.0
     /// The number of successful partial flushes.
     package private(set) var partialFlushes = 0
     /// Minimum lead of a partial flush before the playhead; nil: always refused.
@@ -48,7 +48,7 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
         let count = min(block.frames - offset, room)
         guard count > 0 else { return 0 }
         let first = block.start.rescaled(to: rate)
-        furthest = max(furthest, abs((block.start - MediaTime(value: first, timescale: rate)).seconds * Double(rate)))
+        maxError = max(maxError, abs((block.start - MediaTime(value: first, timescale: rate)).seconds * Double(rate)))
         // Per frame, and debug builds do not inline an iterator.
         let (samples, channels) = (block.samples, block.format.channels)
         var index = offset

@@ -88,7 +88,7 @@ struct HealthReporter: Sendable {
             return output
         }
         health.restarts = seen.restarts
-        health.repairs = Dictionary(uniqueKeysWithValues: seen.repairs.map { ("\($0.key)", $0.value) })
+        health.repairs = Dictionary(uniqueKeysWithValues: seen.repairs.map { ($0.key.name, $0.value) })
         health.item = item
         if let position = seen.position { health.item?.position = position }
         return health

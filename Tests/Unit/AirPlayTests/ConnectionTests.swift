@@ -158,8 +158,8 @@ import Testing
         for number in 0..<1000 { shared.publish(.message(.integer(Int64(number)))) }
         shared.finish()
         var numbers: [Int64] = []
-        for await news in shared.news {
-            if case .message(let list) = news, let number = list.int64 { numbers.append(number) }
+        for await event in shared.events {
+            if case .message(let list) = event, let number = list.int64 { numbers.append(number) }
         }
         #expect(numbers == Array(744..<1000))
     }
@@ -212,9 +212,11 @@ import Testing
     private let key = SecretBytes.random(count: 32)
     private let store = PacketStore(bytes: 256 << 10, packets: 1024)
 
-    private func writer(_ server: LoopbackServer, room: @escaping @Sendable () -> Void = {}) throws -> BufferedWriter {
+    private func writer(_ server: LoopbackServer, onWritable: @escaping @Sendable () -> Void = {}) throws
+        -> BufferedWriter
+    {
         try BufferedWriter(
-            socket: try server.connect(), key: key, format: .aac48000, store: store, room: room, ended: {})
+            socket: try server.connect(), key: key, format: .aac48000, store: store, onWritable: onWritable, ended: {})
     }
 
     private func append(_ byte: UInt8, _ count: Int, at timestamp: UInt32, _ writer: BufferedWriter) -> Bool {
@@ -241,15 +243,15 @@ import Testing
 
     @Test func aSpeakerThatDoesNotReadFillsTheStoreAndIsToldOfRoomLater() throws {
         let server = try LoopbackServer()
-        let room = Signal()
-        let writer = try writer(server) { room.raise() }
+        let onWritable = Signal()
+        let writer = try writer(server) { onWritable.raise() }
         var accepted = 0
         while append(1, 20_000, at: 0, writer), accepted < 10_000 { accepted += 1 }
         #expect(accepted < 10_000)
         #expect(store.waiting > 0)
         // Reading frees space until the writer is signalled.
         var unpacker = BufferedUnpacker(key: key)
-        while !room.wait(until: .now.advanced(by: .milliseconds(1))) { _ = try unpacker.open(server.receive()) }
+        while !onWritable.wait(until: .now.advanced(by: .milliseconds(1))) { _ = try unpacker.open(server.receive()) }
         #expect(append(1, 20_000, at: 0, writer))
         writer.close()
     }

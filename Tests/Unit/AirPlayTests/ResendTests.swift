@@ -44,7 +44,7 @@ import Testing
             sender = try RealtimeSender(
                 ends: ends, key: SecretBytes([UInt8](repeating: 7, count: 32)), format: ResendTests.format, source: 0,
                 arrivalToRender: nil, store: store, clock: { PTPTimeline(grandmaster: nil, mapping: mapping) },
-                room: {})
+                onWritable: {})
             first = sender.next.sequence
             let heard = HostInstant.now.advanced(by: .milliseconds(100))
             sender.play(

@@ -239,7 +239,7 @@ private final class PacketOutput: PartialFlushing {
         var samples: [Float] = []
         var origin: MediaTime?
         var result: PartialFlushResult?
-        var severed: PacketBatch?
+        var truncated: PacketBatch?
         var context: AudioOutputContext?
     }
     let name = "packets"
@@ -293,11 +293,11 @@ private final class PacketOutput: PartialFlushing {
                 batch.append($0, as: .init(presentationTime: kept, duration: MediaTime(value: 352, timescale: 48000)))
             }
             state.samples.removeSubrange(start...)
-            (state.result, state.severed) = (.flushed(from: kept), batch)
+            (state.result, state.truncated) = (.flushed(from: kept), batch)
         }
     }
     var partialFlushResult: PartialFlushResult? { state.withLock { $0.result } }
-    var severedPacket: PacketBatch? { state.withLock { $0.severed } }
+    var truncatedPacket: PacketBatch? { state.withLock { $0.truncated } }
 }
 
 @Suite struct PartialFlushOnASpeakerTests {

@@ -56,8 +56,8 @@ import Testing
         // On one timeline with a single anchor.
         #expect(programme.shown.last?.pts == MediaTime(value: 174, timescale: 25))
         #expect(
-            !programme.news.contains { if case .phase(.opening) = $0 { true } else { false } }
-                || programme.news.filter {
+            !programme.playerEvents.contains { if case .phase(.opening) = $0 { true } else { false } }
+                || programme.playerEvents.filter {
                     if case .phase(.buffering) = $0 { true } else { false }
                 }.count == 1)
     }
@@ -91,7 +91,7 @@ import Testing
         }
         #expect(programme.tape.doubled == 0 && programme.tape.blanks == 0)
         #expect(programme.tape.tape.count == 101 * sound)
-        #expect(programme.tape.furthest < 1e-6)
+        #expect(programme.tape.maxError < 1e-6)
         let wrong = programme.tape.content.enumerated().first { index, meaning in
             meaning.map { $0.frame != Int64(index % sound) } ?? true
         }
@@ -471,7 +471,7 @@ import Testing
             remark: { ($0 as? CountedFilm).map { "film \($0.number)" } })
         programme.core.setNext([QueueItem("two"), QueueItem("sound")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
-        let told = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        let told = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
         #expect(told == ["film 1", "film 2", "film 3"])
     }
 }

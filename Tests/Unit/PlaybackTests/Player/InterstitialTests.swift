@@ -57,12 +57,12 @@ import Testing
         let shown = programme.numbers.map { $0 ?? -1 }
         #expect(shown.count > pictures.count * 3 / 4, sourceLocation: sourceLocation)
         #expect(shown == Array(pictures.prefix(shown.count)), sourceLocation: sourceLocation)
-        let waits = programme.news.filter { if case .phase(.buffering) = $0 { true } else { false } }.count
+        let waits = programme.playerEvents.filter { if case .phase(.buffering) = $0 { true } else { false } }.count
         #expect(waits == 1, sourceLocation: sourceLocation)
     }
 
     private func told(_ programme: VirtualProgramme, _ words: String) -> Int {
-        programme.news.count { if case .message(let text) = $0 { text.contains(words) } else { false } }
+        programme.playerEvents.count { if case .message(let text) = $0 { text.contains(words) } else { false } }
     }
 
     @Test(arguments: [false, true]) func itPlaysInTheMiddleOfItsFilmToTheSampleAndThePicture(_ sharesReader: Bool) {

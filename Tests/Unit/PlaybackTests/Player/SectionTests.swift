@@ -102,7 +102,7 @@ import Testing
         let instants = programme.shown.dropFirst().map(\.presented)
         let longest = zip(instants, instants.dropFirst()).map { ($1 - $0).inMilliseconds }.max() ?? 0
         #expect(longest < 40.5, sourceLocation: sourceLocation)
-        let waits = programme.news.filter { if case .phase(.buffering) = $0 { true } else { false } }.count
+        let waits = programme.playerEvents.filter { if case .phase(.buffering) = $0 { true } else { false } }.count
         #expect(waits == 1, sourceLocation: sourceLocation)
     }
 
@@ -208,7 +208,7 @@ import Testing
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(40)), "\(programme.state)")
         #expect(programme.numbers.last == 1_000_249)
         #expect(programme.tape.doubled == 0)
-        #expect(programme.tape.furthest < 1e-6)
+        #expect(programme.tape.maxError < 1e-6)
     }
 
     /// Packets have a thousand frames, a video frame lasts 40 ms: neither start nor end needs to be on one of these

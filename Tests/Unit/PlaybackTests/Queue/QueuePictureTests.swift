@@ -23,9 +23,9 @@ import Testing
     private func said(_ queue: VirtualQueue) -> [String] { queue.stretches.map(\.description) }
 
     private func hasSaid(_ queue: VirtualQueue, _ part: String) -> Bool {
-        queue.news.withLock { news in
-            news.contains { news in
-                switch news {
+        queue.playerEvents.withLock { playerEvents in
+            playerEvents.contains { event in
+                switch event {
                 case .message(let text): text.contains(part)
                 case .incomplete(_, let failure): failure.error.message.contains(part)
                 default: false
@@ -334,8 +334,8 @@ import Testing
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["black", "2:0...0", "black"])
         #expect(queue.stretches.count == 3 && queue.holes == 0)
-        let told = queue.news.withLock { $0 }.count { news in
-            if case .message(let text) = news { text.contains("damaged") } else { false }
+        let told = queue.playerEvents.withLock { $0 }.count { event in
+            if case .message(let text) = event { text.contains("damaged") } else { false }
         }
         #expect(told == 2)
     }

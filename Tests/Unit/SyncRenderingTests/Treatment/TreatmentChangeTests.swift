@@ -78,7 +78,7 @@ private final class TreatmentRig {
         rig.renderer.volume = 1
         rig.run(for: .seconds(2))
         #expect(tape.takes.isEmpty && tape.partialFlushes >= 2)
-        #expect(tape.doubled == 0 && tape.furthest < 0.01)
+        #expect(tape.doubled == 0 && tape.maxError < 0.01)
         #expect(tape.blanks == 0)
         let impulses = tape.tape.filter { $0.value != 0 }
         #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
@@ -103,7 +103,7 @@ private final class TreatmentRig {
         rig.renderer.volume = 2
         rig.run(for: .seconds(2))
         #expect(tape.takes.isEmpty)
-        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.furthest < 0.01)
+        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
         let impulses = tape.tape.filter { $0.value != 0 }
         #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
         #expect(impulses.filter { $0.key > 98_000 }.allSatisfy { abs($0.value - 2 * TreatmentRig.impulse) < 1e-4 })
@@ -119,7 +119,7 @@ private final class TreatmentRig {
         rig.renderer.volume = 2
         rig.run(for: .seconds(1))
         #expect(tape.takes.count == 1)
-        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.furthest < 0.01)
+        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
         #expect(tape.tape.filter { $0.value != 0 }.keys.allSatisfy(TreatmentRig.isImpulse))
     }
 
@@ -180,7 +180,7 @@ private final class TreatmentRig {
         rig.run(for: .seconds(1))
         rig.renderer.treatment.isNight = false
         rig.run(for: .seconds(1))
-        #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.furthest < 0.01)
+        #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
         let impulses = tape.tape.filter { $0.value != 0 }
         let last = tape.tape.keys.max() ?? 0
         #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
