@@ -225,7 +225,8 @@ import Testing
         cancellation.cancel()
         worker.join()
         #expect(code.withLock { $0 } == .cancelled)
-        #expect(HostInstant.now - start < .seconds(2))
+        // The server is silent, and the timeout is 15 s.
+        #expect(HostInstant.now - start < .seconds(10))
     }
 
     // MARK: HLS

@@ -166,16 +166,19 @@ import Testing
         #expect(try refusal("film.mp4", "--input-ipc-server", "/tmp/s").contains("--input-ipc-server"))
     }
 
-    @Test func usageIsCheckedBeforeInputAndInputBeforeOutputs() {
-        // A search for speakers creates and stores an identity, which must not be in the user's state folder.
-        let state = NSTemporaryDirectory() + "talkie-test-\(UUID().uuidString)"
-        setenv("XDG_STATE_HOME", state, 1)
-        defer { try? FileManager.default.removeItem(atPath: state) }
-        let nobody = "No speaker has this name \(UUID().uuidString)"
-        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--volume", "900"]).status == 2)
-        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", "airplay://"]).status == 2)
-        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", nobody]).status == 66)
-        #expect(CommandLineRunner.outcome(of: ["play", #filePath, "--speaker", nobody]).status == 69)
+    /// A process of its own: others read the environment meanwhile, which setenv(3) does not allow.
+    @Test func usageIsCheckedBeforeInputAndInputBeforeOutputs() async {
+        await #expect(processExitsWith: .success) {
+            // A search for speakers creates and stores an identity, which must not be in the user's state folder.
+            let state = NSTemporaryDirectory() + "talkie-test-\(UUID().uuidString)"
+            setenv("XDG_STATE_HOME", state, 1)
+            defer { try? FileManager.default.removeItem(atPath: state) }
+            let nobody = "No speaker has this name \(UUID().uuidString)"
+            #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--volume", "900"]).status == 2)
+            #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", "airplay://"]).status == 2)
+            #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", nobody]).status == 66)
+            #expect(CommandLineRunner.outcome(of: ["play", #filePath, "--speaker", nobody]).status == 69)
+        }
     }
 
     /// Returns the arguments that the runner parses from a command line without a command.

@@ -112,7 +112,7 @@ import Testing
         rig.isStickPulled.withLock { $0 = false }
         let back = HostInstant.now
         while rig.player.state.phase != .playing { rig.news.wait() }
-        #expect(HostInstant.now - back < .seconds(5), "0.7 s on a machine that has time")
+        #expect(HostInstant.now - back < .seconds(30), "0.7 s on a machine that has time")
         #expect(rig.end(.terminalKey("q")) == 0)
         let told = rig.person.output().split(separator: "\n")
         for name in ["stick 1", "stick 2"] {
