@@ -114,7 +114,7 @@ private final class Cinema {
             hasMoved = false
             _ = core.runIteration()
             for pipeline in pipelines.withLock({ $0 }) {
-                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                while pipeline.signal.tryWait() {
                     while case .again = pipeline.runIteration() { hasMoved = true }
                 }
             }

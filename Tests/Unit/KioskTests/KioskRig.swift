@@ -187,7 +187,7 @@ final class KioskRig: @unchecked Sendable {
             guard engine.runIteration() else { return }
             for pipeline in pipelines.withLock({ $0 }) {
                 // A waiting thread continues only after its signal was raised.
-                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                while pipeline.signal.tryWait() {
                     while case .again = pipeline.runIteration() { hasMoved = true }
                 }
             }

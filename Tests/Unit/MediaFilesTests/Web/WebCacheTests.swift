@@ -236,7 +236,8 @@ import Testing
             let began = HostInstant.now
             cancellation.cancel()
             worker.join()
-            #expect(HostInstant.now - began < .seconds(1))
+            // The server sends nothing, and the read timeout is a minute.
+            #expect(HostInstant.now - began < .seconds(20))
         }
         server.isStalled.withLock { $0 = false }
         workers[2].join()

@@ -54,12 +54,12 @@ import Testing
         programme.run(for: .seconds(2))
         let more = programme.opened.withLock { $0.count } - attempts
         #expect((2...3).contains(more))
-        let (shown, heard) = (programme.shown.count, programme.tape.content.count)
+        let (shown, heard) = (programme.shown.count, programme.tape.tape.span)
         film.presence.withLock { $0 = .there }
         programme.run(for: .seconds(1))
         #expect(programme.phase == .playing)
         programme.run(for: .milliseconds(500))
-        #expect(programme.shown.count > shown + 10 && programme.tape.content.count > heard)
+        #expect(programme.shown.count > shown + 10 && programme.tape.tape.span > heard)
         programme.run(for: .seconds(6))
         #expect(programme.began.suffix(2) == ["again", "again"])
     }

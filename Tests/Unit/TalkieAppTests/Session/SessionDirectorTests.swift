@@ -137,7 +137,7 @@ import Testing
         rig.isStickPulled.withLock { $0 = false }
         let back = HostInstant.now
         while rig.player.state.phase != .playing { rig.event.wait() }
-        #expect(HostInstant.now - back < .seconds(5), "0.7 s on a machine that has time")
+        #expect(HostInstant.now - back < .seconds(30), "0.7 s on a machine that has time")
         #expect(rig.end(.terminalKey("q")) == 0)
         let told = rig.person.output().split(separator: "\n")
         for name in ["stick 1", "stick 2"] {
@@ -174,23 +174,28 @@ import Testing
         #expect(abs(state.speed - 1.1) < 1e-9)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() {
+    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
+        // Volume changes before the output is open are not sent to it.
+        func play(_ rig: Rig, then keys: String...) throws -> Int32 {
+            try rig.director.start()
+            while rig.player.state.phase != .playing { rig.news.wait() }
+            for key in keys { rig.mailbox.post(.terminalKey(key)) }
+            return rig.end()
+        }
         let untouched = Rig("short")
         #expect(untouched.run() == 0)
         #expect(untouched.output.state.withLock { $0.gains }.isEmpty)
 
         let muted = Rig("long")
-        #expect(muted.run(.terminalKey("m"), .terminalKey("m"), .terminalKey("q")) == 0)
-        let heard = muted.output.state.withLock { $0.gains }
-        // Volume changes before the output is open are not sent to it.
-        #expect((heard.last ?? nil) == nil, "unmuted is as loud as its owner left it")
-        #expect(heard.allSatisfy { ($0 ?? 0) == 0 })
+        #expect(try play(muted, then: "m", "m", "q") == 0)
+        #expect(muted.output.state.withLock { $0.gains } == [0, nil], "unmuted is as loud as its owner left it")
 
         let turned = Rig("long")
         turned.output.state.withLock { $0.ownVolume = 40 }
-        #expect(turned.run(.terminalKey("9"), .terminalKey("9"), .terminalKey("q")) == 0)
+        #expect(try play(turned, then: "9", "9", "q") == 0)
         #expect(turned.player.state.volume == 36)
-        #expect(turned.output.state.withLock { $0.gains }.allSatisfy { ($0 ?? 1) < 0.12 }, "38 is -18.6 dB")
+        let gains = turned.output.state.withLock { $0.gains }
+        #expect(!gains.isEmpty && gains.allSatisfy { ($0 ?? 1) < 0.12 }, "38 is -18.6 dB")
 
         var arguments = PlayArguments(files: [])
         arguments.options.volume = 100
