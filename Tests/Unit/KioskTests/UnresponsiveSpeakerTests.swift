@@ -73,10 +73,10 @@ import Testing
     }
 
     @Test func theOnlyOutputIsAudibleAfterItWasToBeReopened() {
-        keeper.want(SoundTiers(wanted: ["local"], fallbacks: []), at: start)
-        #expect(keeper.places == "card")
-        keeper.reopen()
-        #expect(keeper.places == "card")
+        supervisor.want(SoundTiers(wanted: ["local"], fallbacks: []), at: start)
+        #expect(supervisor.places == "card")
+        supervisor.reopen()
+        #expect(supervisor.places == "card")
         player.shutDown()
     }
 
