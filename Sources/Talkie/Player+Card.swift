@@ -55,7 +55,7 @@ extension Player {
     ) { self.init(outputs: outputs, registry: registry, profiles: ProfileStore(), options: options, news: news) }
 
     /// - Parameter profiles: what calibrations found out.
-    package convenience init(
+    convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry?, profiles: ProfileStore, options: PlayerOptions,
         news: @escaping @Sendable (PlayerNews) -> Void
     ) {

@@ -11,9 +11,9 @@ package final class ChildProcess {
     private var hasEnded = false
 
     /// The process could not be started.
-    package struct NotStarted: Error {
+    struct NotStarted: Error {
         /// The error number of posix_spawn.
-        package var code: Int32
+        var code: Int32
     }
 
     /// Starts a program. Its standard error is discarded.

@@ -2,18 +2,18 @@ package import MediaCore
 package import SyncRendering
 
 /// A subtitle that carries a number.
-package struct CountedLine: Sendable {
+struct CountedLine: Sendable {
     /// The number.
-    package var number: Int
+    var number: Int
     /// Media time at which it appears.
-    package var start: MediaTime
+    var start: MediaTime
     /// The duration of its display.
-    package var duration: MediaTime
+    var duration: MediaTime
     /// Whether it is drawn for every frame.
-    package var isAnimated: Bool
+    var isAnimated: Bool
 
     /// Creates a subtitle; times in seconds.
-    package init(_ number: Int, at start: Double, for duration: Double, isAnimated: Bool = false) {
+    init(_ number: Int, at start: Double, for duration: Double, isAnimated: Bool = false) {
         self.number = number
         self.start = MediaTime(seconds: start, preferredTimescale: 1000)
         self.duration = MediaTime(seconds: duration, preferredTimescale: 1000)
@@ -21,7 +21,7 @@ package struct CountedLine: Sendable {
     }
 
     /// The subtitle as a decoded cue.
-    package var cue: SampleBuffer {
+    var cue: SampleBuffer {
         let bytes = Array("\(number)".utf8)
         return SampleBuffer(
             payload: .subtitle(SubtitleCue(.script(bytes, Self.sheet), isAnimated: isAnimated)),
@@ -70,7 +70,7 @@ final class CountedLines: SampleSource {
 /// Draws a pixel per subtitle: x is its number; y is the media time in milliseconds if it is animated, else 0.
 package final class CountedDrawing: SubtitleDrawing {
     /// The number of calls of `draw`.
-    package let draws = Lock(0)
+    let draws = Lock(0)
     package init() {}
     package func takeTrouble() -> String? { nil }
 
@@ -88,5 +88,5 @@ package final class CountedDrawing: SubtitleDrawing {
 
 extension VirtualScreen.Shown {
     /// The numbers of the subtitles over the frame.
-    package var lines: [Int] { (overlay?.images ?? []).map(\.rect.x) }
+    var lines: [Int] { (overlay?.images ?? []).map(\.rect.x) }
 }

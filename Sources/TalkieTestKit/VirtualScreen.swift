@@ -4,14 +4,14 @@ package import SyncRendering
 /// A video frame that carries a number.
 package final class NumberedPicture: Picture {
     /// The number.
-    package let number: Int
+    let number: Int
     package let size = PixelSize(width: 16, height: 16)
     package let pixelFormat = PixelFormat.other
     package let pixelAspect = Ratio.one
     package let rotation = 0
     package let color = ColorDescription()
     package let bitDepth = 8
-    package init(_ number: Int) { self.number = number }
+    init(_ number: Int) { self.number = number }
     package func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
         body(PicturePlanes(bases: (nil, nil, nil, nil), strides: (0, 0, 0, 0)))
     }
@@ -25,26 +25,26 @@ package final class NumberedPicture: Picture {
 /// A display in virtual time that records what was shown when. Used by one thread of a test.
 package final class VirtualScreen: VideoOutput {
     /// A presented frame.
-    package struct Shown: Sendable {
+    struct Shown: Sendable {
         /// The number of the frame.
-        package var number: Int
+        var number: Int
         /// When it became visible.
-        package var at: HostInstant
+        var at: HostInstant
         /// The overlay above it.
-        package var overlay: Overlay?
+        var overlay: Overlay?
     }
     /// The area for subtitles; nil: none.
-    package var canvas: SubtitleCanvas?
+    var canvas: SubtitleCanvas?
     private let clock: ManualClock
     package var refresh: RefreshMode
     package var latency = OutputLatency(startLead: .zero)
     package var presentCost: Duration = .zero
     /// Virtual time consumed by `prepare`.
-    package var preparing: Duration = .zero
+    var preparing: Duration = .zero
     /// Virtual time consumed by `present`.
-    package var presenting: Duration = .zero
+    var presenting: Duration = .zero
     /// All presented frames.
-    package private(set) var shown: [Shown] = []
+    private(set) var shown: [Shown] = []
     private var waiting: Int?
     private var waitingOverlay: Overlay?
 

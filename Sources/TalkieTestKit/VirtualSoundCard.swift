@@ -10,17 +10,17 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     package let kind = AudioRouteKind.virtual
     package var desiredDepth: Duration = .milliseconds(300)
     /// Until then it waits for a clock, like a network speaker.
-    package var clockIsReady: HostInstant?
+    var clockIsReady: HostInstant?
     /// Thrown by `prepare`.
-    package var refusal: OutputError?
+    var refusal: OutputError?
     /// The reason why the gain is not in effect.
     package var gainFailure: OutputError?
     /// The number of calls of `close` while open.
-    package private(set) var closings = 0
+    private(set) var closings = 0
     /// The simulated device.
-    package let device: VirtualPlayoutDevice
+    let device: VirtualPlayoutDevice
     /// The pump; nil while closed.
-    package private(set) var pump: SoundCardPump?
+    private(set) var pump: SoundCardPump?
     /// The playout; nil while closed.
     package private(set) var playout: SoundCardPlayout?
     /// Maximum delay of the pump's wake-ups.
@@ -30,21 +30,21 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     /// Called before each iteration so that a feeder can deliver.
     package var feeder: ((VirtualSoundCard) -> Void)?
     /// Substitute devices by name after a loss; the card's own device has the card's name.
-    package var supply = DeviceFailover.Supply { _ in nil }
+    var supply = DeviceFailover.Supply { _ in nil }
     /// The failover logic; nil while closed.
-    package private(set) var keeper: DeviceFailover?
+    private(set) var keeper: DeviceFailover?
     /// The fixed timeline of an output that cannot be moved, such as a speaker in the same group.
-    package var held: (() -> TimebaseSegment?)?
+    var held: (() -> TimebaseSegment?)?
     /// Simulates an absent speaker.
-    package var isAway = false
+    var isAway = false
     /// Simulates a speaker that has to follow a clock first.
     package var earliestStart: HostInstant?
     /// Simulates a speaker that is silent until then after a reconnection.
-    package var audibleFrom: HostInstant?
+    var audibleFrom: HostInstant?
     /// Simulates a speaker that does not answer.
     package var isUnresponsive = false
     /// Additional start lead.
-    package var extraLead: Duration = .zero
+    var extraLead: Duration = .zero
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?

@@ -62,7 +62,7 @@ extension PropertyList {
         }
     }
 
-    package var double: Double? {
+    var double: Double? {
         switch self {
         case .real(let value): value
         case .integer(let value): Double(value)
@@ -71,7 +71,7 @@ extension PropertyList {
         }
     }
 
-    package var bool: Bool? {
+    var bool: Bool? {
         switch self {
         case .boolean(let value): value
         case .integer(let value): value != 0

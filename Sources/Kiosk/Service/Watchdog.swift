@@ -2,29 +2,29 @@ package import MediaCore
 
 /// Schedules watchdog notifications: at half the timeout of the service manager (sd_watchdog_enabled(3)), and only
 /// while playback is alive, so that a stalled kiosk is restarted. A value; the caller provides the time.
-package struct Watchdog: Sendable, Equatable {
+struct Watchdog: Sendable, Equatable {
     /// The timeout of the service manager.
     private let patience: Duration
     private var lastSign: HostInstant
     /// When `isSignDue` must be called at the latest.
-    package private(set) var next: HostInstant
+    private(set) var next: HostInstant
 
     /// Creates a watchdog; nil without a timeout.
     ///
     /// - Parameter patience: `ServiceManager.watchdogTime`.
-    package init?(patience: Duration?, at now: HostInstant) {
+    init?(patience: Duration?, at now: HostInstant) {
         guard let patience, patience > .zero else { return nil }
         self.patience = patience
         (lastSign, next) = (now, now.advanced(by: patience / 2))
     }
 
     /// When the manager ends this process without a further notification.
-    package var end: HostInstant { lastSign.advanced(by: patience) }
+    var end: HostInstant { lastSign.advanced(by: patience) }
 
     /// Returns true if a notification is due, and records it as sent.
     ///
     /// - Parameter isAlive: Whether playback was alive lately, or is off as configured.
-    package mutating func isSignDue(at now: HostInstant, isAlive: Bool) -> Bool {
+    mutating func isSignDue(at now: HostInstant, isAlive: Bool) -> Bool {
         guard now >= next else { return false }
         guard isAlive else {
             // Shorter delay: a recovery is reported before the timeout.

@@ -4,14 +4,14 @@ package import MediaCore
 /// the resume position on.
 extension PlaybackList {
     /// An interstitial of an item, with the items to play.
-    package struct Break: Sendable {
+    struct Break: Sendable {
         /// The interstitial as stated by the media.
-        package var interstitial: Interstitial
+        var interstitial: Interstitial
         /// The parts to play in order.
-        package var items: [QueueItem]
+        var items: [QueueItem]
 
         /// Creates a break from the addresses of its parts.
-        package init(_ interstitial: Interstitial, _ addresses: [String]) {
+        init(_ interstitial: Interstitial, _ addresses: [String]) {
             self.interstitial = interstitial
             let count = min(addresses.count, Interstitial.maxAssets)
             items = addresses.prefix(count).enumerated().map { index, address in
@@ -21,13 +21,13 @@ extension PlaybackList {
     }
 
     /// The interstitials of an item, with the properties of the item that they depend on.
-    package struct Programme: Sendable {
+    struct Programme: Sendable {
         /// The breaks in order.
-        package var breaks: [Break]
+        var breaks: [Break]
         /// The duration of the item; nil if unknown.
-        package var duration: MediaTime?
+        var duration: MediaTime?
         /// Whether the item is seekable.
-        package var isSeekable: Bool
+        var isSeekable: Bool
         /// The displayed title and chapters of the item.
         var title: String?
         var chapters: [Chapter] = []
@@ -37,21 +37,21 @@ extension PlaybackList {
         var lost: Set<QueueItem.ID> = []
 
         /// Creates a schedule for an opened item.
-        package init(_ breaks: [Break], of film: MediaSummary) {
+        init(_ breaks: [Break], of film: MediaSummary) {
             (self.breaks, duration, isSeekable) = (breaks, film.duration, film.isSeekable)
             (title, chapters) = (film.title, film.chapters)
         }
     }
 
     /// A playback of one part of an interstitial at its item's position in the list.
-    package struct Aside: Sendable, Equatable {
+    struct Aside: Sendable, Equatable {
         /// The index of the item's break, and of the part in it.
         var number: Int
         var part: Int
         /// The part to play.
-        package var item: QueueItem
+        var item: QueueItem
         /// The item position at which playback resumes after the interstitial, before its resume offset.
-        package var place: MediaTime
+        var place: MediaTime
         /// The total duration of the preceding parts.
         var elapsed: MediaTime
         /// The target of a seek across the break.
@@ -220,7 +220,7 @@ extension PlaybackList {
 
 extension PlaybackList.Turn {
     /// The item to open: the part of the interstitial or the item.
-    package var opened: QueueItem { aside?.item ?? item }
+    var opened: QueueItem { aside?.item ?? item }
     /// The position of the whole item.
     var plain: PlaybackList.Turn {
         var turn = self

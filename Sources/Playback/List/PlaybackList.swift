@@ -6,11 +6,11 @@ package import MediaCore
 /// scheduled playbacks from the current one on, each with its position on the timeline and the ends of its tracks. A
 /// loop is a further entry of the same item. An edit changes the playlist, and `firstMismatch` returns the first entry
 /// that it no longer leads to.
-package struct PlaybackList: Sendable {
+struct PlaybackList: Sendable {
     /// A position in the order of playback.
-    package struct Turn: Sendable {
+    struct Turn: Sendable {
         /// The item in the playlist.
-        package var item: QueueItem
+        var item: QueueItem
         /// The number of preceding consecutive playbacks of the item in this pass.
         var itemPass = 0
         /// The number of preceding passes of the playlist.
@@ -20,7 +20,7 @@ package struct PlaybackList: Sendable {
         var from: MediaTime?
         var until: MediaTime?
         /// The part of an interstitial that plays instead of the item.
-        package var aside: Aside?
+        var aside: Aside?
         /// Whether the item is not in the playlist; nothing follows it.
         var isOutsideList = false
 
@@ -38,9 +38,9 @@ package struct PlaybackList: Sendable {
     /// The repeated section of the current item.
     var section: MediaTimeRange?
     /// The interstitials of opened items.
-    package var programmes: [QueueItem.ID: Programme] = [:]
+    var programmes: [QueueItem.ID: Programme] = [:]
     /// The scheduled playbacks from the current one on.
-    package private(set) var entries: [Entry] = []
+    private(set) var entries: [Entry] = []
     /// The position to play once its item is open, while there are no entries.
     private(set) var awaited: Turn?
     /// The position that was current or awaited last.
@@ -48,9 +48,9 @@ package struct PlaybackList: Sendable {
     private var lastSerial = 0
 
     /// The current or awaited item and the upcoming ones.
-    package var items: [QueueItem] { order.items }
+    var items: [QueueItem] { order.items }
     /// The items before the current one that left the playlist, oldest first; at most `PlaylistLoader.maxItems`.
-    package var history: [QueueItem] { order.history }
+    var history: [QueueItem] { order.history }
     var loopItem: PlayerOptions.Loop { order.loopItem }
     var loopList: PlayerOptions.Loop { order.loopList }
     /// The current or awaited position in the playlist, or the last one.
@@ -61,14 +61,14 @@ package struct PlaybackList: Sendable {
     /// The item that follows the current one; nil at the end.
     var next: QueueItem? { present.flatMap { successor(of: $0, leavesLoop: true, plays: true) }?.item }
     /// The position of the current item, starting at 1, and the number of items, including those that have passed.
-    package var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
+    var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
 
     /// Returns the index of an item that is not removed.
-    package func index(of id: QueueItem.ID) -> Int? { order.index(of: id) }
+    func index(of id: QueueItem.ID) -> Int? { order.index(of: id) }
     /// Returns true if the item is in the playlist.
-    package func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
+    func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
     /// Returns the entry with a serial number.
-    package func entry(_ serial: Int) -> Entry? { entries.first { $0.serial == serial } }
+    func entry(_ serial: Int) -> Entry? { entries.first { $0.serial == serial } }
     /// Returns the media time at which a position starts; nil: the default start.
     func start(of turn: Turn) -> MediaTime? {
         turn.itemPass == 0 && turn.from == nil && turn.aside == nil ? order.start(of: turn.item.id) : nil
@@ -143,7 +143,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Removes all entries; the position plays once its item is open.
-    package mutating func await(_ turn: Turn?) {
+    mutating func await(_ turn: Turn?) {
         entries = []
         awaited = turn
         if let turn { setCurrent(turn) }
@@ -177,7 +177,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Schedules an entry after the last one.
-    package mutating func append(_ entry: Entry) {
+    mutating func append(_ entry: Entry) {
         var entry = entry
         entry.offset = nil
         if entry.turn.aside == nil, entry.sectionEnd == nil,
@@ -190,7 +190,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Makes the next entry current.
-    package mutating func advance() {
+    mutating func advance() {
         guard entries.count > 1 else { return }
         let ended = entries.removeFirst()
         let next = entries[0].turn
@@ -236,7 +236,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Sets the end of a track in media time. An end on which the next entry's position depends remains.
-    package mutating func setTrackEnd(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
+    mutating func setTrackEnd(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
         guard !isSettled, entries[index].sectionEnd == nil else { return }
@@ -280,7 +280,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Modifies an entry in place.
-    package mutating func change(_ serial: Int, _ body: (inout Entry) -> Void) {
+    mutating func change(_ serial: Int, _ body: (inout Entry) -> Void) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         body(&entries[index])
     }
@@ -319,7 +319,7 @@ package struct PlaybackList: Sendable {
 
     /// Applies an edit; returns false if nothing was changed. The scheduled entries are compared with the playlist
     /// afterwards.
-    package mutating func apply(_ edit: QueueEdit) -> Bool {
+    mutating func apply(_ edit: QueueEdit) -> Bool {
         defer { forgetRemoved() }
         switch edit {
         case .append(let items), .insert(let items, after: nil): return order.insert(items, after: nil)
@@ -345,7 +345,7 @@ package struct PlaybackList: Sendable {
 
     /// Inserts items after the first item from the current one on that has an address, unless they are already there;
     /// returns false if nothing was inserted.
-    package mutating func insert(_ items: [QueueItem], after address: String) -> Bool {
+    mutating func insert(_ items: [QueueItem], after address: String) -> Bool {
         order.insert(items, after: address, from: present?.item.id)
     }
 
