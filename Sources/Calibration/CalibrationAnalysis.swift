@@ -71,7 +71,7 @@ package struct CalibrationAnalysis {
         let several = record.speakers.count > 1
         let knowsPicture = light != nil || (record.display != nil && (!several || isHeardAtSource))
         for index in answers.indices { answers[index].knowsPicture = knowsPicture }
-        let way: CalibrationWay = light != nil ? .light : knowsPicture ? .microphone : .differences
+        let way: CalibrationMethod = light != nil ? .light : knowsPicture ? .microphone : .differences
         return CalibrationAnswer(
             way: way, display: record.display, speakers: answers, remarks: remarks(answers, clock, knowsPicture))
     }

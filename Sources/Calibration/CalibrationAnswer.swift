@@ -19,9 +19,9 @@ package struct SpeakerAnswer: Sendable {
     /// The measurement of one event.
     package struct Reading: Sendable {
         /// The event's index in the run.
-        var event: Int
+        package var event: Int
         /// Seconds since the first event.
-        var time: Double
+        package var time: Double
         /// The event's offset in milliseconds; nil if it was not detected.
         package var offset: Double?
         /// The reason for rejection; nil if the event is used.
@@ -36,28 +36,28 @@ package struct SpeakerAnswer: Sendable {
     }
 
     /// The measured speaker.
-    var speaker: OutputIdentity
+    package var speaker: OutputIdentity
     /// Sound minus picture in milliseconds.
     package var offset: Double
     /// The standard deviation of one event in milliseconds.
-    var sigma: Double
+    package var sigma: Double
     /// The 95 % confidence interval of the offset; random errors only.
-    var interval: ClosedRange<Double>
+    package var interval: ClosedRange<Double>
     /// The measurements of all events.
-    var readings: [Reading]
+    package var readings: [Reading]
     /// How fast sound falls behind in ppm, and its standard error; nil if not measured.
     var drift: (ppm: Double, error: Double)?
     /// The delay of the sound relative to its due time, in milliseconds. `offset` is this minus `screenRest`.
-    var soundRest: Double
+    package var soundRest: Double
     /// The delay of the picture relative to its due time, in milliseconds.
-    var screenRest: Double
+    package var screenRest: Double
     /// The source of the screen's own delay.
-    var screenShare: ScreenShare
+    package var screenShare: ScreenShare
     /// The delay relative to the first speaker in milliseconds, and its half width; nil for one speaker.
-    var behindFirst: Double?
+    package var behindFirst: Double?
     var behindFirstHalfWidth: Double?
     /// Whether `offset` is valid; false if only differences between speakers were measured.
-    var knowsPicture: Bool
+    package var knowsPicture: Bool
 
     package init(
         speaker: OutputIdentity, offset: Double, sigma: Double, interval: ClosedRange<Double>, readings: [Reading],
@@ -79,25 +79,25 @@ package struct SpeakerAnswer: Sendable {
     }
 
     /// The number of used events.
-    var used: Int { readings.count { $0.rejection == nil } }
+    package var used: Int { readings.count { $0.rejection == nil } }
     var rejected: [Reading] { readings.filter { $0.rejection != nil } }
     /// The assessment of the offset.
-    var verdict: LipSyncVerdict { LipSyncVerdict(offset: offset) }
+    package var verdict: LipSyncVerdict { LipSyncVerdict(offset: offset) }
 }
 
 /// The result of a calibration run.
 package struct CalibrationAnswer: Sendable {
     /// The method of the measurement.
-    var way: CalibrationWay
+    package var way: CalibrationMethod
     /// The display; nil for a run without a picture.
-    var display: CalibrationRecord.Display?
+    package var display: CalibrationRecord.Display?
     /// The results per speaker, in the order of the run.
     package var speakers: [SpeakerAnswer]
     /// Additional notes for the user.
-    var remarks: [String] = []
+    package var remarks: [String] = []
 
     package init(
-        way: CalibrationWay, display: CalibrationRecord.Display? = nil, speakers: [SpeakerAnswer],
+        way: CalibrationMethod, display: CalibrationRecord.Display? = nil, speakers: [SpeakerAnswer],
         remarks: [String] = []
     ) {
         self.way = way

@@ -82,7 +82,7 @@ package final class StimulusRun {
         guard let start = try awaitStart() else { return nil }
         while synchronizer.currentTime() < plan.duration, !isOver() {
             guard interruption.status == nil else { return nil }
-            try turn()
+            try runIteration()
             let moment = synchronizer.currentTime()
             progress(.events(plan.events.count { $0.time < moment }, start: start))
         }
@@ -160,14 +160,14 @@ package final class StimulusRun {
                     .unavailable,
                     "'\(late.output)' does not start to accept audio; turn it off and on, and try again")
             }
-            try turn()
+            try runIteration()
         }
         return synchronizer.timebase.snapshot.segment(at: .now).hostInstant(of: .zero)
     }
 
     // MARK: Playing
 
-    private func turn() throws(TalkieError) {
+    private func runIteration() throws(TalkieError) {
         feed()
         drainEvents()
         try check()

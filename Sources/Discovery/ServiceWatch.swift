@@ -25,7 +25,7 @@ package final class ServiceWatch: @unchecked Sendable {
     }
 
     /// A resolver of one service. It exists as long as the service, because it also reports changes of the TXT record.
-    private final class Question {
+    private final class ServiceResolver {
         unowned let watch: ServiceWatch
         let name: ServiceName
         /// Nil between a failure and the next attempt.
@@ -47,7 +47,7 @@ package final class ServiceWatch: @unchecked Sendable {
     private var client: OpaquePointer?
     private var isBrowsing = false
     /// Resolvers by service.
-    private var questions: [ServiceName: Question] = [:]
+    private var resolvers: [ServiceName: ServiceResolver] = [:]
     private let rebuildTimer: PollTimer
     private let retryTimer: PollTimer
     private let dueTimer: PollTimer
@@ -105,7 +105,7 @@ package final class ServiceWatch: @unchecked Sendable {
 
     /// Stops resolving a service that the caller has no space for. Only on avahi's thread.
     package func drop(_ name: ServiceName) {
-        guard let question = questions.removeValue(forKey: name), let resolver = question.resolver else { return }
+        guard let resolver = resolvers.removeValue(forKey: name), let resolver = resolver.resolver else { return }
         avahi_service_resolver_free(resolver)
     }
 
@@ -138,7 +138,7 @@ package final class ServiceWatch: @unchecked Sendable {
         // Also frees its browsers and resolvers.
         if let client { avahi_client_free(client) }
         client = nil
-        questions = [:]
+        resolvers = [:]
         isBrowsing = false
     }
 
@@ -222,57 +222,57 @@ package final class ServiceWatch: @unchecked Sendable {
     /// Starts to resolve a service's address and TXT record. A `sought` service is reported as found while it responds,
     /// otherwise as lost. Only on avahi's thread.
     package func resolve(_ name: ServiceName) {
-        guard client != nil, questions[name] == nil else { return }
-        let question = Question(watch: self, name: name)
-        questions[name] = question
-        ask(question)
+        guard client != nil, resolvers[name] == nil else { return }
+        let resolver = ServiceResolver(watch: self, name: name)
+        resolvers[name] = resolver
+        ask(resolver)
     }
 
-    private func ask(_ question: Question) {
-        let name = question.name
+    private func ask(_ resolver: ServiceResolver) {
+        let name = resolver.name
         let own = name.family == .v4 ? AVAHI_PROTO_INET : AVAHI_PROTO_INET6
         // IPv4 over the IPv4 group; any family after a failure.
-        let wanted = question.failures.isMultiple(of: 2) ? own : AVAHI_PROTO_UNSPEC
-        question.resolver = avahi_service_resolver_new(
+        let wanted = resolver.failures.isMultiple(of: 2) ? own : AVAHI_PROTO_UNSPEC
+        resolver.resolver = avahi_service_resolver_new(
             client, name.interface, AvahiProtocol(own), name.instance, name.kind.rawValue, name.domain,
             AvahiProtocol(wanted), AvahiLookupFlags(rawValue: 0),
             { @Sendable _, interface, _, event, _, _, _, _, address, port, record, _, raw in
-                let question = Unmanaged<Question>.fromOpaque(raw!).takeUnretainedValue()
-                question.watch.answered(question, event, interface, address, port, record)
-            }, Unmanaged.passUnretained(question).toOpaque())
-        if question.resolver == nil { postpone(question) }
+                let resolver = Unmanaged<ServiceResolver>.fromOpaque(raw!).takeUnretainedValue()
+                resolver.watch.answered(resolver, event, interface, address, port, record)
+            }, Unmanaged.passUnretained(resolver).toOpaque())
+        if resolver.resolver == nil { postpone(resolver) }
     }
 
     private func answered(
-        _ question: Question, _ event: AvahiResolverEvent, _ interface: AvahiIfIndex,
+        _ resolver: ServiceResolver, _ event: AvahiResolverEvent, _ interface: AvahiIfIndex,
         _ address: UnsafePointer<AvahiAddress>?, _ port: UInt16, _ record: UnsafeMutablePointer<AvahiStringList>?
     ) {
         guard event == AVAHI_RESOLVER_FOUND, let address else {
-            if let resolver = question.resolver { avahi_service_resolver_free(resolver) }
-            question.resolver = nil
-            if question.name.isSought { tell(self, .lost(question.name)) }
-            postpone(question)
+            if let resolver = resolver.resolver { avahi_service_resolver_free(resolver) }
+            resolver.resolver = nil
+            if resolver.name.isSought { tell(self, .lost(resolver.name)) }
+            postpone(resolver)
             return
         }
-        question.failures = 0
+        resolver.failures = 0
         guard let found = Self.address(address.pointee, interface: interface), let record = Self.record(record) else {
             return
         }
-        if question.name.isSought { tell(self, .found(question.name)) }
-        tell(self, .resolved(question.name, NetworkEndpoint(found, port: port), record))
+        if resolver.name.isSought { tell(self, .found(resolver.name)) }
+        tell(self, .resolved(resolver.name, NetworkEndpoint(found, port: port), record))
     }
 
     /// Retries after 2, 4, 8 … 64 s, as long as the service is announced.
-    private func postpone(_ question: Question) {
-        question.failures += 1
-        question.nextAttempt = ticks + (1 << min(question.failures - 1, 5))
+    private func postpone(_ resolver: ServiceResolver) {
+        resolver.failures += 1
+        resolver.nextAttempt = ticks + (1 << min(resolver.failures - 1, 5))
         retryTimer.fire(after: .milliseconds(2000))
     }
 
     private func retry() {
         ticks += 1
-        let waiting = questions.values.filter { $0.resolver == nil }
-        for question in waiting where question.nextAttempt <= ticks { ask(question) }
+        let waiting = resolvers.values.filter { $0.resolver == nil }
+        for resolver in waiting where resolver.nextAttempt <= ticks { ask(resolver) }
         if !waiting.isEmpty { retryTimer.fire(after: .milliseconds(2000)) }
     }
 

@@ -63,7 +63,7 @@ package struct LatencyProfile: Sendable, Equatable {
     package var screenRest: Double
     /// `measured`, `stated`, `unknown` or `inside` (`SpeakerAnswer.ScreenShare`).
     package var screenSource: String
-    /// Raw value of `CalibrationWay`.
+    /// Raw value of `CalibrationMethod`.
     package var way: String
     /// The alignment with other rooms; nil if there was none.
     package var room: Room?
@@ -94,7 +94,7 @@ package struct LatencyProfile: Sendable, Equatable {
         self.speakerName = speakerName
         (offset, sigma, halfWidth, events) = (nil, 0, 0, 0)
         (soundRest, screenRest, screenSource, way, measuredAt) = (
-            0, 0, "unknown", CalibrationWay.differences.rawValue, 0
+            0, 0, "unknown", CalibrationMethod.differences.rawValue, 0
         )
     }
 }

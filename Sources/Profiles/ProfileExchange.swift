@@ -73,7 +73,7 @@ extension LatencyProfile {
         soundRest = number("sound_ms") ?? offset ?? 0
         screenRest = number("screen_ms") ?? 0
         screenSource = text("screen_source") ?? "unknown"
-        way = text("way") ?? CalibrationWay.microphone.rawValue
+        way = text("way") ?? CalibrationMethod.microphone.rawValue
         measuredAt = object.whole("measured_at").flatMap { (0...(1 << 40)).contains($0) ? $0 : nil } ?? 0
         if let run = text("room"), !run.isEmpty, let behind = number("room_behind_ms") {
             room = Room(run: run, behindFirst: behind)

@@ -130,7 +130,7 @@ extension LatencyProfile {
         soundRest = number("sound-ms") ?? offset ?? 0
         screenRest = number("screen-ms") ?? 0
         screenSource = record["screen-source"] ?? "unknown"
-        way = record["way"] ?? CalibrationWay.microphone.rawValue
+        way = record["way"] ?? CalibrationMethod.microphone.rawValue
         measuredAt = record["measured-at"].flatMap { DecimalNumber.whole($0) }.map(Int64.init) ?? 0
         if let run = record["room"], let behind = number("room-behind-ms") {
             room = Room(run: run, behindFirst: behind)

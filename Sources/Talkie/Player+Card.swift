@@ -26,13 +26,13 @@ extension Player {
     ///   - options: The options of every film.
     ///   - news: Called on the player's thread; must not block. `states` delivers the same information as values.
     public convenience init(
-        options: PlayerOptions = PlayerOptions(), news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+        options: PlayerOptions = PlayerOptions(), news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
     ) { self.init(output: SoundCard(channels: options.audioChannels), options: options, news: news) }
 
     /// Creates a player for speakers found by name. The calibration of each one is applied.
     public convenience init(
         destination: SoundDestination, options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+        news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
     ) { self.init(destination.output, registry: destination.registry, options: options, news: news) }
 
     /// Creates a player for an output of the application.
@@ -40,7 +40,7 @@ extension Player {
     /// Calibrations are applied to sound cards, alone or in an `OutputGroup`. Other outputs cannot be identified.
     public convenience init(
         output: any AudioOutput, options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+        news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
     ) { self.init(output, registry: nil, options: options, news: news) }
 
     /// Creates a player for several outputs, which play in sync.
@@ -51,13 +51,13 @@ extension Player {
     ///     identified.
     public convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry? = nil, options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+        news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
     ) { self.init(outputs: outputs, registry: registry, profiles: ProfileStore(), options: options, news: news) }
 
     /// - Parameter profiles: what calibrations found out.
     convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry?, profiles: ProfileStore, options: PlayerOptions,
-        news: @escaping @Sendable (PlayerNews) -> Void
+        news: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         guard outputs.isEmpty else {
             let output =
@@ -79,7 +79,7 @@ extension Player {
     package convenience init(
         _ output: any AudioOutput, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
         options: PlayerOptions, willOpen: (@Sendable (String) -> Void)? = nil,
-        news: @escaping @Sendable (PlayerNews) -> Void
+        news: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: FilmAudioCodecs())
         let known = KnownOutputs(registry)

@@ -24,7 +24,7 @@ package final class ManualQueue: MediaRequestQueue {
 
     /// Runs all due items, including those that they add, at most `limit`. Returns their number.
     @discardableResult
-    package func turn(atMost limit: Int = 100_000) -> Int {
+    package func runIteration(atMost limit: Int = 100_000) -> Int {
         var done = 0
         while done < limit, let item = takeDue() {
             item.work()

@@ -20,7 +20,7 @@ package final class SteppedDrawer {
     /// Runs all iterations that are due.
     package func step() {
         while renderer.wake.wait(until: HostInstant(nanoseconds: 0)) || due.map({ $0 <= clock.now }) ?? false {
-            due = drawer.turn()?.until
+            due = drawer.runIteration()?.until
         }
     }
 }

@@ -144,7 +144,7 @@ package final class SyntheticPictureDecoder: PictureDecoder {
     private let frame: MediaTime
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
-    package var effort = DecodingEffort.full
+    package var skipPolicy = SkipPolicy.full
     package let damagedPackets = 0
 
     package init(frame: MediaTime) { self.frame = frame }

@@ -32,7 +32,7 @@ package final class SpeakerBrowser: SpeakerSource {
         package var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
     }
 
-    private let board = BroadcastBoard(Snapshot())
+    private let board = StateBroadcaster(Snapshot())
     private let watch: ServiceWatch
     private let listener: Listener
 
@@ -91,14 +91,14 @@ package final class SpeakerBrowser: SpeakerSource {
     /// `@unchecked Sendable`: its mutable state is used on avahi's thread, or inside `ServiceWatch.perform`, which
     /// excludes that thread.
     private final class Listener: @unchecked Sendable {
-        private let board: BroadcastBoard<Snapshot>
+        private let board: StateBroadcaster<Snapshot>
         private var directory: SpeakerDirectory
         private var listed = 0
         /// Whether the previous list is still published because the new one is incomplete.
         private var isHolding = false
         private var holdDeadline = HostInstant.now
 
-        init(board: BroadcastBoard<Snapshot>, directory: SpeakerDirectory) {
+        init(board: StateBroadcaster<Snapshot>, directory: SpeakerDirectory) {
             self.board = board
             self.directory = directory
         }

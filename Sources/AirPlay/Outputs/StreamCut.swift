@@ -37,7 +37,7 @@ struct StreamCut {
         /// The lead needed, if nothing was dropped.
         var refusal: Duration?
         /// The first dropped packet; nil if there was none.
-        var severed: PacketStore.Severed?
+        var severed: PacketStore.DroppedPacket?
         /// Until when the speaker holds the request; nil without one.
         var heldUntil: HostInstant?
         /// Whether the speaker needs all remaining packets and another anchor.
@@ -154,7 +154,7 @@ struct StreamCutRecord: Sendable {
     }
 }
 
-extension PacketStore.Severed {
+extension PacketStore.DroppedPacket {
     /// Returns the packet as it was accepted; nil if it is empty or its media time is unknown.
     func batch(in input: StreamInput) -> PacketBatch? {
         guard !packet.isEmpty, let media = input.timestamps.media(of: timestamp) else { return nil }

@@ -76,10 +76,10 @@ final class PacketStore: Sendable {
     }
 
     /// Discards a packet and all later ones if none of them has been sent. Returns nil otherwise.
-    func dropUnsent(from timestamp: RTPTimestamp, frames: Int) -> PacketStore.Severed? {
+    func dropUnsent(from timestamp: RTPTimestamp, frames: Int) -> PacketStore.DroppedPacket? {
         contents.withLock { contents in
             switch contents.cut(at: timestamp, frames) {
-            case .nothing: Severed(timestamp: timestamp, packet: [])
+            case .nothing: DroppedPacket(timestamp: timestamp, packet: [])
             case .unsent(let index): contents.drop(from: index)
             case .sent: nil
             }
@@ -87,7 +87,7 @@ final class PacketStore: Sendable {
     }
 
     /// Discards the packet of a cut and all later ones.
-    func drop(_ cut: PacketCut) -> PacketStore.Severed? {
+    func drop(_ cut: PacketCut) -> PacketStore.DroppedPacket? {
         contents.withLock { contents in
             switch cut {
             case .nothing: nil
@@ -106,7 +106,7 @@ final class PacketStore: Sendable {
 
 extension PacketStore {
     /// A discarded packet and its stream timestamp.
-    struct Severed: Equatable, Sendable {
+    struct DroppedPacket: Equatable, Sendable {
         var timestamp: RTPTimestamp
         var packet: [UInt8]
     }
@@ -258,7 +258,7 @@ private struct PacketStoreContents {
     }
 
     /// Discards a packet and all later ones. Returns the first discarded packet.
-    mutating func drop(from index: Int) -> PacketStore.Severed? {
+    mutating func drop(from index: Int) -> PacketStore.DroppedPacket? {
         guard index >= first, index < end else { return nil }
         let entry = entry(index)
         var packet: [UInt8] = []
@@ -269,7 +269,7 @@ private struct PacketStoreContents {
         writeOffset = entry.offset
         end = index
         cursor = min(cursor, index)
-        return PacketStore.Severed(timestamp: entry.timestamp, packet: packet)
+        return PacketStore.DroppedPacket(timestamp: entry.timestamp, packet: packet)
     }
 
     mutating func rewind(to timestamp: RTPTimestamp, gap: Int64) -> PacketStore.Position? {

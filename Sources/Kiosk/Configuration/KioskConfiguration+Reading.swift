@@ -160,7 +160,7 @@ extension KioskConfiguration {
     }
 
     private static func speakerTimeout(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
-        let least = SoundKeeper.reportedAfter
+        let least = KioskRouteSupervisor.reportedAfter
         guard let seconds = value.plainNumber, (least.inSeconds...30).contains(seconds) else {
             throw ValueError("expected seconds, \(Int(least.inSeconds)) to 30")
         }

@@ -26,7 +26,7 @@ final class CrashRecord: Sendable {
     /// - Parameter configuration: The path of the configuration; each full path has its own record.
     init(_ folder: StateFolder, configuration: String) {
         self.folder = folder
-        // "kiosk-…" are the files of `KioskPlaces`.
+        // "kiosk-…" are the files of `KioskResumePositions`.
         file = KioskStateFile("kiosk_items", configuration: configuration)
     }
 
@@ -94,7 +94,7 @@ final class CrashRecord: Sendable {
 
     private func write(_ bytes: [UInt8], _ state: inout State) {
         if state.descriptor < 0 {
-            // ignored: `KioskPlaces` writes to the same folder and reports a disk that cannot be written.
+            // ignored: `KioskResumePositions` writes to the same folder and reports a disk that cannot be written.
             guard (try? folder.write(file.name, bytes)) != nil else { return }
             state.descriptor = open("\(folder.path)/\(file.name)", O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         } else if pwrite(state.descriptor, bytes, bytes.count, 0) == bytes.count {

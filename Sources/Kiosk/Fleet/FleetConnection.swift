@@ -100,7 +100,7 @@ final class FleetConnection {
     /// Blocks until the socket is ready, `signal` is raised or the deadline has passed, and processes what is due.
     ///
     /// - Throws: The reason why the connection ended.
-    func turn(until deadline: HostInstant, signal: PollableSignal) throws(ValueError) {
+    func runIteration(until deadline: HostInstant, signal: PollableSignal) throws(ValueError) {
         let socket = library.socket(client)
         guard socket >= 0 else { throw ValueError(refusal ?? "the broker has closed the connection") }
         let wantsWrite = library.wantsWrite(client)

@@ -11,7 +11,7 @@ package final class FleetLink: Sendable {
     package typealias Reply = @Sendable (_ isDone: Bool, _ words: String?) -> Void
 
     private struct State {
-        var desk = FleetDesk()
+        var desk = FleetCommandFilter()
         /// The state to send next; earlier unsent ones are dropped.
         var state: String?
         var answers: [String] = []
@@ -160,7 +160,7 @@ package final class FleetLink: Sendable {
         var nextState = began
         while !isStopping {
             let now = HostInstant.now
-            try connection.turn(until: now.advanced(by: .seconds(1)), signal: signal)
+            try connection.runIteration(until: now.advanced(by: .seconds(1)), signal: signal)
             guard connection.isConnected else {
                 if now - began > Self.patience { throw ValueError("no response") }
                 continue

@@ -45,7 +45,7 @@ final class MetricsServer: Sendable {
         let (wake, isStopping, bound) = (try PollableSignal(), Lock(false), Lock<UInt16?>(nil))
         (self.wake, self.isStopping, self.bound) = (wake, isStopping, bound)
         thread = try WorkerThread.start(name: "metrics", priority: .background) {
-            let desk = MetricsDesk(source: source, clock: clock, patience: patience, wake: wake)
+            let desk = MetricsRequestHandler(source: source, clock: clock, patience: patience, wake: wake)
             Self.run(at: address, desk: desk, patience: patience, wake: wake, bound: bound, tell: tell) {
                 isStopping.withLock { $0 }
             }
@@ -71,7 +71,8 @@ final class MetricsServer: Sendable {
     private static let retry = Duration.seconds(10)
 
     private static func run(
-        at address: MetricsAddress, desk: MetricsDesk, patience: Duration, wake: PollableSignal, bound: Lock<UInt16?>,
+        at address: MetricsAddress, desk: MetricsRequestHandler, patience: Duration, wake: PollableSignal,
+        bound: Lock<UInt16?>,
         tell: (LogLevel, String) -> Void, isOver: () -> Bool
     ) {
         var hasTold = false
@@ -98,7 +99,7 @@ final class MetricsServer: Sendable {
     }
 
     private static func open(
-        _ address: MetricsAddress, _ desk: MetricsDesk, _ patience: Duration, _ complain: (String) -> Void
+        _ address: MetricsAddress, _ desk: MetricsRequestHandler, _ patience: Duration, _ complain: (String) -> Void
     ) -> (OpaquePointer, UInt16)? {
         func fail(_ reason: String) -> (OpaquePointer, UInt16)? {
             complain(
@@ -121,7 +122,7 @@ final class MetricsServer: Sendable {
                     descriptor, maxConnections, Int32(patience.inMilliseconds),
                     { context, exchange, request in
                         guard let context, let exchange, let request else { return }
-                        Unmanaged<MetricsDesk>.fromOpaque(context).takeUnretainedValue().handle(
+                        Unmanaged<MetricsRequestHandler>.fromOpaque(context).takeUnretainedValue().handle(
                             exchange, request.pointee)
                     }, context)
             else { return fail("out of memory") }
@@ -136,7 +137,7 @@ final class MetricsServer: Sendable {
 }
 
 /// Handles requests. Used on the server's thread only.
-private final class MetricsDesk {
+private final class MetricsRequestHandler {
     private let source: MetricsServer.Source
     private let clock: any HostClock
     private let wake: PollableSignal

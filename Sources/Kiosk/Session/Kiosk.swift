@@ -74,7 +74,7 @@ package final class Kiosk: Sendable {
         let loop = screenLoop()
         player.layer.toneMapping.isDoneByScreen = loop.mapsTones
         loop.control.onInput { mailbox.post(.screen($0)) }
-        let places = KioskPlaces(StateFolder.standard(), configuration: file) { mailbox.post(.places($0)) }
+        let places = KioskResumePositions(StateFolder.standard(), configuration: file) { mailbox.post(.places($0)) }
         var timeline: TimelineFile?
         if let wanted = configuration.timeline {
             do throws(TalkieError) {

@@ -137,7 +137,7 @@ extension KioskDirector {
 
     // MARK: Player events
 
-    func handlePlayerEvent(_ news: PlayerNews) {
+    func handlePlayerEvent(_ news: PlayerEvent) {
         switch news {
         case .phase(.opening):
             let isCommanded = opensUnderWay > 0
@@ -188,7 +188,7 @@ extension KioskDirector {
             (isOpen, isPlaying) = (true, true)
             showFilm()
         case .playing:
-            hasPlayed = true
+            (hasPlayed, passDelay) = (true, nil)
             if let current { exclusions.notePlaying(current, at: now) }
             lastFailure = nil
             hideSlate()
@@ -309,7 +309,10 @@ extension KioskDirector {
             showSlatePicture()
             refreshSlate()
         }
-        if pause == nil, isSlatePicture { nextAttempt = now.advanced(by: Self.passPause) }
+        guard pause == nil, isSlatePicture else { return }
+        // The image has replaced the player's own attempts.
+        let delay = RetryDelay.later(passDelay, from: now)
+        (passDelay, nextAttempt) = (delay, delay.notBefore)
     }
 
     /// Returns the item of the playlist with an address.

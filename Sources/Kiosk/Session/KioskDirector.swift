@@ -19,7 +19,7 @@ final class KioskDirector: @unchecked Sendable {
         var screen: ScreenControl?
         var distributor: EventDistributor
         var registry: OutputRegistry
-        var places: KioskPlaces
+        var places: KioskResumePositions
         /// The record of items that were open when earlier processes ended.
         var crashes: CrashRecord
         /// Reads the configuration from its file again.
@@ -83,7 +83,7 @@ final class KioskDirector: @unchecked Sendable {
     /// The number of searches for items; results of earlier searches are dropped.
     var programme = 0
     let files: ItemsWatch
-    let sound: SoundKeeper?
+    let sound: KioskRouteSupervisor?
     /// The items found last, before exclusions.
     var found: [Item] = []
     var exclusions: ItemExclusions
@@ -112,6 +112,8 @@ final class KioskDirector: @unchecked Sendable {
     var opensUnderWay = 0
     /// When the playlist is tried again, after none of its items could be played, and how.
     var nextAttempt: HostInstant?
+    /// The last pause of a playlist that has played, while the image of the slate is shown; nil once an item plays.
+    var passDelay: RetryDelay?
     var slates = SlateStack()
     var attempt = Attempt.reopen
     /// True while the player shows the configured slate image.
@@ -121,7 +123,7 @@ final class KioskDirector: @unchecked Sendable {
     /// The last failure, shown on the slate.
     var lastFailure: String?
     /// The state that is written to disk.
-    var kept = KioskPlaces.Kept()
+    var kept = KioskResumePositions.Kept()
     var watch = PlaybackWatch()
     var reporter: HealthReporter
     /// True if a repair ends the program. The current item is then blamed as for a crash.
@@ -133,7 +135,7 @@ final class KioskDirector: @unchecked Sendable {
     var commandLog = CommandLog()
     let screenshots: ScreenshotQueue
     private var notedRoutes: Set<Int> = []
-    private var told = ToldSentences()
+    private var told = MessageRateLimiter()
     private var placesFailure: String?
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
@@ -152,8 +154,6 @@ final class KioskDirector: @unchecked Sendable {
     static let releaseInterval = Duration.seconds(60)
     /// Delay before a playlist without playable items is tried again, unless something changes earlier.
     static let again = Duration.seconds(10)
-    /// The same for a playlist that has played, while the image of the slate is shown.
-    static let passPause = Duration.milliseconds(700)
 
     /// Creates a director; `start` starts its thread.
     ///
@@ -175,7 +175,7 @@ final class KioskDirector: @unchecked Sendable {
         files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
         let programme = hours.shown.programme
         sound = outputs.map { group in
-            SoundKeeper(
+            KioskRouteSupervisor(
                 player: stage.player, group: group, registry: stage.registry,
                 tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now,
                 clock: stage.clock, answerTimeout: configuration.speakerTimeout
@@ -194,7 +194,7 @@ final class KioskDirector: @unchecked Sendable {
             guard stage.clock.runsByItself else { return begin() }
             thread = try WorkerThread.start(name: "kiosk") { [self] in
                 begin()
-                while result == nil { turn() }
+                while result == nil { runIteration() }
                 finish()
             }
         } catch {
@@ -231,7 +231,7 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Handles posted events and everything due. Blocks until the next event or deadline if the clock advances
     /// automatically.
-    func turn() {
+    func runIteration() {
         let clock = stage.clock
         let deadline = clock.runsByItself ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
         for event in mailbox.receive(until: deadline) {
@@ -314,7 +314,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Logs a remark about outputs.
-    func logRemark(_ remark: SoundKeeper.Remark?) {
+    func logRemark(_ remark: KioskRouteSupervisor.Remark?) {
         if let remark { say(remark.level, remark.text, KioskNote(.output)) }
     }
 
@@ -364,7 +364,7 @@ final class KioskDirector: @unchecked Sendable {
     func keepPlace() {
         lastKept = now
         if isPlaying, isOpen, let current {
-            kept.place = KioskPlaces.Place(address: current.address, position: stage.player.state.position)
+            kept.place = KioskResumePositions.Place(address: current.address, position: stage.player.state.position)
         }
         stage.places.scheduleWrite(kept)
     }

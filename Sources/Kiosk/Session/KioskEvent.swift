@@ -5,11 +5,11 @@ internal import SyncRendering
 
 /// An event for the kiosk's thread, posted by any thread.
 enum KioskEvent: Sendable {
-    case player(PlayerNews)
+    case player(PlayerEvent)
     case screen(ScreenInput)
     /// An output was lost or has recovered.
     case output(OutputID, isLost: Bool)
-    case sound(SoundKeeper.News)
+    case sound(KioskRouteSupervisor.News)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
     case measured(WallSteps.Measured)

@@ -17,7 +17,7 @@ final class SpeakerFinder: Sendable {
 
     private let registry: OutputRegistry
     private let clock: any HostClock
-    private let report: @Sendable (SoundKeeper.News) -> Void
+    private let report: @Sendable (KioskRouteSupervisor.News) -> Void
     /// The names not found yet, and whether they were set since the last search. Set by `find`; a search removes found
     /// names.
     private let wanted = Lock<(names: [String], isNew: Bool)>(([], false))
@@ -33,7 +33,10 @@ final class SpeakerFinder: Sendable {
     /// - Parameters:
     ///   - clock: If it does not advance automatically, `start` starts no thread; the caller calls `runDueWork`.
     ///   - report: Called on the finder's thread; must not block.
-    init(_ registry: OutputRegistry, clock: any HostClock, report: @escaping @Sendable (SoundKeeper.News) -> Void) {
+    init(
+        _ registry: OutputRegistry, clock: any HostClock,
+        report: @escaping @Sendable (KioskRouteSupervisor.News) -> Void
+    ) {
         (self.registry, self.clock, self.report) = (registry, clock, report)
     }
 

@@ -28,7 +28,7 @@ struct PlaybackWatch: Sendable {
 
     private var liveness = Liveness()
     private var ladder = RepairLadder()
-    private var drops = LeftOutPictures()
+    private var drops = DroppedFrameMonitor()
     /// The number of repairs per stage.
     private(set) var repairs: [RepairLadder.Stage: Int] = [:]
 

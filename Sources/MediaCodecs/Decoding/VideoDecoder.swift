@@ -5,15 +5,15 @@ public import SyncRendering
 /// Decodes video with libavcodec. Owned and called by one thread; libavcodec adds its own threads.
 ///
 /// Send one buffer, then receive until nil. Frames are returned in display order with start and duration.
-package final class VideoDecoder: PictureDecoder {
+public final class VideoDecoder: PictureDecoder {
     /// The number of packets that could not be decoded; their frames are missing or concealed by the decoder.
-    package private(set) var damagedPackets = 0
+    public private(set) var damagedPackets = 0
     /// The error after a hardware failure if no software decoder could be opened; all further calls throw it.
-    private var brokenBy: MediaError?
+    public private(set) var failure: MediaError?
     /// The number of frames with missing or wrong timestamps that were repaired.
-    var repairedTimes: Int { times?.repairs ?? 0 }
+    public var repairedTimes: Int { times?.repairs ?? 0 }
     /// The skip policy. May be changed between any two calls.
-    package var effort = DecodingEffort.full
+    public var skipPolicy = SkipPolicy.full
 
     private(set) var format: VideoFormat
     private let threads: Int?
@@ -51,7 +51,7 @@ package final class VideoDecoder: PictureDecoder {
     ///   - threads: The number of decoding threads; nil: depends on the frame size and the machine.
     ///   - hardware: Whether to decode in hardware; software decodes what the hardware does not support.
     /// - Throws: `unsupported` if there is no decoder or the track's parameters are invalid, or `exhausted`.
-    package convenience init(
+    public convenience init(
         format: VideoFormat, threads: Int? = nil, hardware: HardwareDecoding = .no
     ) throws(MediaError) {
         try self.init(format: format, threads: threads, acceleration: VideoAcceleration.chosen(by: hardware))
@@ -78,8 +78,8 @@ package final class VideoDecoder: PictureDecoder {
     ///
     /// - Throws: `unsupported` if the new format cannot be decoded. After a hardware failure without a software
     ///   replacement, every call throws that error.
-    package func send(_ buffer: SampleBuffer) throws(MediaError) {
-        if let brokenBy { throw brokenBy }
+    public func send(_ buffer: SampleBuffer) throws(MediaError) {
+        if let failure { throw failure }
         guard case .encodedVideo(let format, let batch) = buffer.payload else { return }
         if buffer.flags.contains(.discontinuity) {
             drain()
@@ -93,12 +93,13 @@ package final class VideoDecoder: PictureDecoder {
         if hardware != nil { replay.append(buffer) }
         decode(buffer, batch)
         if hasHardwareFailed { takeOver() }
-        if let brokenBy { throw brokenBy }
+        if let failure { throw failure }
     }
 
     private func decode(_ buffer: SampleBuffer, _ batch: PacketBatch) {
         context.pointee.skip_frame = skipping(for: buffer)
-        context.pointee.skip_loop_filter = effort <= .plain && showFrom == nil ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
+        context.pointee.skip_loop_filter =
+            skipPolicy <= .plain && showFrom == nil ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
         // Indices: iterating would retain the array for each packet.
         for index in batch.packets.indices {
             feed(batch.packets[index], of: batch, isSync: buffer.flags.contains(.sync))
@@ -107,8 +108,8 @@ package final class VideoDecoder: PictureDecoder {
 
     private func skipping(for buffer: SampleBuffer) -> AVDiscard {
         if let showFrom { return skipping(for: buffer, before: showFrom) }
-        if effort == .syncOnly { return AVDISCARD_NONKEY }
-        if effort == .referencesOnly || buffer.flags.contains(.decodeOnly) { return AVDISCARD_NONREF }
+        if skipPolicy == .syncOnly { return AVDISCARD_NONKEY }
+        if skipPolicy == .referencesOnly || buffer.flags.contains(.decodeOnly) { return AVDISCARD_NONREF }
         return AVDISCARD_DEFAULT
     }
 
@@ -161,13 +162,13 @@ package final class VideoDecoder: PictureDecoder {
     }
 
     /// Ends the input; `receive` returns the remaining frames.
-    package func finish() {
+    public func finish() {
         isFinishing = true
         sendPacket(nil)
     }
 
     /// Discards all frames inside, for a seek.
-    package func flush() {
+    public func flush() {
         ready.removeAll(keepingCapacity: true)
         reset()
         showFrom = nil
@@ -177,10 +178,10 @@ package final class VideoDecoder: PictureDecoder {
     /// Drops frames that end at or before `time`, for an exact seek.
     ///
     /// If the film ends before `time`, its last frame is returned. Reset by the first returned frame and by `flush`.
-    package func discardPictures(before time: MediaTime) { showFrom = time }
+    public func discardPictures(before time: MediaTime) { showFrom = time }
 
     /// Skips forward to `time` without a flush. Always succeeds.
-    package func skipForward(to time: MediaTime) -> Bool {
+    public func skipForward(to time: MediaTime) -> Bool {
         discardPictures(before: time)
         return true
     }
@@ -231,7 +232,7 @@ package final class VideoDecoder: PictureDecoder {
         hardware = nil
         do throws(MediaError) { replaceContext(try Self.open(format, threads: threads)) } catch {
             // The context of the failed device can return errors without end, so it is not used again.
-            brokenBy = error
+            failure = error
             return
         }
         times?.reset()
@@ -271,7 +272,7 @@ package final class VideoDecoder: PictureDecoder {
     // MARK: Output
 
     /// Returns the next frame, or nil if more packets are needed or all frames were returned.
-    package func receive() -> SampleBuffer? {
+    public func receive() -> SampleBuffer? {
         if !ready.isEmpty { return ready.removeFirst() }
         if let picture = nextPicture() { return picture }
         guard hasHardwareFailed else { return nil }
@@ -281,7 +282,7 @@ package final class VideoDecoder: PictureDecoder {
 
     private func nextPicture() -> SampleBuffer? {
         var errors = 0
-        while !hasHardwareFailed, brokenBy == nil {
+        while !hasHardwareFailed, failure == nil {
             let received = pool.acquire()
             av_frame_unref(received.frame)
             let code = avcodec_receive_frame(context, received.frame)

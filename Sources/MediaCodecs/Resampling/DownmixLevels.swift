@@ -7,7 +7,7 @@ internal import Glibc
 /// so that full scale in all channels does not clip.
 ///
 /// An additional lift of the centre channel leaves the other channels unchanged. Full scale in all channels then
-/// exceeds full scale, which the limiter handles (`SoundTreatment`).
+/// exceeds full scale, which the limiter handles (`AudioProcessing`).
 struct DownmixLevels: Equatable {
     var center = 0.5.squareRoot()
     var surround = 0.5.squareRoot()

@@ -47,7 +47,7 @@ package final class Lock<Value>: @unchecked Sendable {
 
 /// The value of a lock that protects a critical section instead of data. Not `Void`: it has no storage, and
 /// ThreadSanitizer attributes accesses to the adjacent mutex.
-package struct Turn: Sendable {
+package struct CriticalSection: Sendable {
     private var storage: UInt8 = 0
 
     package init() {}

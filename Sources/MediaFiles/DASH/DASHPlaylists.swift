@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// The HLS playlists of a DASH manifest (RFC 8216), under URLs that only `WebGate` resolves.
+/// The HLS playlists of a DASH manifest (RFC 8216), under URLs that only `AVIOBridge` resolves.
 struct DASHPlaylists: Sendable {
     /// A host name that never resolves (RFC 6761, 6.4).
     private static let place = "http://dash.talkie.invalid/"

@@ -5,8 +5,8 @@ internal import MediaCore
 /// requires monotonic timestamps.
 struct ByteSearch {
     let stream: Int32
-    let packager: PacketPackager
-    let jumps: StampJumps
+    let packager: PacketBatcher
+    let jumps: TimestampDiscontinuities
     let size: Int64
 
     /// The byte distance at which the search ends; the rest is read sequentially.

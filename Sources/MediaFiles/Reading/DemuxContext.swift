@@ -5,7 +5,7 @@ internal import MediaCore
 /// An opened input of libavformat. Used by one thread at a time.
 final class DemuxContext {
     let address: InputAddress
-    let waiting: BlockingGuard
+    let waiting: InterruptCallback
     let options: ReadOptions
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
     /// The pipe, retained as long as `context` reads from it.
@@ -34,16 +34,16 @@ final class DemuxContext {
     private var packet: UnsafeMutablePointer<AVPacket>?
     /// The policy for opening inputs, at an address that libavformat keeps.
     let policy: UnsafeMutablePointer<cff_open_policy>
-    private var tls = TLSWatch()
+    private var tls = TLSFailureRecorder()
     /// Reads from HTTP servers; nil if the input needs none.
-    private(set) var gate: WebGate?
+    private(set) var gate: AVIOBridge?
     /// The streams of the film; playlists that were reopened may number theirs differently.
     var film = FilmStreams()
     private var consecutiveFailures = 0
     /// The byte position after the header, for an input without random access.
     private var headerEnd: Int64?
     /// Segments that were skipped, until `takeLostSegment`.
-    private var lostSegments: [WebGate.LostSegment] = []
+    private var lostSegments: [AVIOBridge.LostSegment] = []
     /// The number of packets that libavformat rejected as invalid data.
     private(set) var damagedPackets = 0
 
@@ -54,12 +54,12 @@ final class DemuxContext {
     ///   - format: The name of the container if already known, which skips probing.
     ///   - film: The streams of an already opened HLS film, of which one playlist is opened.
     init(
-        _ address: InputAddress, options: ReadOptions, asker: WebAsker? = nil, cancellations: [Cancellation],
+        _ address: InputAddress, options: ReadOptions, asker: HTTPRequestBuilder? = nil, cancellations: [Cancellation],
         format: String? = nil, film: FilmStreams? = nil
     ) throws(MediaError) {
         self.address = address
         self.options = options
-        waiting = BlockingGuard(cancellations)
+        waiting = InterruptCallback(cancellations)
         packet = av_packet_alloc()
         policy = .allocate(capacity: 1)
         policy.initialize(to: cff_open_policy())
@@ -67,7 +67,7 @@ final class DemuxContext {
         policy.pointee.authorities = options.trust.path
         guard packet != nil else { throw Self.exhausted(address) }
         if let asker {
-            let gate = WebGate(asker, waiting: waiting)
+            let gate = AVIOBridge(asker, waiting: waiting)
             gate.install(in: policy)
             self.gate = gate
         }
@@ -110,7 +110,7 @@ final class DemuxContext {
                 fresh.pointee.pb = pipe?.context
                 fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             }
-            _ = TLSWatch.takeUnresolvedHost()
+            _ = TLSFailureRecorder.takeUnresolvedHost()
             // On failure libavformat frees the context and sets the pointer to nil.
             code = avformat_open_input(&context, url, format.flatMap { av_find_input_format($0) }, &settings)
             if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }
@@ -159,7 +159,7 @@ final class DemuxContext {
     private static func settings(for address: InputAddress, _ options: ReadOptions) -> OpaquePointer? {
         var settings: OpaquePointer?
         // A playlist from the network must not reach local files.
-        // `WebInput` sends HTTP requests, not libavformat.
+        // `HTTPStream` sends HTTP requests, not libavformat.
         let remote = "httpproxy,tcp,tls,udp,rtp,rtsp,rtmp,rtmps,srt,ftp,crypto,data"
         let local = "file,pipe,crypto,data,httpproxy,tcp,tls"
         let forSubtitles = options.purpose == .subtitles
@@ -608,7 +608,8 @@ final class DemuxContext {
     func shortfall() -> MediaError? {
         guard let context, let size = byteCount, !managesOwnInputs else { return nil }
         var expected = statedEnd
-        if formatName.hasPrefix("mov,") {
+        // Entries of FLV are the keyframes of its metadata.
+        if formatName.hasPrefix("mov,") || formatName == "flv" {
             for stream in streams {
                 let last = avformat_index_get_entries_count(stream) - 1
                 guard last >= 0, let entry = avformat_index_get_entry(stream, last) else { continue }

@@ -7,7 +7,7 @@ internal import MediaCore
 /// A timestamp further than the limit from the reading position has one of four causes. The next packets of the track
 /// and of the other selected audio and video tracks distinguish them:
 /// - The next packet of the same track continues before the gap: the timestamp is wrong and removed.
-/// - All tracks jump together: a discontinuity, across which the timeline continues (`StampJumps`).
+/// - All tracks jump together: a discontinuity, across which the timeline continues (`TimestampDiscontinuities`).
 /// - Another track continues through the gap, and the timestamp is within its index or the film's stated length: a real
 ///   pause, which is kept.
 /// - The same beyond that range: only this track is shifted back to its previous position.
@@ -42,7 +42,7 @@ struct GapFollower {
         var isDense: Bool { !isVideo || (packets >= 3 && spacing <= 1) }
     }
 
-    private let jumps: StampJumps
+    private let jumps: TimestampDiscontinuities
     private var pauses: PauseLimit
     private var maxGap: MediaTime { pauses.maxGap }
     let reach: Reach
@@ -59,7 +59,8 @@ struct GapFollower {
     private static let slack = MediaTime(value: 5, timescale: 1)
 
     init(
-        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], origin: FilmOrigin, pauses: PauseLimit,
+        _ jumps: TimestampDiscontinuities, streams: [UnsafeMutablePointer<AVStream>], origin: FilmOrigin,
+        pauses: PauseLimit,
         reach: Reach
     ) {
         self.jumps = jumps
@@ -190,8 +191,7 @@ struct GapFollower {
             following.map { ($0 + common - place).seconds.magnitude <= limit.seconds }
             ?? (isLast && !(isSparse && isPause))
         if isOutlier {
-            // The stated duration may include it.
-            jumps.record(closed: plain + shift - place)
+            if pauses.mayEnd(at: plain) { jumps.record(closed: plain - place) }
             (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
             return shift
@@ -227,7 +227,7 @@ struct GapFollower {
         } else if !isFilled || plain + shift < place {
             lanes[own].own += place - (plain + shift)
         }
-        jumps.record(closed: .zero - common - lanes[own].own)
+        if pauses.mayInclude(plain) { jumps.record(closed: .zero - common - lanes[own].own) }
         return accept(doubtful, plain, own)
     }
 

@@ -94,15 +94,15 @@ package enum AssetList {
         guard let place = WebAddress(address) else {
             throw MediaError(.notMedia, "\(name) is not an address of a web server")
         }
-        let waiting = BlockingGuard([cancellation])
+        let waiting = InterruptCallback([cancellation])
         waiting.allow(patience)
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
-        let asker = WebAsker(address, options)
+        let asker = HTTPRequestBuilder(address, options)
         // A refused certificate fails this list only, not the next input that this thread opens.
-        var certificates = TLSWatch()
+        var certificates = TLSFailureRecorder()
         defer { _ = certificates.refusal() }
         do throws(WebFailure) {
-            let input = try WebInput(place, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
+            let input = try HTTPStream(place, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
                 try NetworkConnection(address, asker.trust, waiting)
             }
             while bytes.count <= maxBytes {

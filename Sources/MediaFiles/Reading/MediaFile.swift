@@ -15,14 +15,14 @@ public final class MediaFile: MediaSource {
 
     private let address: InputAddress
     private let options: ReadOptions
-    private let asker: WebAsker
+    private let asker: HTTPRequestBuilder
     /// The start of film time in the input's own timestamps.
     package var origin: MediaTime { origins.common }
     private let origins: FilmOrigin
     /// The container's names in libavformat, so that further readers skip probing.
     private let formatName: String
     private let streamIDs: [Int: Int32]
-    private let jumps = StampJumps()
+    private let jumps = TimestampDiscontinuities()
     /// Whether audio and video are separate playlists, each readable like a file.
     private let liesApart: Bool
     /// The streams of playlists that are reopened for a seek.
@@ -65,7 +65,7 @@ public final class MediaFile: MediaSource {
                 .untrusted,
                 "the server of \"\(address.text)\" cannot be authenticated; use an https address")
         }
-        let asker = WebAsker(address.url, options)
+        let asker = HTTPRequestBuilder(address.url, options)
         let context = try DemuxContext(address, options: options, asker: asker, cancellations: [cancellation])
         asker.playlists.close()
         return try MediaFile(
@@ -73,7 +73,8 @@ public final class MediaFile: MediaSource {
     }
 
     private init(
-        _ context: DemuxContext, address: InputAddress, sheet: CueSheet?, options: ReadOptions, asker: WebAsker,
+        _ context: DemuxContext, address: InputAddress, sheet: CueSheet?, options: ReadOptions,
+        asker: HTTPRequestBuilder,
         cancellation: Cancellation
     ) throws(MediaError) {
         self.address = address
@@ -219,9 +220,10 @@ public final class MediaFile: MediaSource {
 
     /// Returns a closure that reopens the film for its shared reader.
     private static func reopening(
-        _ address: InputAddress, _ options: ReadOptions, _ asker: WebAsker, _ cancellation: Cancellation,
+        _ address: InputAddress, _ options: ReadOptions, _ asker: HTTPRequestBuilder, _ cancellation: Cancellation,
         _ tracks: [Track],
-        _ ids: [Int: Int32], _ formatName: String, _ origin: FilmOrigin, _ jumps: StampJumps, _ duration: MediaTime?
+        _ ids: [Int: Int32], _ formatName: String, _ origin: FilmOrigin, _ jumps: TimestampDiscontinuities,
+        _ duration: MediaTime?
     ) -> SharedDemuxer.Reopening {
         let format = formatName.split(separator: ",").first.map(String.init)
         return { () throws(MediaError) in
@@ -342,7 +344,7 @@ enum LibrarySettings {
 
     static let once: Void = {
         // Replaces the log output on standard error; the reason of a refused certificate is only logged.
-        TLSWatch.install()
+        TLSFailureRecorder.install()
         av_max_alloc(largestAllocation)
     }()
 }

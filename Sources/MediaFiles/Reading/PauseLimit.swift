@@ -42,6 +42,16 @@ struct PauseLimit {
     /// Resets the sum after a seek.
     mutating func reset() { pauses = .zero }
 
+    /// The tolerance of a stated length.
+    private static let slack = MediaTime(value: 2, timescale: 1)
+
+    /// Whether the stated length may include a gap whose end is at `time`. Otherwise less was read because the file is
+    /// truncated.
+    func mayInclude(_ time: MediaTime) -> Bool { duration.map { time <= $0 + Self.slack } ?? true }
+
+    /// Whether the stated length may be computed from a single wrong timestamp.
+    func mayEnd(at time: MediaTime) -> Bool { mayInclude(time) && duration.map { time >= $0 - Self.slack } ?? true }
+
     func isPlausible(_ time: MediaTime) -> Bool { duration.map { time <= $0 + maxGap } ?? true }
 
     /// Whether a pause of video until a film time is plausible for the film's length.

@@ -12,7 +12,7 @@ internal import MediaCore
 final class PipeInput: @unchecked Sendable {
     private let descriptor: Int32
     private let ownsDescriptor: Bool
-    private let waiting: BlockingGuard
+    private let waiting: InterruptCallback
     /// Owned; freed with its buffer, which libavformat may have replaced.
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
 
@@ -20,7 +20,7 @@ final class PipeInput: @unchecked Sendable {
     /// The interval between two checks of the guard, in milliseconds.
     private static let patience: Int32 = 100
 
-    init(_ address: InputAddress, waiting: BlockingGuard) throws(MediaError) {
+    init(_ address: InputAddress, waiting: InterruptCallback) throws(MediaError) {
         self.waiting = waiting
         if address.url == InputAddress.standardInput {
             (descriptor, ownsDescriptor) = (0, false)

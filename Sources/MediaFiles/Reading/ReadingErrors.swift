@@ -5,9 +5,9 @@ internal import MediaCore
 /// Converts libavformat's error codes into messages.
 enum ReadingErrors {
     /// Returns the error for `address`, which could not be opened.
-    static func opening(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
+    static func opening(_ code: Int32, _ address: InputAddress, _ waiting: InterruptCallback) -> MediaError {
         let name = "\"\(address.text)\""
-        let unresolved = TLSWatch.takeUnresolvedHost()
+        let unresolved = TLSFailureRecorder.takeUnresolvedHost()
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         switch code {
         case cff_error_from_errno(EIO) where unresolved != nil:
@@ -54,7 +54,7 @@ enum ReadingErrors {
 
     /// Returns the error for an input or redirect that is not trusted; nil if that was not the reason.
     static func untrusted(
-        _ address: InputAddress, _ refusal: cff_refusal, _ tls: TLSWatch.Refusal?, _ trust: ServerTrust
+        _ address: InputAddress, _ refusal: cff_refusal, _ tls: TLSFailureRecorder.Refusal?, _ trust: ServerTrust
     ) -> MediaError? {
         let name = "\"\(address.text)\""
         switch refusal {
@@ -84,7 +84,7 @@ enum ReadingErrors {
     }
 
     /// Returns the error for a failed read of `address`.
-    static func reading(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
+    static func reading(_ code: Int32, _ address: InputAddress, _ waiting: InterruptCallback) -> MediaError {
         let name = "\"\(address.text)\""
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         if isExhaustion(code) { return MediaError(.exhausted, "reading \(name) failed: \(text(code))") }
@@ -143,7 +143,7 @@ enum ReadingErrors {
         }
     }
 
-    private static func stopped(_ name: String, _ waiting: BlockingGuard) -> MediaError {
+    private static func stopped(_ name: String, _ waiting: InterruptCallback) -> MediaError {
         waiting.isCancelled
             ? MediaError(.cancelled, "reading \(name) was cancelled; open it again to continue")
             : MediaError(.timedOut, "\(name) sends no data; check the network and try again")

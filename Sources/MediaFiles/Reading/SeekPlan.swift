@@ -42,7 +42,7 @@ struct SeekPlan {
 
     /// Seeks and puts back the first packet to decode. Returns its film time; nil if none was found.
     func run(
-        on context: DemuxContext, packager: PacketPackager, epoch: Int64, jumps: StampJumps
+        on context: DemuxContext, packager: PacketBatcher, epoch: Int64, jumps: TimestampDiscontinuities
     ) throws(MediaError) -> MediaTime? {
         var back = MediaTime.zero
         for attempt in 0..<8 {
@@ -66,7 +66,7 @@ struct SeekPlan {
     /// - Parameter moment: Returns the film time of a packet that identifies the position; nil for other packets.
     /// - Returns: The film time of the first such packet.
     func runKeeping(
-        on context: DemuxContext, packager: PacketPackager, epoch: Int64, jumps: StampJumps,
+        on context: DemuxContext, packager: PacketBatcher, epoch: Int64, jumps: TimestampDiscontinuities,
         moment: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
     ) throws(MediaError) -> MediaTime? {
         var back = MediaTime.zero
@@ -87,7 +87,8 @@ struct SeekPlan {
     }
 
     private func place(
-        _ context: DemuxContext, at time: MediaTime, packager: PacketPackager, epoch: Int64, jumps: StampJumps
+        _ context: DemuxContext, at time: MediaTime, packager: PacketBatcher, epoch: Int64,
+        jumps: TimestampDiscontinuities
     ) throws(MediaError) {
         if jumps.count > 1, context.follower != nil, !context.managesOwnInputs, let size = context.byteCount {
             let search = ByteSearch(stream: stream, packager: packager, jumps: jumps, size: size)
@@ -134,7 +135,7 @@ struct SeekPlan {
     }
 
     /// Reads to the first packet at which decoding can start and puts it back.
-    private func readToStart(_ context: DemuxContext, _ packager: PacketPackager) throws(MediaError) -> MediaTime? {
+    private func readToStart(_ context: DemuxContext, _ packager: PacketBatcher) throws(MediaError) -> MediaTime? {
         // If only some packets have timestamps, libavformat's guesses for the others are unreliable after a seek. Start
         // at a packet with a timestamp.
         let needsStamp = isVideo && packager.clock.wraps

@@ -57,9 +57,10 @@ extension SharedDemuxer {
             }
             if isThere { return landed }
         }
+        let shortfall = context.shortfall()
         state.withLock { state in
             for lane in state.lanes.indices { state.lanes[lane].close() }
-            state.isAtEnd = true
+            (state.isAtEnd, state.failure) = (shortfall == nil, shortfall)
         }
         return landed
     }

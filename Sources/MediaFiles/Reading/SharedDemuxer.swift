@@ -49,7 +49,7 @@ final class SharedDemuxer: @unchecked Sendable {
     var context: DemuxContext
     /// Reopens the input of a server without range requests; nil if it cannot be reopened.
     let reopening: Reopening?
-    private let jumps: StampJumps
+    private let jumps: TimestampDiscontinuities
     private let origin: FilmOrigin
     private let batch: Duration
     let state: Lock<State>
@@ -62,7 +62,8 @@ final class SharedDemuxer: @unchecked Sendable {
     private static let patience = Duration.seconds(1)
 
     init(
-        _ context: DemuxContext, tracks: [Track], origin: FilmOrigin, jumps: StampJumps, options: ReadOptions,
+        _ context: DemuxContext, tracks: [Track], origin: FilmOrigin, jumps: TimestampDiscontinuities,
+        options: ReadOptions,
         reopening: Reopening? = nil
     ) {
         self.context = context
@@ -75,7 +76,7 @@ final class SharedDemuxer: @unchecked Sendable {
         for track in tracks {
             let stream = context.streams[track.id]
             let clock = TrackClock(stream: stream, origin: origin[Int32(clamping: track.id)])
-            let packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
+            let packager = PacketBatcher(track: track, stream: stream, clock: clock, batch: options.audioBatch)
             initial.lanes.append(SharedLane(track: track, stream: stream.pointee.index, packager: packager))
         }
         news = initial.lanes.map { _ in Signal() }
@@ -240,7 +241,8 @@ final class SharedDemuxer: @unchecked Sendable {
                 let hasMissed = state.lanes[lane].jump < state.jumps && !state.lanes[lane].hasGivenSinceJump
                 // All subtitles are returned, regardless of the mode.
                 let isAlike = state.mode == mode || state.lanes[lane].track.kind == .subtitle
-                if hasMissed, state.target == time, isAlike, state.failure == nil, !state.isReading {
+                let mayJoin = (state.failure?.code ?? .incomplete) == .incomplete
+                if hasMissed, state.target == time, isAlike, mayJoin, !state.isReading {
                     state.lanes[lane].jump = state.jumps
                     return (true, state.landed, false)
                 }
@@ -296,9 +298,10 @@ final class SharedDemuxer: @unchecked Sendable {
         fresh.waiting.add(observed)
         context = fresh
         state.withLock { state in
+            (state.isAtEnd, state.failure) = (false, nil)
             for (index, stream) in streams.enumerated() {
                 let track = state.lanes[index].track
-                let packager = PacketPackager(
+                let packager = PacketBatcher(
                     track: track, stream: stream,
                     clock: TrackClock(stream: stream, origin: origin[Int32(clamping: track.id)]), batch: batch)
                 state.lanes[index].rebind(to: stream.pointee.index, packager)

@@ -6,7 +6,7 @@ internal import MediaCore
 struct SharedLane {
     let track: Track
     private(set) var stream: Int32
-    var packager: PacketPackager
+    var packager: PacketBatcher
     /// Whether the track has a reader.
     var isActive = false
     var isCancelled = false
@@ -36,7 +36,7 @@ struct SharedLane {
     /// When the window was first found full; reset by `removeFirst`.
     private var fullSince: HostInstant?
 
-    init(track: Track, stream: Int32, packager: PacketPackager) {
+    init(track: Track, stream: Int32, packager: PacketBatcher) {
         self.track = track
         self.stream = stream
         self.packager = packager
@@ -154,7 +154,7 @@ struct SharedLane {
     }
 
     /// Switches to the stream of a reopened input, which starts at the beginning.
-    mutating func rebind(to stream: Int32, _ packager: PacketPackager) {
+    mutating func rebind(to stream: Int32, _ packager: PacketBatcher) {
         (self.stream, self.packager, front, reached) = (stream, packager, nil, nil)
     }
 

@@ -20,24 +20,24 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
     private let context: DemuxContext
     private let stream: Int32
     private let cancellation: Cancellation
-    private var packager: PacketPackager
+    private var packager: PacketBatcher
     /// The track whose packets show the reading position; nil in a subtitle file.
     private let pace: Companion?
     /// The track that the container's index covers: video, if there is any.
     private let leader: Companion?
     private var paceClock: TrackClock?
-    private let seeker: PacketPackager
+    private let seeker: PacketBatcher
     private var progress = SubtitlePace()
-    private let jumps: StampJumps
+    private let jumps: TimestampDiscontinuities
     private var epoch: Int64 = 0
-    private let use = SoleUse("SubtitleReader")
+    private let use = ExclusiveUseCheck("SubtitleReader")
 
     /// Subtitles that began this long before the target of a seek may still be shown; few last longer.
     static let preroll = MediaTime(value: 10, timescale: 1)
 
     init(
         track: Track, context: DemuxContext, stream: UnsafeMutablePointer<AVStream>, companions: [Companion],
-        origin: FilmOrigin, jumps: StampJumps, cancellation: Cancellation, options: ReadOptions
+        origin: FilmOrigin, jumps: TimestampDiscontinuities, cancellation: Cancellation, options: ReadOptions
     ) {
         self.track = track
         self.context = context
@@ -48,14 +48,14 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
             TrackClock(stream: companion.stream, origin: origin[Int32(clamping: companion.track.id)])
         }
         let clock = TrackClock(stream: stream, origin: origin[Int32(clamping: track.id)])
-        packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
+        packager = PacketBatcher(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let moving = companions.filter { !$0.track.isCoverArt }
         leader = moving.first { $0.track.kind == .video } ?? moving.first
         pace = Self.paceMaker(among: moving)
         paceClock = pace.map(companionClock)
         seeker =
             leader.map {
-                PacketPackager(
+                PacketBatcher(
                     track: $0.track, stream: $0.stream, clock: companionClock($0),
                     batch: options.audioBatch)
             } ?? packager

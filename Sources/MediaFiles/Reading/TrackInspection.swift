@@ -95,7 +95,7 @@ struct TrackInspection {
         let clock = TrackClock(stream: stream, origin: .zero)
         guard let own = clock.ownTime(raw) else { return nil }
         let rate = stream.pointee.codecpar.pointee.sample_rate
-        let skipped = PacketPackager.trims(of: packet).start
+        let skipped = PacketBatcher.trims(of: packet).start
         let heard = own + MediaTime(value: Int64(rate > 0 ? skipped : 0), timescale: max(1, rate))
         // Some codecs need a packet before the first output (Vorbis I, 4.3.8); the container's start accounts for it.
         let stated = stream.pointee.start_time

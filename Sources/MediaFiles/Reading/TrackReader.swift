@@ -11,18 +11,18 @@ final class TrackReader: SampleSource, @unchecked Sendable {
     /// The stream's number in the film; the streams themselves are freed when an input is reopened.
     private let stream: Int32
     private let cancellation: Cancellation
-    private var packager: PacketPackager
-    private let jumps: StampJumps
+    private var packager: PacketBatcher
+    private let jumps: TimestampDiscontinuities
     /// The difference in ticks between timestamps of this input and the film: a multiple of the wraparound period.
     /// 0 until `settleEpoch`.
     private var epoch: Int64 = 0
     /// The error of skipped segments, thrown after the samples read before them.
     private var lostSegment: MediaError?
-    private let use = SoleUse("TrackReader")
+    private let use = ExclusiveUseCheck("TrackReader")
 
     init(
         track: Track, context: DemuxContext, stream: UnsafeMutablePointer<AVStream>, origin: MediaTime,
-        jumps: StampJumps, cancellation: Cancellation, options: ReadOptions
+        jumps: TimestampDiscontinuities, cancellation: Cancellation, options: ReadOptions
     ) {
         self.track = track
         self.context = context
@@ -30,7 +30,7 @@ final class TrackReader: SampleSource, @unchecked Sendable {
         self.cancellation = cancellation
         self.jumps = jumps
         let clock = TrackClock(stream: stream, origin: origin)
-        packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
+        packager = PacketBatcher(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let index = self.stream
         // At possible discontinuities other tracks are read too, to distinguish a discontinuity from a gap.
         if context.follower == nil, context.gaps?.reach != .packets { context.keepOnly { $0 == index } }

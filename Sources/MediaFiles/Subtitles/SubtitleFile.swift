@@ -114,7 +114,7 @@ public final class SubtitleFile: MediaSource {
         }
         return SubtitleReader(
             track: track, context: context, stream: stream, companions: [], origin: FilmOrigin(common: .zero),
-            jumps: StampJumps(),
+            jumps: TimestampDiscontinuities(),
             cancellation: own, options: options)
     }
 

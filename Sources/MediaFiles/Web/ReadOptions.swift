@@ -29,7 +29,7 @@ public struct ReadOptions: Sendable {
     /// Called on a reading thread once a server has been unreachable for a second: one sentence without secrets.
     public var onTrouble: (@Sendable (String) -> Void)?
     /// The delays before each reconnection attempt.
-    var reconnectDelays = WebAsker.usualDelays
+    var reconnectDelays = HTTPRequestBuilder.usualDelays
     /// The certificate verification of servers.
     public var trust = ServerTrust.system
 

@@ -7,13 +7,13 @@ internal import MediaCore
 /// reader is already fetching it, the reader waits. A reader far ahead also waits, before bytes are dropped that
 /// another one needs. Readers too far apart use separate connections.
 final class WebCache: Sendable {
-    typealias Connect = @Sendable (WebAddress, BlockingGuard) throws(WebFailure) -> any WebConnection
+    typealias Connect = @Sendable (WebAddress, InterruptCallback) throws(WebFailure) -> any WebConnection
 
     /// One connection. The reader that has set `isBusy` uses `input`; the state's lock guards the rest.
     private struct Connection {
-        let input: WebInput
+        let input: HTTPStream
         /// Follows the guard of the reader that uses the connection.
-        let waiting: BlockingGuard
+        let waiting: InterruptCallback
         /// The position of the next byte.
         var place: Int64
         var lastUse: HostInstant
@@ -53,8 +53,8 @@ final class WebCache: Sendable {
     /// The time without reads after which other readers do not wait for a reader.
     private static let maxRest = Duration.seconds(1)
 
-    let identity: WebInput.Identity
-    private let asker: WebAsker
+    let identity: HTTPStream.Identity
+    private let asker: HTTPRequestBuilder
     private let connect: Connect
     private let state: Lock<State>
 
@@ -62,7 +62,7 @@ final class WebCache: Sendable {
     ///
     /// - Parameter waiting: The guard that the input was created with.
     /// - Returns: Nil if the server does not support ranges.
-    init?(_ input: WebInput, _ asker: WebAsker, waiting: BlockingGuard, connect: @escaping Connect) {
+    init?(_ input: HTTPStream, _ asker: HTTPRequestBuilder, waiting: InterruptCallback, connect: @escaping Connect) {
         guard let identity = input.identity else { return nil }
         (self.identity, self.asker, self.connect) = (identity, asker, connect)
         let connection = Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
@@ -72,7 +72,7 @@ final class WebCache: Sendable {
     /// Creates a reader at the first byte.
     ///
     /// - Parameter isJumping: Returns true while the reader's demuxer seeks.
-    func reader(_ waiting: BlockingGuard, isJumping: @escaping () -> Bool = { false }) -> Reader {
+    func reader(_ waiting: InterruptCallback, isJumping: @escaping () -> Bool = { false }) -> Reader {
         let number = state.withLock { state in
             state.readerCount += 1
             state.readers[state.readerCount] = Position()
@@ -87,14 +87,15 @@ final class WebCache: Sendable {
     final class Reader: WebBytes, @unchecked Sendable {
         private let cache: WebCache
         private let number: Int
-        private let waiting: BlockingGuard
+        private let waiting: InterruptCallback
         private let isJumping: () -> Bool
         private(set) var offset: Int64 = 0
         var isSeekable: Bool { true }
         var length: Int64? { cache.identity.size }
 
-        fileprivate init(_ cache: WebCache, _ number: Int, _ waiting: BlockingGuard, _ isJumping: @escaping () -> Bool)
-        {
+        fileprivate init(
+            _ cache: WebCache, _ number: Int, _ waiting: InterruptCallback, _ isJumping: @escaping () -> Bool
+        ) {
             (self.cache, self.number, self.waiting, self.isJumping) = (cache, number, waiting, isJumping)
         }
 
@@ -125,7 +126,8 @@ final class WebCache: Sendable {
         }
     }
 
-    private func read(_ number: Int, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: BlockingGuard) -> Int32
+    private func read(_ number: Int, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: InterruptCallback)
+        -> Int32
     {
         while true {
             if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
@@ -144,7 +146,7 @@ final class WebCache: Sendable {
     }
 
     private func nextStep(_ number: Int, into target: UnsafeMutableBufferPointer<UInt8>, _ state: inout State) -> (
-        Step, unused: [WebInput], Signal?
+        Step, unused: [HTTPStream], Signal?
     ) {
         guard var reader = state.readers[number], reader.next < identity.size else { return (.ended, [], nil) }
         let (now, position) = (HostInstant.now, reader.next)
@@ -160,12 +162,12 @@ final class WebCache: Sendable {
                 && now - behind.lastRead < Self.maxRest
         }
         if isTooFarAhead { return (.wait, [], reader.arrival) }
-        let reach = state.readers.count > 1 && !reader.isAfterJump ? Self.maxReadThrough : WebInput.shortWay
+        let reach = state.readers.count > 1 && !reader.isAfterJump ? Self.maxReadThrough : HTTPStream.shortWay
         let near = state.connections.filter {
             $0.place <= position && position - $0.place <= reach && !state.blocks.contains($0.place)
         }.max { $0.place < $1.place }
         if near?.isBusy == true { return (.wait, [], reader.arrival) }
-        var unused: [WebInput] = []
+        var unused: [HTTPStream] = []
         state.connections.removeAll { other in
             guard !other.isBusy, other.input !== near?.input else { return false }
             let isUnused = now - other.lastUse > Self.maxIdleTime || other.place >= identity.size
@@ -186,8 +188,8 @@ final class WebCache: Sendable {
         guard connections.count < Self.maxConnections else {
             return connections.filter { !$0.isBusy }.min { $0.lastUse < $1.lastUse }
         }
-        let (waiting, connect) = (BlockingGuard([]), connect)
-        let input = WebInput(identity, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
+        let (waiting, connect) = (InterruptCallback([]), connect)
+        let input = HTTPStream(identity, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
             try connect(address, waiting)
         }
         return Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
@@ -195,7 +197,7 @@ final class WebCache: Sendable {
 
     /// Fetches and stores the next bytes of a connection. `target` serves as the buffer.
     private func fetch(
-        through connection: Connection, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: BlockingGuard
+        through connection: Connection, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: InterruptCallback
     ) -> Int32 {
         connection.waiting.follow(waiting)
         _ = connection.input.seek(to: connection.place)

@@ -24,7 +24,7 @@ extension WebConnection {
 final class NetworkConnection: WebConnection {
     private var input: UnsafeMutablePointer<AVIOContext>?
     /// Retained while libavformat may call its callback.
-    private let waiting: BlockingGuard
+    private let waiting: InterruptCallback
     private var maxSilence: Duration?
     /// Whether requests contain the absolute URL, as a proxy requires (RFC 9112, 3.2.2).
     let isProxied: Bool
@@ -32,7 +32,7 @@ final class NetworkConnection: WebConnection {
     /// Connects to a server or its proxy; blocks.
     ///
     /// - Throws: A libavutil error; EPERM if the certificate was refused.
-    init(_ address: WebAddress, _ trust: ServerTrust, _ waiting: BlockingGuard) throws(WebFailure) {
+    init(_ address: WebAddress, _ trust: ServerTrust, _ waiting: InterruptCallback) throws(WebFailure) {
         self.waiting = waiting
         let proxy = address.isSecure ? nil : Self.proxy(for: address.host)
         isProxied = proxy != nil
@@ -47,7 +47,7 @@ final class NetworkConnection: WebConnection {
         let to = proxy ?? address
         var callback = waiting.callback
         let url = (address.isSecure ? "tls" : "tcp") + "://\(to.host):\(to.port)"
-        let watch = TLSWatch()
+        let watch = TLSFailureRecorder()
         let code = avio_open2(&input, url, AVIO_FLAG_READ | AVIO_FLAG_WRITE, &callback, &settings)
         // A refused certificate is not retried.
         if code < 0 { throw WebFailure(code: watch.isRefused ? cff_error_from_errno(EPERM) : code) }

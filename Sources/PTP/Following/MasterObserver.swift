@@ -1,6 +1,6 @@
 package import MediaCore
 
-/// Matches the messages of one remote grandmaster and feeds their timestamps to a `MasterLine`.
+/// Matches the messages of one remote grandmaster and feeds their timestamps to a `MasterClockFilter`.
 ///
 /// Confined to the PTP thread. Memory is bounded for any input, and nothing allocates after `init`.
 package struct MasterObserver: Sendable {
@@ -23,7 +23,7 @@ package struct MasterObserver: Sendable {
     /// 146 years in nanoseconds, half the range of `Int64`: no difference of two instants overflows.
     private static let latestMoment: Int64 = 1 << 62
 
-    private var line = MasterLine()
+    private var line = MasterClockFilter()
     private var syncs: [Pending] = []
     private var nextSync = 0
     private var questions: [Pending] = []
@@ -69,7 +69,7 @@ package struct MasterObserver: Sendable {
     /// Stores a Sync until its Follow_Up arrives. Discards the estimate if another clock has taken over.
     package mutating func noteSync(_ header: PTPHeader, received: HostInstant) {
         if source.receive(header.source.clock, at: received) {
-            line = MasterLine()
+            line = MasterClockFilter()
             lockedSince = nil
             syncs.removeAll(keepingCapacity: true)
         }
@@ -82,7 +82,7 @@ package struct MasterObserver: Sendable {
     package enum Outcome: Hashable, Sendable, BitwiseCopyable {
         /// The estimate includes the new timestamp.
         case taken
-        /// The timestamp contradicts the estimate and was discarded (`MasterLine.Verdict.refused`).
+        /// The timestamp contradicts the estimate and was discarded (`MasterClockFilter.Verdict.refused`).
         case refused
         /// Stale, or not for a Sync of the followed clock.
         case void

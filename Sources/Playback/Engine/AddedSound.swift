@@ -17,7 +17,7 @@ final class AddedSound {
     /// Whether a failure of the output or decoder was reported.
     var isLost = false
 
-    var walker: SharedPlaybackList.Walker { .sound(number) }
+    var walker: SharedPlaybackList.TrackCursor { .sound(number) }
 
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
@@ -34,7 +34,7 @@ final class AddedSound {
     func seek(to target: TrackTarget) { pipeline?.seek(to: target.time, aim: .exact, serial: target.serial) }
 
     /// Returns the track of an entry to play; nil if there is none.
-    static func track(_ choice: SoundTrackChoice, of entry: PlaybackList.Entry) -> Track? {
+    static func track(_ choice: SoundTrackChoice, of entry: PlaybackList.ScheduledItem) -> Track? {
         let track = choice.track(in: entry.film.summary)
         // An input that cannot be opened twice has one reader per track.
         return entry.film.summary.sharesReader && track == entry.audioTrack ? nil : track

@@ -48,7 +48,7 @@ final class AddedSounds {
     // MARK: Playlist
 
     /// Creates the missing pipelines; they start at a seek target, or with the successor of an entry.
-    func addPipelines(behind entry: PlaybackList.Entry) {
+    func addPipelines(behind entry: PlaybackList.ScheduledItem) {
         for sound in all where sound.pipeline == nil {
             sound.isLost = false
             addPipeline(to: sound, behind: entry)
@@ -56,7 +56,7 @@ final class AddedSounds {
     }
 
     /// Creates the pipeline of a sound; removes a sound that the synchronizer refuses.
-    func addPipeline(to sound: AddedSound, behind entry: PlaybackList.Entry) {
+    func addPipeline(to sound: AddedSound, behind entry: PlaybackList.ScheduledItem) {
         if let refusal = context.synchronizer.addRenderer(sound.renderer), refusal.code != .alreadyAdded {
             remove(sound.number)
             return context.status.message(refusal.message)

@@ -5,15 +5,15 @@ internal import SyncRendering
 /// undecoded. Confined to the pipeline's thread, except `cancel`.
 final class AudioStage: TrackStage {
     private let list: SharedPlaybackList
-    private let walker: SharedPlaybackList.Walker
+    private let walker: SharedPlaybackList.TrackCursor
     private let renderer: AudioRenderer
     private let replayGain: ReplayGainOptions
     /// The linear gain of the current track.
     private var gain: Float
     /// Selects the track of an entry.
-    private let choose: @Sendable (PlaybackList.Entry) -> Track?
+    private let choose: @Sendable (PlaybackList.ScheduledItem) -> Track?
     /// The entry being read; nil before the first seek.
-    private var entry: PlaybackList.Entry?
+    private var entry: PlaybackList.ScheduledItem?
     /// The media whose source is open.
     private var film: (any MediaSource)?
     private var track: Track?
@@ -28,7 +28,7 @@ final class AudioStage: TrackStage {
     private var hasRead = false
     /// A buffer read before the renderer had space, so that the end of the audio is known early.
     private var next: SampleBuffer?
-    private var mover = SoundMover()
+    private var mover = TimestampShifter()
     private var failuresInARow = 0
     let intake: TrackIntake?
 
@@ -38,8 +38,8 @@ final class AudioStage: TrackStage {
     ///
     /// - Parameter entry: The entry of `source`.
     init(
-        list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
-        replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.Entry,
+        list: SharedPlaybackList, walker: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
+        replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.ScheduledItem,
         source: any SampleSource, intake: TrackIntake? = nil
     ) {
         self.intake = intake
@@ -53,10 +53,10 @@ final class AudioStage: TrackStage {
 
     /// Creates a stage that starts with the successor of an entry without audio.
     init(
-        list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
+        list: SharedPlaybackList, walker: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(),
-        choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack },
-        behind entry: PlaybackList.Entry, intake: TrackIntake? = nil
+        choose: @escaping @Sendable (PlaybackList.ScheduledItem) -> Track? = { $0.audioTrack },
+        behind entry: PlaybackList.ScheduledItem, intake: TrackIntake? = nil
     ) {
         self.intake = intake
         self.choose = choose
@@ -114,7 +114,9 @@ final class AudioStage: TrackStage {
         list.markEntered(serial, walker)
     }
 
-    private func useReader(_ reader: any SampleSource, _ entry: PlaybackList.Entry, _ track: Track) throws(MediaError) {
+    private func useReader(_ reader: any SampleSource, _ entry: PlaybackList.ScheduledItem, _ track: Track)
+        throws(MediaError)
+    {
         try source.replace(reader)
         (film, self.track) = (entry.film, track)
         gain = replayGain.gain(for: track.replayGain)
@@ -166,7 +168,7 @@ final class AudioStage: TrackStage {
     }
 
     /// Shifts a buffer to the timeline, trims it to the entry, and enqueues it.
-    private func enqueue(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) -> TrackStep {
+    private func enqueue(_ buffer: SampleBuffer, of entry: PlaybackList.ScheduledItem) -> TrackStep {
         let offset = entry.offset ?? .zero
         var buffer = buffer
         let start = buffer.presentationTime ?? readUntil
@@ -204,13 +206,13 @@ final class AudioStage: TrackStage {
         return .moved
     }
 
-    private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
+    private func reachEnd(of entry: PlaybackList.ScheduledItem) -> TrackStep {
         isAtEnd = true
         list.setTrackEnd(.at(readUntil), walker, of: entry.serial)
         return .moved
     }
 
-    private func proceed(behind entry: PlaybackList.Entry) -> TrackStep {
+    private func proceed(behind entry: PlaybackList.ScheduledItem) -> TrackStep {
         switch list.successor(of: entry.serial, walker) {
         case .wait: return .full
         case .finish:
@@ -225,7 +227,7 @@ final class AudioStage: TrackStage {
         }
     }
 
-    private func begin(_ next: PlaybackList.Entry) {
+    private func begin(_ next: PlaybackList.ScheduledItem) {
         // Opened before `markEntered`, because that marks the boundary as reached.
         var wanted = choose(next)
         if let track = wanted {

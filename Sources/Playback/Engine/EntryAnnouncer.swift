@@ -7,7 +7,7 @@ final class EntryAnnouncer {
     /// The entry that was reported as current.
     private var announced: Int?
     /// The position that was last interrupted by an interstitial.
-    private var interrupted: PlaybackList.Turn?
+    private var interrupted: PlaylistPosition?
     private let context: PlayerContext
     private let tracks: PlaybackTracks
     private let preparation: ItemPreparation
@@ -55,7 +55,7 @@ final class EntryAnnouncer {
     /// Opens failed items without a pause again, because the current one plays.
     func noteItemPlays() {
         recovery.notePlays()
-        if let entry = list.current { list.update { $0.noteGiven(entry.turn) } }
+        if let entry = list.current { list.update { $0.noteGiven(entry.listPosition) } }
     }
 
     // MARK: Current entry
@@ -65,7 +65,7 @@ final class EntryAnnouncer {
         guard let entry = list.current else { return }
         status.describe(
             entry, of: list.list, subtitleTrack: tracks.subtitles.track(of: entry), route: tracks.renderer?.routeName)
-        if entry.turn.aside != nil { list.update { $0.noteSeen(entry.turn) } }
+        if entry.listPosition.interstitialPart != nil { list.update { $0.noteSeen(entry.listPosition) } }
     }
 
     /// Reports the current entry, once.
@@ -74,9 +74,11 @@ final class EntryAnnouncer {
     func announce(isJoined: Bool) {
         guard let entry = list.current, entry.serial != announced else { return }
         announced = entry.serial
-        let goesOn = interrupted?.isSamePass(as: entry.turn) ?? false
-        interrupted = entry.turn.aside == nil ? nil : entry.turn
-        if entry.turn.aside != nil { return status.message("\(entry.title): the film continues after it.") }
+        let goesOn = interrupted?.isSamePass(as: entry.listPosition) ?? false
+        interrupted = entry.listPosition.interstitialPart == nil ? nil : entry.listPosition
+        if entry.listPosition.interstitialPart != nil {
+            return status.message("\(entry.title): the film continues after it.")
+        }
         let begin = entry.begin ?? context.playhead
         if goesOn { return status.report(.looped(at: begin)) }
         if entry.isLoop {

@@ -15,20 +15,22 @@ final class EntryFactory {
     }
 
     /// Returns an entry for opened media according to the player's options; nil if it has no playable track.
-    func entry(for turn: PlaybackList.Turn, _ media: PrefetchedMedia) -> PlaybackList.Entry? {
+    func entry(for listPosition: PlaylistPosition, _ media: PrefetchedMedia) -> PlaybackList.ScheduledItem? {
         let summary = media.film.summary
         let picture = pictureTrack(of: summary)
-        if turn.aside == nil, turn.itemPass == 0 { reportMissingTracks(in: summary) }
+        if listPosition.interstitialPart == nil, listPosition.itemPass == 0 { reportMissingTracks(in: summary) }
         let sound = tracks.renderer == nil ? nil : audioTrack(of: media.film)
-        let isWhole = turn.aside == nil && turn.from == nil
+        let isWhole = listPosition.interstitialPart == nil && listPosition.from == nil
         guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, !isWhole || startBeyondEnd(of: summary) == nil
         else { return nil }
         reserve([picture, sound], of: media)
-        var entry = PlaybackList.Entry(
-            serial: list.update { $0.newSerial() }, turn: turn, media: media, audioTrack: sound, videoTrack: picture,
-            start: turn.aside == nil ? options.start?.moment(in: summary.duration) ?? .zero : .zero,
-            end: turn.aside == nil ? options.end?.moment(in: summary.duration) : list.list.room(for: turn))
-        if let place = turn.from { entry.begin(from: place, until: turn.until) }
+        var entry = PlaybackList.ScheduledItem(
+            serial: list.update { $0.newSerial() }, listPosition: listPosition, media: media, audioTrack: sound,
+            videoTrack: picture,
+            start: listPosition.interstitialPart == nil ? options.start?.moment(in: summary.duration) ?? .zero : .zero,
+            end: listPosition.interstitialPart == nil
+                ? options.end?.moment(in: summary.duration) : list.list.room(for: listPosition))
+        if let place = listPosition.from { entry.begin(from: place, until: listPosition.until) }
         if summary.sharesReader, sound != nil, let picture, !picture.isCoverArt {
             // Shared readers cannot read ahead: the entry ends with its audio unless the input states the end of the
             // video.
@@ -129,7 +131,7 @@ final class EntryFactory {
         return true
     }
 
-    private func select(_ next: Track, of current: PlaybackList.Entry) {
+    private func select(_ next: Track, of current: PlaybackList.ScheduledItem) {
         let count = current.film.summary.tracks.count { $0.kind == .audio }
         prefer(next, of: current.film.summary)
         for entry in list.list.entries where entry.audioTrack != nil {

@@ -27,40 +27,42 @@ final class ItemArrival {
     /// - Parameters:
     ///   - position: The media time of the start; nil: the default start.
     ///   - instant: When the position is to be presented; nil: as soon as possible.
-    func await(_ turn: PlaybackList.Turn, at position: MediaTime?, perceivedAt instant: HostInstant?) {
-        list.restart { $0.await(turn) }
-        (self.position, self.instant) = (position ?? list.list.start(of: turn), instant)
-        context.status.describe(turn.item, of: list.list)
+    func await(_ listPosition: PlaylistPosition, at position: MediaTime?, perceivedAt instant: HostInstant?) {
+        list.restart { $0.await(listPosition) }
+        (self.position, self.instant) = (position ?? list.list.start(of: listPosition), instant)
+        context.status.describe(listPosition.item, of: list.list)
         context.status.change { $0.failure = nil }
         context.status.enterAgain(.opening)
-        preparation.openAwaited(turn)
+        preparation.openAwaited(listPosition)
     }
 
     /// Returns the start of the awaited item once it is open and has its entry and pipelines; nil until then.
     func proceed() -> PlaybackAction? {
-        guard let turn = list.list.awaited, let outcome = preparation.takeAwaited(turn) else { return nil }
+        guard let listPosition = list.list.awaited, let outcome = preparation.takeAwaited(listPosition) else {
+            return nil
+        }
         let media: PrefetchedMedia
         switch outcome {
         case .success(let opened): media = opened
-        case .failure(let error): return .skip(turn, error.playbackError)
+        case .failure(let error): return .skip(listPosition, error.playbackError)
         }
         tracks.forgetFailures()
-        preparation.noteInterstitials(of: media, turn)
+        preparation.noteInterstitials(of: media, listPosition)
         let summary = media.film.summary
         let place = position.flatMap { place in summary.duration.map { place < $0 } ?? true ? place : nil }
-        let first = list.list.entering(turn, at: place ?? context.options.start?.moment(in: summary.duration))
-        if first.aside != nil, turn.aside == nil { return .open(first) }
-        if turn.aside != nil, summary.isLive { return .skip(turn, .endless) }
-        guard let entry = factory.entry(for: turn, media) else {
-            return .skip(turn, factory.nothingToPlay(in: media.film, title: turn.item.name))
+        let first = list.list.entering(listPosition, at: place ?? context.options.start?.moment(in: summary.duration))
+        if first.interstitialPart != nil, listPosition.interstitialPart == nil { return .open(first) }
+        if listPosition.interstitialPart != nil, summary.isLive { return .skip(listPosition, .endless) }
+        guard let entry = factory.entry(for: listPosition, media) else {
+            return .skip(listPosition, factory.nothingToPlay(in: media.film, title: listPosition.item.name))
         }
         list.restart { $0.begin(with: entry) }
         tracks.addPipelines(for: entry, behind: nil)
         guard list.current?.audioTrack != nil || list.current?.videoTrack != nil else {
-            return .skip(turn, factory.nothingToPlay(in: media.film, title: turn.item.name))
+            return .skip(listPosition, factory.nothingToPlay(in: media.film, title: listPosition.item.name))
         }
         announcer.describe()
-        let target = turn.aside == nil ? place : nil
+        let target = listPosition.interstitialPart == nil ? place : nil
         // An appointment is void if the requested position does not exist.
         return .seek(
             to: target ?? entry.start, perceivedAt: target == nil && position != nil ? nil : instant)

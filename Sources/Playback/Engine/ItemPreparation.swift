@@ -56,19 +56,19 @@ final class ItemPreparation {
     func openedItem(_ address: String) -> QueueItem? { item?.item.address == address ? item?.item : nil }
 
     /// Opens the awaited item unless it was opened in advance.
-    func openAwaited(_ turn: PlaybackList.Turn) {
-        if item?.item != turn.opened { open(turn) }
+    func openAwaited(_ listPosition: PlaylistPosition) {
+        if item?.item != listPosition.opened { open(listPosition) }
         mailbox.opening.withLock { $0 = item?.cancellation }
     }
 
     /// Returns the result of opening the awaited item; nil while it is being opened. Retries a failed item when that is
     /// due.
-    func takeAwaited(_ turn: PlaybackList.Turn) -> Result<PrefetchedMedia, MediaError>? {
+    func takeAwaited(_ listPosition: PlaylistPosition) -> Result<PrefetchedMedia, MediaError>? {
         if nextAttempt != nil {
-            open(turn)
+            open(listPosition)
             mailbox.opening.withLock { $0 = item?.cancellation }
         }
-        guard let item, item.item == turn.opened, let outcome = item.outcome else { return nil }
+        guard let item, item.item == listPosition.opened, let outcome = item.outcome else { return nil }
         self.item = nil
         return outcome
     }
@@ -80,14 +80,14 @@ final class ItemPreparation {
     ///
     /// An item that has failed since an item last began is opened after a pause only, in a later iteration. A looping
     /// list of unreadable items must not spin before its owner can change it.
-    private func open(_ turn: PlaybackList.Turn) {
-        let wanted = turn.opened
+    private func open(_ listPosition: PlaylistPosition) {
+        let wanted = listPosition.opened
         cancelOpening()
         nextAttempt = recovery.openingTime(of: wanted.address)
         guard nextAttempt == nil else { return }
         let fresh = PrefetchedItem(
-            wanted, of: turn.aside == nil ? nil : turn.item.address,
-            looksForBreaks: turn.aside == nil && list.list.programmes[wanted.id] == nil)
+            wanted, of: listPosition.interstitialPart == nil ? nil : listPosition.item.address,
+            looksForBreaks: listPosition.interstitialPart == nil && list.list.interstitials[wanted.id] == nil)
         item = fresh
         prefetcher.open(fresh) { [mailbox] in mailbox.signal.raise() }
     }
@@ -123,14 +123,14 @@ final class ItemPreparation {
     func forgetFailedLoops() { loopAgain = nil }
 
     /// Same if an entry that was scheduled after the failure has begun.
-    func noteLoop(_ entry: PlaybackList.Entry) { if entry.serial > lastLost { loopAgain = nil } }
+    func noteLoop(_ entry: PlaybackList.ScheduledItem) { if entry.serial > lastLost { loopAgain = nil } }
 
     /// Reports a scheduled entry that became unreadable.
-    func fail(_ entry: PlaybackList.Entry, _ error: MediaError) {
-        if entry.turn.aside != nil {
-            skipInterstitial(entry.turn, error.playbackError)
+    func fail(_ entry: PlaybackList.ScheduledItem, _ error: MediaError) {
+        if entry.listPosition.interstitialPart != nil {
+            skipInterstitial(entry.listPosition, error.playbackError)
         } else if !entry.isLoop {
-            refuse(entry.turn, error.playbackError)
+            refuse(entry.listPosition, error.playbackError)
         } else {
             if loopAgain == nil {
                 status.message("“\(entry.title)” cannot be reopened; it loops from the open file.")
@@ -141,42 +141,45 @@ final class ItemPreparation {
     }
 
     /// Skips an entry without decodable media, or waits for its return if it has played before.
-    func giveUp(_ entry: PlaybackList.Entry) -> PlaybackAction {
-        if recovery.hasBegun, list.list.mayComeBack, entry.turn.aside == nil { return .waitForReturn }
-        return skip(entry.turn, LossReporter.reasonForNothing(in: entry))
+    func giveUp(_ entry: PlaybackList.ScheduledItem) -> PlaybackAction {
+        if recovery.hasBegun, list.list.mayComeBack, entry.listPosition.interstitialPart == nil {
+            return .waitForReturn
+        }
+        return skip(entry.listPosition, LossReporter.reasonForNothing(in: entry))
     }
 
     /// Skips an item that cannot be played. Without a successor the list ends; a player of this item only fails.
-    func skip(_ turn: PlaybackList.Turn, _ failure: TalkieError) -> PlaybackAction {
-        if turn.aside != nil {
-            skipInterstitial(turn, failure)
-            return .openOrFinish(list.list.turn(behind: turn, lasting: .zero))
+    func skip(_ listPosition: PlaylistPosition, _ failure: TalkieError) -> PlaybackAction {
+        if listPosition.interstitialPart != nil {
+            skipInterstitial(listPosition, failure)
+            return .openOrFinish(list.list.following(listPosition, lasting: .zero))
         }
-        list.update { $0.noteBarren(turn.item.id, in: turn.listPass) }
-        if turn.isOutsideList || context.options.stopsAtFailures { return .fail(failure) }
+        list.update { $0.noteBarren(listPosition.item.id, in: listPosition.listPass) }
+        if listPosition.isOutsideList || context.options.stopsAtFailures { return .fail(failure) }
         let list = list.list
-        let action = list.actionAfterFailure(of: turn)
+        let action = list.actionAfterFailure(of: listPosition)
         if case .finish = action {
             if list.mayComeBack { return .waitForReturn }
             if list.items.count == 1 { return .fail(failure) }
         }
-        refuse(turn, failure)
+        refuse(listPosition, failure)
         return action
     }
 
     /// Skips a part of an interstitial that cannot be played.
-    private func skipInterstitial(_ turn: PlaybackList.Turn, _ error: TalkieError) {
-        list.update { $0.noteLost(turn) }
+    private func skipInterstitial(_ listPosition: PlaylistPosition, _ error: TalkieError) {
+        list.update { $0.noteLost(listPosition) }
         status.message(
-            Sentences.joined("An interstitial of “\(turn.item.title ?? turn.item.name)” is skipped.", error.message))
+            Sentences.joined(
+                "An interstitial of “\(listPosition.item.title ?? listPosition.item.name)” is skipped.", error.message))
     }
 
     /// Marks an item as unplayable and reports it.
-    private func refuse(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
-        list.update { $0.noteBarren(turn.item.id, in: turn.listPass) }
-        recovery.pauseOpening(of: turn.item.address)
+    private func refuse(_ listPosition: PlaylistPosition, _ failure: TalkieError) {
+        list.update { $0.noteBarren(listPosition.item.id, in: listPosition.listPass) }
+        recovery.pauseOpening(of: listPosition.item.address)
         // Repeated failures of lost media are not reported.
-        if !recovery.isActive { status.report(.failed(turn.item, failure)) }
+        if !recovery.isActive { status.report(.failed(listPosition.item, failure)) }
         status.describe(list.list)
     }
 
@@ -186,7 +189,7 @@ final class ItemPreparation {
     func layOut() {
         let list = list.list
         guard let last = list.entries.last else { return }
-        if last.isEmpty { self.list.update { $0.noteBarren(last.item.id, in: last.turn.listPass) } }
+        if last.isEmpty { self.list.update { $0.noteBarren(last.item.id, in: last.listPosition.listPass) } }
         let next = list.successor(of: last)
         let isOpen = next.map { canJoin($0, last, in: list) } ?? false
         self.list.setOpen(isOpen)
@@ -194,7 +197,7 @@ final class ItemPreparation {
         findEnd()
         if isOpen, let next, isNear(last) {
             if Self.isMore(next, of: last), last.media.hasOwnReaders {
-                append(last.again(serial: self.list.update { $0.newSerial() }, turn: next), behind: last)
+                append(last.again(serial: self.list.update { $0.newSerial() }, listPosition: next), behind: last)
             } else if list.entries.count <= Self.maxOpen {
                 prefetch(next, behind: last)
             }
@@ -203,10 +206,10 @@ final class ItemPreparation {
         if status.state.phase == .playing, seeks.pending == nil { tracks.drainTails() }
     }
 
-    private func canJoin(_ next: PlaybackList.Turn, _ last: PlaybackList.Entry, in list: PlaybackList) -> Bool {
+    private func canJoin(_ next: PlaylistPosition, _ last: PlaybackList.ScheduledItem, in list: PlaybackList) -> Bool {
         if last.film.summary.isLive || last.serial == closed || !isInTime(behind: last) { return false }
-        if list.separates(next, from: last.turn) { return false }
-        if last.isEmpty, next.item == last.item, next.aside == nil { return false }
+        if list.separates(next, from: last.listPosition) { return false }
+        if last.isEmpty, next.item == last.item, next.interstitialPart == nil { return false }
         if Self.isMore(next, of: last) {
             if let again = loopAgain, now < again.notBefore { return false }
             // Media with one reader is opened again (HLS); a section would be opened too often.
@@ -216,14 +219,14 @@ final class ItemPreparation {
     }
 
     /// Returns true if the position repeats the last item or continues with another part of it.
-    private static func isMore(_ next: PlaybackList.Turn, of last: PlaybackList.Entry) -> Bool {
-        guard next.aside == nil, last.turn.aside == nil else { return false }
+    private static func isMore(_ next: PlaylistPosition, of last: PlaybackList.ScheduledItem) -> Bool {
+        guard next.interstitialPart == nil, last.listPosition.interstitialPart == nil else { return false }
         return next.from != nil || (next.item == last.item && next.itemPass > 0)
     }
 
     /// Returns true if audio delivered now still plays from its beginning: the boundary is further ahead than the leads of a
     /// start and of a partial flush. A later item is started separately, so that nothing of it is lost.
-    private func isInTime(behind last: PlaybackList.Entry) -> Bool {
+    private func isInTime(behind last: PlaybackList.ScheduledItem) -> Bool {
         guard status.state.phase == .playing, seeks.pending == nil, let joint = last.joint else { return true }
         let flushLead = tracks.renderer?.partialFlushLead ?? .zero
         let lead = max(context.synchronizer.startLead, flushLead) + Self.handingOver
@@ -231,7 +234,7 @@ final class ItemPreparation {
     }
 
     /// Returns true if the playhead, or the audio read ahead of it, is near the end of the schedule.
-    private func isNear(_ entry: PlaybackList.Entry) -> Bool {
+    private func isNear(_ entry: PlaybackList.ScheduledItem) -> Bool {
         guard entry.offset != nil else { return false }
         // Without a duration, the end of the audio is the first one known.
         guard let end = entry.likelyJoint else { return entry.soundEnd.time != nil || entry.filmEnd != nil }
@@ -240,14 +243,14 @@ final class ItemPreparation {
         return (end - reach).duration < context.options.readAhead
     }
 
-    private func append(_ entry: PlaybackList.Entry, behind before: PlaybackList.Entry) {
+    private func append(_ entry: PlaybackList.ScheduledItem, behind before: PlaybackList.ScheduledItem) {
         tracks.addPipelines(for: entry, behind: before)
         list.update { $0.append(entry) }
         tracks.wakeWaiting()
         tracks.continueAfterEnd()
     }
 
-    private func prefetch(_ next: PlaybackList.Turn, behind last: PlaybackList.Entry) {
+    private func prefetch(_ next: PlaylistPosition, behind last: PlaybackList.ScheduledItem) {
         guard let opening = item, opening.item == next.opened else { return open(next) }
         switch opening.outcome {
         case nil: break
@@ -259,30 +262,34 @@ final class ItemPreparation {
     }
 
     /// Handles an item that was to follow gaplessly and cannot be opened.
-    private func giveUp(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
-        if turn.aside != nil { return skipInterstitial(turn, failure) }
-        guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn, failure) }
+    private func giveUp(_ listPosition: PlaylistPosition, _ failure: TalkieError) {
+        if listPosition.interstitialPart != nil { return skipInterstitial(listPosition, failure) }
+        guard listPosition.from != nil || listPosition.itemPass > 0 else { return refuse(listPosition, failure) }
         // The item has played before: it repeats with a seek, or is started separately.
-        recovery.pauseOpening(of: turn.item.address)
+        recovery.pauseOpening(of: listPosition.item.address)
     }
 
-    private func schedule(_ media: PrefetchedMedia, _ turn: PlaybackList.Turn, behind last: PlaybackList.Entry) {
-        noteInterstitials(of: media, turn)
+    private func schedule(
+        _ media: PrefetchedMedia, _ listPosition: PlaylistPosition, behind last: PlaybackList.ScheduledItem
+    ) {
+        noteInterstitials(of: media, listPosition)
         // An interstitial comes first: the item is opened again after it.
-        if turn.aside == nil, list.list.entering(turn).aside != nil { return item = nil }
-        if turn.aside != nil, !media.canFollow {
+        if listPosition.interstitialPart == nil, list.list.entering(listPosition).interstitialPart != nil {
+            return item = nil
+        }
+        if listPosition.interstitialPart != nil, !media.canFollow {
             item = nil
-            return skipInterstitial(turn, .endless)
+            return skipInterstitial(listPosition, .endless)
         }
         guard media.canFollow else {
             // The item is opened when its turn comes; an input that cannot be opened twice is retained.
-            unfit = turn.item
-            if turn.item.address.contains("://") { item = nil }
+            unfit = listPosition.item
+            if listPosition.item.address.contains("://") { item = nil }
             return
         }
         item = nil
-        guard var entry = factory.entry(for: turn, media) else {
-            return giveUp(turn, factory.nothingToPlay(in: media.film, title: turn.opened.name))
+        guard var entry = factory.entry(for: listPosition, media) else {
+            return giveUp(listPosition, factory.nothingToPlay(in: media.film, title: listPosition.opened.name))
         }
         if let sound = entry.audioTrack, !context.parts.canDecode(sound) {
             status.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without sound.")
@@ -292,10 +299,10 @@ final class ItemPreparation {
     }
 
     /// Stores the interstitials of opened media.
-    func noteInterstitials(of media: PrefetchedMedia, _ turn: PlaybackList.Turn) {
-        guard turn.aside == nil, let found = media.found else { return }
+    func noteInterstitials(of media: PrefetchedMedia, _ listPosition: PlaylistPosition) {
+        guard listPosition.interstitialPart == nil, let found = media.found else { return }
         for sentence in found.troubles { status.message(sentence) }
-        list.update { $0.setProgramme(found.programme, of: turn.item.id) }
+        list.update { $0.setInterstitials(found.schedule, of: listPosition.item.id) }
     }
 
     // MARK: Ends and first frames
@@ -328,12 +335,8 @@ final class ItemPreparation {
 
     /// Prepares the first video frame of the next entry.
     private func preparePictures() {
-        let entries = list.list.entries
-        guard tracks.video != nil, let place = list.place(of: .picture),
-            let index = entries.firstIndex(where: { $0.serial == place }), index + 1 < entries.count
-        else { return }
-        let next = entries[index + 1]
-        guard let track = next.videoTrack, pictures != next.serial, let begin = next.begin,
+        guard tracks.video != nil, let next = list.next(for: .picture), let track = next.videoTrack,
+            pictures != next.serial, let begin = next.begin,
             (begin - context.playhead).duration < Self.picturesLead
         else { return }
         pictures = next.serial

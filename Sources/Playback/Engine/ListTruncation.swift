@@ -10,7 +10,7 @@ final class ListTruncation {
 
         let number: Int
         /// The first obsolete entry.
-        let unwanted: PlaybackList.Entry
+        let unwanted: PlaybackList.ScheduledItem
         /// The last entry that plays, and its end on the timeline.
         let kept: Int
         var time: MediaTime
@@ -118,7 +118,7 @@ final class ListTruncation {
     /// Returns where audio of a truncated file that was read ahead of its video ends, in media time and on the
     /// timeline; nil if that is not before its own end.
     private func tornEnd(
-        of entry: PlaybackList.Entry, at end: MediaTime, _ last: MediaTime
+        of entry: PlaybackList.ScheduledItem, at end: MediaTime, _ last: MediaTime
     ) -> (media: MediaTime, line: MediaTime)? {
         guard let offset = entry.offset else { return nil }
         var time = end + offset
@@ -140,7 +140,7 @@ final class ListTruncation {
     }
 
     /// Returns true if a part of an item is obsolete but the item is not.
-    private func isStillWanted(_ entry: PlaybackList.Entry) -> Bool {
+    private func isStillWanted(_ entry: PlaybackList.ScheduledItem) -> Bool {
         entry.isPart && list.list.contains(entry.item.id)
     }
 
@@ -162,7 +162,7 @@ final class ListTruncation {
     ///
     /// - Parameter before: The preceding attempt that came too late for the route.
     private func cutLate(
-        _ unwanted: PlaybackList.Entry, lead: Duration, after before: Cut? = nil
+        _ unwanted: PlaybackList.ScheduledItem, lead: Duration, after before: Cut? = nil
     ) -> PlaybackAction? {
         let entries = list.list.entries
         guard let index = entries.firstIndex(where: { $0.serial == unwanted.serial }), let begin = unwanted.begin else {
@@ -188,7 +188,7 @@ final class ListTruncation {
     // MARK: Steps
 
     private func start(
-        _ unwanted: PlaybackList.Entry, keeping kept: Int, until time: MediaTime, after before: Cut? = nil,
+        _ unwanted: PlaybackList.ScheduledItem, keeping kept: Int, until time: MediaTime, after before: Cut? = nil,
         shortens: Bool = false
     ) -> PlaybackAction? {
         count += 1

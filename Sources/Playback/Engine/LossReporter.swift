@@ -24,12 +24,12 @@ final class LossReporter {
     }
 
     /// Reports the errors of an entry that has ended.
-    func reportRest(of entry: PlaybackList.Entry) {
+    func reportRest(of entry: PlaybackList.ScheduledItem) {
         recordUndecodableSound()
         report((list.entry(entry.serial) ?? entry).failure(at: nil), of: entry)
     }
 
-    func report(_ failure: MediaFailure?, of entry: PlaybackList.Entry) {
+    func report(_ failure: MediaFailure?, of entry: PlaybackList.ScheduledItem) {
         guard let failure else { return }
         list.update { list in list.change(entry.serial) { $0.losses.isReported = true } }
         if entry.item.id == status.state.current?.id { status.change { $0.mediaFailure = failure } }
@@ -51,7 +51,7 @@ final class LossReporter {
     }
 
     /// Returns the reason why neither audio nor video of an entry was decoded.
-    static func reasonForNothing(in entry: PlaybackList.Entry) -> TalkieError {
+    static func reasonForNothing(in entry: PlaybackList.ScheduledItem) -> TalkieError {
         let losses = entry.losses
         guard
             let failure = (losses.failures + [losses.lostSegment].compactMap { $0 }).first(where: {

@@ -1,15 +1,15 @@
-internal import MediaCore
+package import MediaCore
 
 /// The time of the next attempt after a failure. Pauses grow but stay short, so that restored media is detected within
 /// a second.
-struct RetryDelay {
-    let notBefore: HostInstant
+package struct RetryDelay: Sendable {
+    package let notBefore: HostInstant
     let pause: Duration
 
     private static let shortest = Duration.milliseconds(100)
     private static let longest = Duration.milliseconds(700)
 
-    static func later(_ last: RetryDelay?, from now: HostInstant) -> RetryDelay {
+    package static func later(_ last: RetryDelay?, from now: HostInstant) -> RetryDelay {
         let pause = last.map { min(longest, $0.pause * 2) } ?? shortest
         return RetryDelay(notBefore: now.advanced(by: pause), pause: pause)
     }
@@ -25,7 +25,7 @@ final class MediaRecovery {
     /// The next attempt to open lost media; nil once an item plays.
     private var retry: RetryDelay?
     /// The lost position, or the first one of the next pass.
-    private var absent: PlaybackList.Turn?
+    private var absent: PlaylistPosition?
     /// Whether a pass of the list is awaited.
     private(set) var isBetweenPasses = false
     /// Whether that attempt is pending.
@@ -59,8 +59,8 @@ final class MediaRecovery {
 
     /// Schedules the next attempt and reports the first one.
     ///
-    /// - Parameter turn: The lost position; nil: as before.
-    func wait(for turn: PlaybackList.Turn?, title: String) {
+    /// - Parameter listPosition: The lost position; nil: as before.
+    func wait(for listPosition: PlaylistPosition?, title: String) {
         if retry == nil {
             status.report(
                 .lost(
@@ -70,11 +70,11 @@ final class MediaRecovery {
         }
         retry = .later(retry, from: clock.now)
         (isWaiting, isBetweenPasses) = (true, false)
-        absent = turn ?? absent
+        absent = listPosition ?? absent
     }
 
     /// Schedules the next pass of a list of which no item was playable, and reports the first wait.
-    func wait(forPass turn: PlaybackList.Turn, _ pause: Duration) {
+    func wait(forPass listPosition: PlaylistPosition, _ pause: Duration) {
         if retry == nil {
             status.report(
                 .lost(
@@ -84,7 +84,7 @@ final class MediaRecovery {
                     )))
         }
         retry = RetryDelay(notBefore: clock.now.advanced(by: pause), pause: pause)
-        (isWaiting, isBetweenPasses, absent) = (true, true, turn)
+        (isWaiting, isBetweenPasses, absent) = (true, true, listPosition)
     }
 
     /// Ends the wait if the attempt is due; returns whether it is.
@@ -97,11 +97,11 @@ final class MediaRecovery {
     }
 
     /// Returns the position to open again; nil if the list has none.
-    func position(in list: PlaybackList) -> PlaybackList.Turn? {
-        let again = absent.flatMap { turn in
-            isBetweenPasses || list.loopItem == .forever ? list.firstTurn(turn.item.id) : nil
+    func position(in list: PlaybackList) -> PlaylistPosition? {
+        let again = absent.flatMap { listPosition in
+            isBetweenPasses || list.loopItem == .forever ? list.firstPosition(listPosition.item.id) : nil
         }
-        return again ?? list.firstTurn()
+        return again ?? list.firstPosition()
     }
 
     /// Cancels the pending attempt; later pauses continue to grow.

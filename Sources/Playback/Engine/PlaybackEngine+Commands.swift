@@ -20,26 +20,26 @@ extension PlaybackEngine {
 
     /// Plays an item that is not in the list.
     func openOutsideList(_ address: String) {
-        var turn = PlaybackList.Turn(item: QueueItem(address))
-        turn.isOutsideList = true
-        restart(with: turn)
+        var listPosition = PlaylistPosition(item: QueueItem(address))
+        listPosition.isOutsideList = true
+        restart(with: listPosition)
     }
 
     /// Opens the current item of the list again, or its first one.
     func reopen(at position: MediaTime?) {
         let present = list.present.flatMap { list.contains($0.item.id) ? $0.plain : nil }
-        restart(with: present ?? list.firstTurn() ?? shared.update { $0.startOver() }, at: position)
+        restart(with: present ?? list.firstPosition() ?? shared.update { $0.startOver() }, at: position)
     }
 
     /// Opens the first item of the pass, and permits items that have failed.
     func startOver() { restart(with: shared.update { $0.startOver() }) }
 
     /// Opens an item without regard to earlier failures; ends playback if there is none.
-    private func restart(with turn: PlaybackList.Turn?, at position: MediaTime? = nil) {
-        guard let turn else { return finish() }
+    private func restart(with listPosition: PlaylistPosition?, at position: MediaTime? = nil) {
+        guard let listPosition else { return finish() }
         recovery.restart()
         preparation.forgetFailedLoops()
-        begin(with: turn, at: position)
+        begin(with: listPosition, at: position)
     }
 
     /// Applies an edit.
@@ -81,7 +81,7 @@ extension PlaybackEngine {
         }
         guard state.phase == .ended, seeks.wantsPlay else { return reconcile() }
         // Items were added after the end had been reached.
-        let next = list.entries.first.map { list.successor(of: $0) } ?? list.firstTurn()
+        let next = list.entries.first.map { list.successor(of: $0) } ?? list.firstPosition()
         if let next { begin(with: next) }
         reconcile()
     }
@@ -90,38 +90,40 @@ extension PlaybackEngine {
     ///
     /// - Parameter instant: When the position is to be presented; nil: as soon as possible.
     func jump(to id: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant? = nil) {
-        guard let turn = shared.update({ $0.recall(id) }) else { return }
+        guard let listPosition = shared.update({ $0.recall(id) }) else { return }
         if let entry = current, entry.item.id == id, !entry.isCut, entry.film.summary.isSeekable {
             return instant == nil
                 ? seek(to: position, exact: true) : begin(at: max(entry.start, position), perceivedAt: instant)
         }
         // An explicitly requested item is not delayed after failures.
         recovery.forgetFailures()
-        begin(with: turn, at: max(.zero, position), perceivedAt: instant)
+        begin(with: listPosition, at: max(.zero, position), perceivedAt: instant)
     }
 
     /// Skips to the next item, also if the current one is to be repeated.
     func skip() {
         if let actions = seekPlan.skipInterstitial() { return perform(actions) }
         let entry = current
-        guard let turn = entry.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
-        if let next = list.successor(of: turn, leavesLoop: true, plays: entry != nil) { return begin(with: next) }
-        shared.update { _ = $0.apply(.remove(turn.item.id)) }
+        guard let listPosition = entry.map({ $0.basis ?? $0.listPosition }) ?? list.awaited else { return }
+        if let next = list.successor(of: listPosition, leavesLoop: true, plays: entry != nil) {
+            return begin(with: next)
+        }
+        shared.update { _ = $0.apply(.remove(listPosition.item.id)) }
         finish()
         status.describe(list)
     }
 
     /// Continues after an item that has failed, or after one that is not in the list; ends if nothing follows.
     func skipFailed() {
-        let isOutsideList = (current?.turn ?? list.awaited)?.isOutsideList ?? false
-        guard state.phase == .failed || isOutsideList, let turn = list.present else { return }
-        perform(list.actionAfterFailure(of: turn))
+        let isOutsideList = (current?.listPosition ?? list.awaited)?.isOutsideList ?? false
+        guard state.phase == .failed || isOutsideList, let listPosition = list.present else { return }
+        perform(list.actionAfterFailure(of: listPosition))
     }
 
     /// Starts the item at a distance in the order of the current pass.
     func step(by distance: Int, refuse: () -> Void = {}) {
-        guard let turn = shared.update({ $0.step(by: distance) }) else { return refuse() }
-        restart(with: turn)
+        guard let listPosition = shared.update({ $0.step(by: distance) }) else { return refuse() }
+        restart(with: listPosition)
     }
 
     // MARK: Transport
@@ -132,7 +134,7 @@ extension PlaybackEngine {
         switch state.phase {
         case .paused: seeks.resume()
         case .ended where current != nil: seek(to: resolvedStart, exact: true)
-        case .idle, .ended, .failed: if let first = list.firstTurn() { begin(with: first) }
+        case .idle, .ended, .failed: if let first = list.firstPosition() { begin(with: first) }
         case .opening, .buffering, .playing: break
         }
     }
@@ -206,7 +208,7 @@ extension PlaybackEngine {
         case .backward(let shown):
             // Any time within the preceding frame.
             let target = max(.zero, shown - state.lineOffset - SeekDecision.instant)
-            current?.turn.aside == nil ? seek(to: target, exact: true) : begin(at: target)
+            current?.listPosition.interstitialPart == nil ? seek(to: target, exact: true) : begin(at: target)
         }
     }
 

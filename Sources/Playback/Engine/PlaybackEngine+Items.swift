@@ -10,20 +10,22 @@ extension PlaybackEngine {
         case nil: break
         case .report(let event): status.report(event)
         case .seek(let moment, let aim, let instant): begin(at: moment, aim: aim, perceivedAt: instant)
-        case .open(let turn, let position): begin(with: turn, at: position)
+        case .open(let listPosition, let position): begin(with: listPosition, at: position)
         case .advance(let entry):
             announcer.advance()
             begin(at: entry.start)
-        case .startAgain(let turn):
-            if let entry = current { shared.update { list in list.change(entry.serial) { $0.turn = turn } } }
+        case .startAgain(let listPosition):
+            if let entry = current {
+                shared.update { list in list.change(entry.serial) { $0.listPosition = listPosition } }
+            }
             begin(at: resolvedStart)
-        case .skip(let turn, let failure): perform(preparation.skip(turn, failure))
+        case .skip(let listPosition, let failure): perform(preparation.skip(listPosition, failure))
         case .endEntry:
             seeks.cancel()
             reachEnd()
         case .reconcile: reconcile()
         case .waitForReturn: waitForReturn()
-        case .waitForPass(let turn, let pause): waitForPass(turn, pause)
+        case .waitForPass(let listPosition, let pause): waitForPass(listPosition, pause)
         case .stop: synchronizer.setRate(0, atHostTime: parts.clock.now)
         case .end: status.setPhase(.ended)
         case .finish: finish()
@@ -42,11 +44,11 @@ extension PlaybackEngine {
     ///   - position: The media time of the start; nil: the default start.
     ///   - instant: When the position is to be presented; nil: as soon as possible.
     func begin(
-        with turn: PlaybackList.Turn, at position: MediaTime? = nil, perceivedAt instant: HostInstant? = nil
+        with listPosition: PlaylistPosition, at position: MediaTime? = nil, perceivedAt instant: HostInstant? = nil
     ) {
         closeMedia()
         recovery.cancel()
-        arrival.await(turn, at: position, perceivedAt: instant)
+        arrival.await(listPosition, at: position, perceivedAt: instant)
         perform(arrival.proceed())
     }
 
@@ -82,15 +84,17 @@ extension PlaybackEngine {
     func reachEnd() {
         if let entry = current { losses.reportRest(of: entry) }
         let actions = list.actionsAtEnd
-        if case .open(let next, _)? = actions.last, let turn = current?.turn, !next.isSamePass(as: turn) {
-            shared.update { $0.noteEnded(turn) }
+        if case .open(let next, _)? = actions.last, let listPosition = current?.listPosition,
+            !next.isSamePass(as: listPosition)
+        {
+            shared.update { $0.noteEnded(listPosition) }
         }
         perform(actions)
     }
 
     /// Seeks to the section's start if its end was passed.
     func repeatSection() {
-        guard let entry = current, entry.turn.aside == nil else { return }
+        guard let entry = current, entry.listPosition.interstitialPart == nil else { return }
         let canPass = seeks.pending == nil && state.phase == .playing && entry.sectionEnd == nil
         guard let passed = section.passed(at: seeks.moment, canPass: canPass, isAtEnd: hasReachedEnd) else { return }
         if let refusal = seekPlan.refusal {
@@ -144,16 +148,16 @@ extension PlaybackEngine {
 
     /// Starts waiting for lost media of a list that repeats forever.
     private func waitForReturn() {
-        recovery.wait(for: current?.turn ?? list.awaited, title: current?.title ?? state.title)
+        recovery.wait(for: current?.listPosition ?? list.awaited, title: current?.title ?? state.title)
         closeMedia()
         status.setPhase(.opening)
     }
 
     /// Starts waiting before a pass of the list that follows passes without a playable item.
-    private func waitForPass(_ turn: PlaybackList.Turn, _ pause: Duration) {
-        recovery.wait(forPass: turn, pause)
+    private func waitForPass(_ listPosition: PlaylistPosition, _ pause: Duration) {
+        recovery.wait(forPass: listPosition, pause)
         closeMedia()
-        shared.update { $0.setCurrent(turn) }
+        shared.update { $0.setCurrent(listPosition) }
         status.setPhase(.opening)
     }
 

@@ -21,7 +21,7 @@ package final class PlaybackEngine {
     let options: PlayerOptions
     let synchronizer: RenderSynchronizer
     let mailbox: PlayerMailbox
-    private let board: PlayerBoard
+    private let board: PlayerStatePublisher
     private let prefetcher: Prefetcher
     private let watch: TimelineWatch
     private let supply: TrackSupply
@@ -45,10 +45,10 @@ package final class PlaybackEngine {
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
-        events: EventLog, mailbox: PlayerMailbox, board: PlayerBoard,
+        events: EventLog, mailbox: PlayerMailbox, board: PlayerStatePublisher,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
         runErrand: @escaping Prefetcher.Run = Prefetcher.onThreads,
-        news: @escaping @Sendable (PlayerNews) -> Void
+        news: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         (self.parts, self.options, self.synchronizer) = (parts, options, synchronizer)
         (self.mailbox, self.board) = (mailbox, board)
@@ -79,7 +79,7 @@ package final class PlaybackEngine {
     /// A copy of the current list.
     var list: PlaybackList { shared.list }
     /// The current entry.
-    var current: PlaybackList.Entry? { shared.current }
+    var current: PlaybackList.ScheduledItem? { shared.current }
     package var state: PlayerState { status.state }
     /// The renderer of the main audio track; nil if no audio is played.
     var renderer: AudioRenderer? { tracks.renderer }
@@ -90,14 +90,14 @@ package final class PlaybackEngine {
 
     /// The loop of the player's thread.
     func run() {
-        while turn() {
+        while runIteration() {
             mailbox.signal.wait(until: .now.advanced(by: restingTime))
             mailbox.signal.clear()
         }
     }
 
     /// Runs one iteration: executes commands and handles changes. Returns false when the player is shut down.
-    func turn() -> Bool {
+    func runIteration() -> Bool {
         synchronizer.serviceTimeline()
         for command in mailbox.takeAll() { command(self) }
         guard isRunning else {

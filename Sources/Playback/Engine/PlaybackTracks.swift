@@ -45,11 +45,14 @@ final class PlaybackTracks {
     /// Whether the current entry has playable audio.
     var expectsSound: Bool { renderer != nil && audio != nil && !isSoundLost && list.current?.audioTrack != nil }
     /// The track that determines which entry plays.
-    var leading: SharedPlaybackList.Walker { audio != nil && !isSoundLost ? .sound : .picture }
+    var leading: SharedPlaybackList.TrackCursor { audio != nil && !isSoundLost ? .sound : .picture }
     /// Whether the main audio was read to its end or waits for the next entry.
     var isSoundRead: Bool { audio?.status.hasEnded ?? true || list.isWaiting(.sound) }
-    /// Whether the video was read to its end or waits for the next entry.
-    var arePicturesRead: Bool { video?.status.hasEnded ?? true || list.isWaiting(.picture) }
+    /// Whether the video was read to its end or waits for the next entry. False while it waits at a passed entry.
+    var arePicturesRead: Bool {
+        guard let video, !video.status.hasEnded else { return true }
+        return list.isWaiting(.picture) && (list.current.map { list.hasEntered($0.serial, .picture) } ?? true)
+    }
     /// Whether the main audio or the video waits for the next entry.
     var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
 
@@ -74,7 +77,9 @@ final class PlaybackTracks {
         let (entries, status) = (list.list.entries, context.status)
         if entries.count > 1, let begin = entries[1].begin { return begin }
         var end = entries.first.flatMap { ownEnd(of: $0, speed: status.state.speed) }
-        if entries.first?.turn.aside == nil, let asked = context.options.end?.moment(in: status.state.duration) {
+        if entries.first?.listPosition.interstitialPart == nil,
+            let asked = context.options.end?.moment(in: status.state.duration)
+        {
             let asked = asked + status.state.lineOffset
             end = min(end ?? asked, asked)
         }
@@ -84,7 +89,7 @@ final class PlaybackTracks {
 
     /// The position at which both tracks of an entry have ended, including a delay of the audio; nil while one of them
     /// has not.
-    private func ownEnd(of entry: PlaybackList.Entry, speed: Double) -> MediaTime? {
+    private func ownEnd(of entry: PlaybackList.ScheduledItem, speed: Double) -> MediaTime? {
         var end: MediaTime?
         if let renderer, audio != nil, entry.audioTrack != nil, !isSoundLost {
             guard renderer.progress.isDrained else { return nil }
@@ -148,7 +153,7 @@ final class PlaybackTracks {
     func hasReadSound(since seek: PendingSeek) -> Bool { audio.map { hasRead($0, .sound, since: seek) } ?? false }
 
     private func hasRead(
-        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker, since seek: PendingSeek
+        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.TrackCursor, since seek: PendingSeek
     ) -> Bool {
         let status = pipeline.status
         guard status.seekSerial == seek.serial, let entry = list.current else { return false }
@@ -160,7 +165,7 @@ final class PlaybackTracks {
     /// Creates the missing pipelines for an entry.
     ///
     /// - Parameter before: The entry with whose successor they start; nil: they start with a seek.
-    func addPipelines(for entry: PlaybackList.Entry, behind before: PlaybackList.Entry?) {
+    func addPipelines(for entry: PlaybackList.ScheduledItem, behind before: PlaybackList.ScheduledItem?) {
         if let track = entry.videoTrack, video == nil { addPicture(of: entry, track, behind: before) }
         if let track = entry.audioTrack, audio == nil, let renderer {
             addSound(of: entry, track, behind: before, to: renderer)
@@ -169,7 +174,9 @@ final class PlaybackTracks {
         subtitles.addPipelines(behind: before ?? entry, of: [entry])
     }
 
-    private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
+    private func addPicture(
+        of entry: PlaybackList.ScheduledItem, _ track: Track, behind before: PlaybackList.ScheduledItem?
+    ) {
         let setting = VideoStage.Setting(
             list: list, layer: layer, timebase: context.synchronizer.timebase, events: context.events,
             progress: context.progress, intake: TrackIntake(clock: context.clock),
@@ -195,13 +202,14 @@ final class PlaybackTracks {
         if before != nil { pipeline.resume() }
     }
 
-    private func giveUpPicture(of entry: PlaybackList.Entry, _ error: MediaError) {
+    private func giveUpPicture(of entry: PlaybackList.ScheduledItem, _ error: MediaError) {
         list.update { list in list.change(entry.serial) { ($0.videoTrack, $0.pictureEnd) = (nil, .none) } }
         context.status.message(Sentences.joined(error.message, "The sound plays without a picture."))
     }
 
     private func addSound(
-        of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?, to renderer: AudioRenderer
+        of entry: PlaybackList.ScheduledItem, _ track: Track, behind before: PlaybackList.ScheduledItem?,
+        to renderer: AudioRenderer
     ) {
         let intake = TrackIntake(clock: context.clock)
         let pipeline: TrackPipeline
@@ -235,7 +243,7 @@ final class PlaybackTracks {
         if before != nil { pipeline.resume() }
     }
 
-    private func giveUpSound(of entry: PlaybackList.Entry, _ error: MediaError) {
+    private func giveUpSound(of entry: PlaybackList.ScheduledItem, _ error: MediaError) {
         list.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }
         context.status.message(Sentences.joined(error.message, "The picture plays without sound."))
     }

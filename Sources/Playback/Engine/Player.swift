@@ -23,8 +23,8 @@ public final class Player: Sendable {
     public let layer: DisplayLayer
     /// The log of the timeline's events.
     public let events: EventLog
-    let mailbox: PlayerMailbox
-    let board: PlayerBoard
+    package let mailbox: PlayerMailbox
+    let board: PlayerStatePublisher
     /// The group of all outputs, so that they can change during playback; nil without audio.
     package let outputs: OutputGroup?
     /// Applies calibrated delays to the outputs; nil: none.
@@ -42,7 +42,7 @@ public final class Player: Sendable {
     ///
     /// - Parameter news: The event handler; called on the player's thread, must not block.
     public convenience init(
-        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void
+        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         self.init(parts: parts, options: options, events: events, news: news) { make throws(ExhaustionError) in
             try WorkerThread.start(name: "player") { make(EngineWork()).run() }
@@ -58,9 +58,9 @@ public final class Player: Sendable {
     /// Creates a player with a custom thread.
     ///
     /// - Parameter start: Creates the engine with its argument and runs it on the returned thread; if that is nil, the
-    ///   caller calls `PlaybackEngine.turn`.
+    ///   caller calls `PlaybackEngine.listPosition`.
     init(
-        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void,
+        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerEvent) -> Void,
         start: (_ make: @escaping @Sendable (EngineWork) -> PlaybackEngine) throws(ExhaustionError) -> WorkerThread?
     ) {
         let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
@@ -69,7 +69,7 @@ public final class Player: Sendable {
         var parts = parts
         if !options.mayCalibrate { parts.calibration = nil }
         let outputs = parts.joinOutputs(options)
-        let board = PlayerBoard(timebase: synchronizer.timebase, outputs: outputs)
+        let board = PlayerStatePublisher(timebase: synchronizer.timebase, outputs: outputs)
         self.outputs = outputs
         calibration = parts.calibration
         deinterlacing = parts.deinterlacing

@@ -4,10 +4,10 @@ internal import SyncRendering
 /// Owns the published state of the player and reports its events. Confined to the player's thread.
 final class PlayerStatus {
     private(set) var state = PlayerState() { didSet { board.post(state) } }
-    private let board: PlayerBoard
-    private let news: @Sendable (PlayerNews) -> Void
+    private let board: PlayerStatePublisher
+    private let news: @Sendable (PlayerEvent) -> Void
 
-    init(board: PlayerBoard, options: PlayerOptions, news: @escaping @Sendable (PlayerNews) -> Void) {
+    init(board: PlayerStatePublisher, options: PlayerOptions, news: @escaping @Sendable (PlayerEvent) -> Void) {
         (self.board, self.news) = (board, news)
         (state.speed, state.volume) = (options.speed, options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
@@ -20,7 +20,7 @@ final class PlayerStatus {
     // MARK: Events
 
     /// Reports an event.
-    func report(_ event: PlayerNews) { news(event) }
+    func report(_ event: PlayerEvent) { news(event) }
 
     /// Reports a message for the user.
     func message(_ text: String) { news(.message(text)) }
@@ -88,7 +88,8 @@ final class PlayerStatus {
     ///   - subtitleTrack: The selected subtitles of the entry.
     ///   - route: The name of the audio output.
     func describe(
-        _ entry: PlaybackList.Entry, of list: PlaybackList, subtitleTrack: Track?, route: @autoclosure () -> String?
+        _ entry: PlaybackList.ScheduledItem, of list: PlaybackList, subtitleTrack: Track?,
+        route: @autoclosure () -> String?
     ) {
         let summary = entry.film.summary
         change { state in
@@ -109,13 +110,13 @@ final class PlayerStatus {
             state.audioRoute = state.hasAudio ? route() : nil
             state.lineOffset = entry.offset ?? .zero
             state.heldPosition = nil
-            guard let aside = entry.turn.aside else { return }
+            guard let interstitialPart = entry.listPosition.interstitialPart else { return }
             // During an interstitial, position and duration are those of its item.
-            let programme = list.programmes[entry.item.id]
-            let film = entry.item.title ?? programme?.title ?? entry.item.name
+            let schedule = list.interstitials[entry.item.id]
+            let film = entry.item.title ?? schedule?.title ?? entry.item.name
             state.title = "\(entry.title) – \(film)"
-            (state.duration, state.chapters) = (programme?.duration, programme?.chapters ?? [])
-            state.heldPosition = aside.place
+            (state.duration, state.chapters) = (schedule?.duration, schedule?.chapters ?? [])
+            state.heldPosition = interstitialPart.place
         }
     }
 

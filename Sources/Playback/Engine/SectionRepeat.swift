@@ -14,8 +14,8 @@ struct SectionRepeat {
     mutating func set(_ section: MediaTimeRange?, at moment: MediaTime) { (self.section, last) = (section, moment) }
 
     /// Returns the section if an entry can repeat it gaplessly; nil otherwise.
-    func seamless(in entry: PlaybackList.Entry?) -> MediaTimeRange? {
-        guard let entry, entry.turn.aside == nil else { return nil }
+    func seamless(in entry: PlaybackList.ScheduledItem?) -> MediaTimeRange? {
+        guard let entry, entry.listPosition.interstitialPart == nil else { return nil }
         return section.flatMap { PlaybackList.joins($0, in: entry) ? $0 : nil }
     }
 

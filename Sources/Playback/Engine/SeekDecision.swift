@@ -18,11 +18,11 @@ struct SeekDecision {
         (self.list, self.state, self.moment, self.wantsPlay) = (list, state, moment, wantsPlay)
     }
 
-    private var entry: PlaybackList.Entry? { list.entries.first }
+    private var entry: PlaybackList.ScheduledItem? { list.entries.first }
     /// The playing interstitial part; nil if there is none.
-    private var aside: PlaybackList.Aside? { entry?.turn.aside }
+    private var interstitialPart: PlaybackList.InterstitialPart? { entry?.listPosition.interstitialPart }
     /// The media time to which user commands refer: during an interstitial, that of its item.
-    var meantMoment: MediaTime { aside?.place ?? moment }
+    var meantMoment: MediaTime { interstitialPart?.place ?? moment }
     /// The end of the current item; nil if unknown.
     private var end: MediaTime? {
         guard let own = entry.flatMap({ $0.cutEnd ?? $0.end }) else { return state.duration }
@@ -35,16 +35,16 @@ struct SeekDecision {
     var refusal: [PlaybackAction]? {
         guard let film = entry?.film, state.phase != .failed else { return [] }
         // A seek ends the interstitial or is refused; its item was seekable.
-        if aside != nil || film.summary.isSeekable { return nil }
+        if interstitialPart != nil || film.summary.isSeekable { return nil }
         return [.message("This film is not seekable.")]
     }
 
     /// Whether the playing interstitial must be played to its end at its own speed.
     var forbidsSkipping: Bool {
-        guard let aside, let entry, let programme = list.programmes[entry.item.id],
-            programme.breaks.indices.contains(aside.number)
+        guard let interstitialPart, let entry, let schedule = list.interstitials[entry.item.id],
+            schedule.breaks.indices.contains(interstitialPart.number)
         else { return false }
-        return programme.breaks[aside.number].interstitial.forbidsSkipping
+        return schedule.breaks[interstitialPart.number].interstitial.forbidsSkipping
     }
 
     // MARK: Seeks
@@ -62,7 +62,7 @@ struct SeekDecision {
         if let refusal { return refusal }
         guard let entry else { return [] }
         let target = max(.zero, meantMoment + distance)
-        if aside != nil || list.breakBetween(moment, and: target, of: entry.item.id) != nil {
+        if interstitialPart != nil || list.breakBetween(moment, and: target, of: entry.listPosition) != nil {
             return seek(to: target, exact: true)
         }
         if distance > .zero, let end, target >= end { return passEnd(end) }
@@ -110,22 +110,26 @@ struct SeekDecision {
     /// Handles a seek during an interstitial, or across a mandatory one; returns nil in other cases.
     private func interstitial(before target: MediaTime) -> [PlaybackAction]? {
         guard let entry else { return nil }
-        if let aside {
-            guard target <= aside.place || !forbidsSkipping else { return [.message(Self.refusal)] }
-            return [.open(entry.turn.plain, at: target)]
+        if let interstitialPart {
+            guard target <= interstitialPart.place || !forbidsSkipping else { return [.message(Self.refusal)] }
+            return [.open(entry.listPosition.plain, at: target)]
         }
-        guard let number = list.breakBetween(moment, and: target, of: entry.item.id),
-            let turn = list.turn(into: number, of: entry.turn.plain, goal: target)
+        guard let number = list.breakBetween(moment, and: target, of: entry.listPosition),
+            let listPosition = list.firstAsset(of: number, at: entry.listPosition.plain, goal: target)
         else { return nil }
-        return [.message("An interstitial is played first; the film continues at \(target.clock)."), .open(turn)]
+        return [
+            .message("An interstitial is played first; the film continues at \(target.clock)."), .open(listPosition),
+        ]
     }
 
     /// Skips the playing interstitial; returns nil if there is none.
     func skipInterstitial() -> [PlaybackAction]? {
-        guard let entry, let aside else { return nil }
+        guard let entry, let interstitialPart else { return nil }
         guard !forbidsSkipping else { return [.message(Self.refusal)] }
-        var next = list.turn(behind: entry.turn, lasting: entry.asideLength)
-        while let turn = next, turn.aside?.number == aside.number { next = list.turn(behind: turn, lasting: .zero) }
+        var next = list.following(entry.listPosition, lasting: entry.partLength)
+        while let listPosition = next, listPosition.interstitialPart?.number == interstitialPart.number {
+            next = list.following(listPosition, lasting: .zero)
+        }
         return [.openOrFinish(next)]
     }
 }

@@ -7,13 +7,13 @@ internal import MediaCore
 final class SharedPlaybackList: Sendable {
     /// A reader of the list: video, primary and secondary subtitles, and each audio track. The main audio track
     /// determines the end of an item's audio.
-    enum Walker: Hashable, Sendable {
+    enum TrackCursor: Hashable, Sendable {
         case sound(Int)
         case picture
         case subtitle
         case secondarySubtitle
 
-        static let sound = Walker.sound(0)
+        static let sound = TrackCursor.sound(0)
 
         var kind: Track.Kind {
             switch self {
@@ -33,31 +33,44 @@ final class SharedPlaybackList: Sendable {
         /// No entry follows.
         case end
         /// The next entry.
-        case entry(PlaybackList.Entry)
+        case entry(PlaybackList.ScheduledItem)
     }
 
     /// The position of a reader.
     private struct Position {
         /// The serial number of its entry.
-        var place: Int
+        package var place: Int
         /// Whether it waits at the end of its entry.
-        var isWaiting = false
+        package var isWaiting = false
         /// Whether it must drain its decoder instead of waiting.
         var isEnding = false
     }
 
     /// Guarded by the lock `state`.
     private struct State {
-        var list = PlaybackList()
+        package var list = PlaybackList()
         /// Whether an entry will follow the last one.
-        var isOpen = false
+        package var isOpen = false
         /// The entry beyond which no reader goes, because its successors are being removed.
         var barrier: Int?
-        var walkers: [Walker: Position] = [:]
+        var walkers: [TrackCursor: Position] = [:]
         /// Video tracks prepared in advance by entry; nil if there is none.
-        var pictures: [Int: PictureTrack?] = [:]
+        package var pictures: [Int: PictureTrack?] = [:]
         /// Entries whose media is unreadable.
-        var lost: [Int: MediaError] = [:]
+        package var lost: [Int: MediaError] = [:]
+
+        /// Returns the index of the entry that follows that of a reader; nil if its entry was removed.
+        ///
+        /// Playback may pass the entry of a late video or subtitle reader, because the audio determines which entry is
+        /// current. Such a reader continues with the current entry.
+        func indexOfSuccessor(of serial: Int, _ walker: TrackCursor) -> Int? {
+            if let index = list.entries.firstIndex(where: { $0.serial == serial }) { return index + 1 }
+            // After `restart` there are no readers: a seek follows.
+            guard walker.kind != .audio, walkers[walker]?.place == serial, let current = list.entries.first,
+                serial < current.serial
+            else { return nil }
+            return 0
+        }
     }
 
     private let state = Lock(State())
@@ -97,14 +110,23 @@ final class SharedPlaybackList: Sendable {
     func setBarrier(behind serial: Int?) { state.withLock { $0.barrier = serial } }
 
     /// Returns the serial number of a reader's entry; nil if it has none.
-    func place(of walker: Walker) -> Int? { state.withLock { $0.walkers[walker]?.place } }
+    func place(of walker: TrackCursor) -> Int? { state.withLock { $0.walkers[walker]?.place } }
+    /// Returns the scheduled entry that a reader enters next; nil if there is none.
+    func next(for walker: TrackCursor) -> PlaybackList.ScheduledItem? {
+        state.withLock { state in
+            guard let place = state.walkers[walker]?.place, let index = state.indexOfSuccessor(of: place, walker),
+                index < state.list.entries.count
+            else { return nil }
+            return state.list.entries[index]
+        }
+    }
     /// Returns true if a reader has reached an entry.
-    func hasEntered(_ serial: Int, _ walker: Walker) -> Bool { (place(of: walker) ?? .min) >= serial }
+    func hasEntered(_ serial: Int, _ walker: TrackCursor) -> Bool { (place(of: walker) ?? .min) >= serial }
     /// Returns true if a reader waits for the successor of its entry.
-    func isWaiting(_ walker: Walker) -> Bool { state.withLock { $0.walkers[walker]?.isWaiting ?? false } }
+    func isWaiting(_ walker: TrackCursor) -> Bool { state.withLock { $0.walkers[walker]?.isWaiting ?? false } }
 
     /// Lets a reader drain its decoder although its successor is unknown.
-    func end(_ walker: Walker) { state.withLock { $0.walkers[walker]?.isEnding = true } }
+    func end(_ walker: TrackCursor) { state.withLock { $0.walkers[walker]?.isEnding = true } }
 
     /// Stores the prepared video track of an entry; nil if it has none.
     func setVideoTrack(_ pictures: PictureTrack?, to serial: Int) {
@@ -132,18 +154,18 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// The current entry.
-    var current: PlaybackList.Entry? { state.withLock { $0.list.entries.first } }
+    var current: PlaybackList.ScheduledItem? { state.withLock { $0.list.entries.first } }
     /// Returns an entry by its serial number.
-    func entry(_ serial: Int) -> PlaybackList.Entry? { state.withLock { $0.list.entry(serial) } }
+    func entry(_ serial: Int) -> PlaybackList.ScheduledItem? { state.withLock { $0.list.entry(serial) } }
 
     /// Records that a reader has entered an entry.
-    func markEntered(_ serial: Int, _ walker: Walker) {
+    func markEntered(_ serial: Int, _ walker: TrackCursor) {
         state.withLock { $0.walkers[walker] = Position(place: serial) }
         onChange()
     }
 
     /// Stores the end of a track, as read or determined in advance, in media time.
-    func setTrackEnd(_ end: PlaybackList.Entry.TrackEnd, _ walker: Walker, of serial: Int) {
+    func setTrackEnd(_ end: PlaybackList.ScheduledItem.TrackEnd, _ walker: TrackCursor, of serial: Int) {
         let kind: Track.Kind
         switch walker {
         case .sound(0): kind = .audio
@@ -155,14 +177,14 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Records that a track of an entry failed at a media time.
-    func recordFailure(_ error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
+    func recordFailure(_ error: MediaError, at place: MediaTime, _ walker: TrackCursor, of serial: Int) {
         let failure = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
         update { list in list.change(serial) { $0.losses.record(failure) } }
         onChange()
     }
 
     /// A segment of an entry could not be read at a film time; reading continues after it.
-    func record(lostSegment error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
+    func record(lostSegment error: MediaError, at place: MediaTime, _ walker: TrackCursor, of serial: Int) {
         let loss = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
         update { list in list.change(serial) { $0.losses.record(lostSegment: loss) } }
         onChange()
@@ -189,7 +211,7 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Returns the successor of an entry for a reader.
-    func successor(of serial: Int, _ walker: Walker) -> Successor {
+    func successor(of serial: Int, _ walker: TrackCursor) -> Successor {
         let (successor, isNew) = state.withLock { state -> (Successor, Bool) in
             var found = Self.successor(of: serial, walker, in: state)
             var position = state.walkers[walker] ?? Position(place: serial)
@@ -207,15 +229,15 @@ final class SharedPlaybackList: Sendable {
         return successor
     }
 
-    private static func successor(of serial: Int, _ walker: Walker, in state: State) -> Successor {
+    private static func successor(of serial: Int, _ walker: TrackCursor, in state: State) -> Successor {
         let entries = state.list.entries
-        guard let index = entries.firstIndex(where: { $0.serial == serial }) else {
+        if state.barrier == serial { return .wait }
+        guard let index = state.indexOfSuccessor(of: serial, walker) else {
             // The entry was removed; a seek or cut of the reader follows.
             return entries.isEmpty ? .end : .wait
         }
-        if state.barrier == serial { return .wait }
-        guard index + 1 < entries.count else { return state.isOpen ? .wait : .end }
-        let next = entries[index + 1]
+        guard index < entries.count else { return state.isOpen ? .wait : .end }
+        let next = entries[index]
         guard next.offset != nil, state.lost[next.serial] == nil else { return .wait }
         if walker == .picture, next.videoTrack != nil, state.pictures[next.serial] == nil { return .wait }
         return .entry(next)

@@ -8,13 +8,13 @@ final class ShownSubtitles {
         var choice: SubtitleChoice
         var languages: [String] = []
 
-        func track(of entry: PlaybackList.Entry) -> Track? {
+        func track(of entry: PlaybackList.ScheduledItem) -> Track? {
             choice.track(in: entry.film.summary, languages: languages, beside: entry.audioTrack)
         }
     }
 
     let renderer: SubtitleRenderer
-    let walker: SharedPlaybackList.Walker
+    let walker: SharedPlaybackList.TrackCursor
     let wish: SharedWish
     /// Reads the tracks; nil while no open item has subtitles to show.
     var pipeline: TrackPipeline?

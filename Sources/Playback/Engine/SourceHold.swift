@@ -103,7 +103,7 @@ final class SourceHold {
     private func report(share: Double) {
         let entry = context.list.current
         let percent = min(99, max(0, Int(share * 100)))
-        let isFromNetwork = entry.map { Self.isFromNetwork($0.turn.opened.address) } ?? false
+        let isFromNetwork = entry.map { Self.isFromNetwork($0.listPosition.opened.address) } ?? false
         var reason = "Waiting for the \(isFromNetwork ? "network" : "file"): \(percent) %"
         if let server = entry?.film.lostServer { reason = "Reconnecting to \(PrintableText.of(server))" }
         context.status.setWait(reason: reason, progress: Double(percent) / 100)

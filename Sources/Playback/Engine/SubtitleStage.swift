@@ -5,11 +5,11 @@ internal import SyncRendering
 /// for it. Confined to the pipeline's thread, except `cancel`.
 final class SubtitleStage: TrackStage {
     private let list: SharedPlaybackList
-    private let walker: SharedPlaybackList.Walker
+    private let walker: SharedPlaybackList.TrackCursor
     private let renderer: SubtitleRenderer
     /// Selects the track of an entry.
-    private let choose: @Sendable (PlaybackList.Entry) -> Track?
-    private var entry: PlaybackList.Entry?
+    private let choose: @Sendable (PlaybackList.ScheduledItem) -> Track?
+    private var entry: PlaybackList.ScheduledItem?
     /// The media whose source is open.
     private var film: (any MediaSource)?
     private var track: Track?
@@ -25,8 +25,8 @@ final class SubtitleStage: TrackStage {
     ///
     /// - Parameter entry: The stage starts with its successor, or with a seek.
     init(
-        list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .subtitle, renderer: SubtitleRenderer,
-        choose: @escaping @Sendable (PlaybackList.Entry) -> Track?, behind entry: PlaybackList.Entry
+        list: SharedPlaybackList, walker: SharedPlaybackList.TrackCursor = .subtitle, renderer: SubtitleRenderer,
+        choose: @escaping @Sendable (PlaybackList.ScheduledItem) -> Track?, behind entry: PlaybackList.ScheduledItem
     ) {
         (self.list, self.walker, self.renderer) = (list, walker, renderer)
         (self.choose, self.entry) = (choose, entry)
@@ -55,7 +55,7 @@ final class SubtitleStage: TrackStage {
     /// Opens the selected track of an entry.
     ///
     /// - Returns: False if the entry has none, or it is unreadable.
-    private func open(_ entry: PlaybackList.Entry, at moment: MediaTime) throws(MediaError) -> Bool {
+    private func open(_ entry: PlaybackList.ScheduledItem, at moment: MediaTime) throws(MediaError) -> Bool {
         (failuresInARow, readUntil) = (0, moment)
         guard let wanted = choose(entry) else { return false }
         do throws(MediaError) {
@@ -110,7 +110,7 @@ final class SubtitleStage: TrackStage {
         }
     }
 
-    private func enqueue(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) {
+    private func enqueue(_ buffer: SampleBuffer, of entry: PlaybackList.ScheduledItem) {
         guard let time = buffer.presentationTime else { return }
         readUntil = max(readUntil, time)
         let limit = [entry.limit, list.settledEnd(of: entry.serial).map { $0 - (entry.offset ?? .zero) }]
@@ -122,7 +122,7 @@ final class SubtitleStage: TrackStage {
         renderer.enqueue(buffer.moved(to: time + (entry.offset ?? .zero)))
     }
 
-    private func proceed(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
+    private func proceed(behind entry: PlaybackList.ScheduledItem) throws(MediaError) -> TrackStep {
         switch list.successor(of: entry.serial, walker) {
         case .wait, .finish: return .full
         case .end: return .ended

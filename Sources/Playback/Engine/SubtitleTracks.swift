@@ -22,7 +22,7 @@ final class SubtitleTracks {
     }
 
     /// Returns the selected primary track of an entry.
-    func track(of entry: PlaybackList.Entry) -> Track? { primary?.wish.value.track(of: entry) }
+    func track(of entry: PlaybackList.ScheduledItem) -> Track? { primary?.wish.value.track(of: entry) }
 
     /// Returns the selected primary and secondary tracks of media that plays beside an audio track.
     func tracks(of summary: MediaSummary, beside sound: Track?) -> [Track?] {
@@ -63,7 +63,7 @@ final class SubtitleTracks {
         select(track, of: current, at: target)
     }
 
-    private func select(_ track: Track?, of entry: PlaybackList.Entry, at target: TrackTarget) {
+    private func select(_ track: Track?, of entry: PlaybackList.ScheduledItem, at target: TrackTarget) {
         guard let primary else { return }
         let count = entry.film.summary.tracks.count { $0.kind == .subtitle }
         // Following items use the same language if it identifies the track, otherwise its number.
@@ -135,12 +135,12 @@ final class SubtitleTracks {
 
     /// Creates the pipelines if one of the entries has a selected track. They start at a seek target, or with the
     /// successor of an entry.
-    func addPipelines(behind entry: PlaybackList.Entry, of entries: [PlaybackList.Entry]) {
+    func addPipelines(behind entry: PlaybackList.ScheduledItem, of entries: [PlaybackList.ScheduledItem]) {
         for subtitles in all { addPipeline(to: subtitles, behind: entry, of: entries) }
     }
 
     private func addPipeline(
-        to subtitles: ShownSubtitles, behind entry: PlaybackList.Entry, of entries: [PlaybackList.Entry]
+        to subtitles: ShownSubtitles, behind entry: PlaybackList.ScheduledItem, of entries: [PlaybackList.ScheduledItem]
     ) {
         guard subtitles.pipeline == nil else { return }
         let wish = subtitles.wish

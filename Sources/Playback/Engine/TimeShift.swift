@@ -24,7 +24,7 @@ struct TimeShift {
 
 /// Copies audio buffers to another position on the timeline. Confined to one thread; allocates nothing in the steady
 /// state.
-struct SoundMover {
+struct TimestampShifter {
     private var pool = RecyclingPool<PacketBatch> { PacketBatch() }
 
     /// Returns a copy of a buffer, shifted.

@@ -160,7 +160,7 @@ final class TrackPipeline: @unchecked Sendable {
 
     private func work() {
         while true {
-            switch turn() {
+            switch runIteration() {
             case .again: continue
             case .rest: signal.wait()
             case .over: return
@@ -169,12 +169,12 @@ final class TrackPipeline: @unchecked Sendable {
     }
 
     /// The result of an iteration.
-    enum Turn { case again, rest, over }
+    enum IterationResult { case again, rest, over }
 
     private var isActive = false
 
     /// Runs one iteration of the thread; blocks only in the source. Tests call it instead of running the thread.
-    func turn() -> Turn {
+    func runIteration() -> IterationResult {
         let command = commands.withLock { commands -> Command in
             defer { (commands.seek, commands.cut, commands.goesOn) = (nil, nil, false) }
             return commands

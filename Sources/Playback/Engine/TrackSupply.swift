@@ -41,7 +41,7 @@ struct TrackSupply {
     }
 
     private func add(
-        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker, _ renderer: AudioRenderer,
+        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.TrackCursor, _ renderer: AudioRenderer,
         to supply: inout BufferedSupply, _ now: HostInstant
     ) {
         guard let report = report(of: pipeline, walker) else { return }
@@ -66,7 +66,7 @@ struct TrackSupply {
     var readUntil: MediaTime? {
         var (least, last) = (MediaTime?.none, MediaTime?.none)
         var isKnown = true
-        func add(_ pipeline: TrackPipeline?, _ walker: SharedPlaybackList.Walker, _ position: MediaTime?) {
+        func add(_ pipeline: TrackPipeline?, _ walker: SharedPlaybackList.TrackCursor, _ position: MediaTime?) {
             guard let pipeline else { return }
             if let position { last = max(last ?? position, position) }
             guard report(of: pipeline, walker) != nil else { return }
@@ -95,7 +95,7 @@ struct TrackSupply {
     }
 
     /// Returns the reading state of a track; nil if no more of it is due.
-    private func report(of pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker) -> TrackIntake.Report? {
+    private func report(of pipeline: TrackPipeline, _ walker: SharedPlaybackList.TrackCursor) -> TrackIntake.Report? {
         guard let report = pipeline.intake?.report, !report.isExcused, !pipeline.status.hasEnded,
             !context.list.isWaiting(walker)
         else { return nil }

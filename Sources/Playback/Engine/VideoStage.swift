@@ -25,7 +25,7 @@ final class VideoStage: TrackStage {
     private var list: SharedPlaybackList { setting.list }
     var intake: TrackIntake? { setting.intake }
     /// The entry being decoded; nil before the first seek.
-    private var entry: PlaybackList.Entry?
+    private var entry: PlaybackList.ScheduledItem?
     /// The open track, and whether the stage was cancelled; guarded by its own lock.
     private let pictures: Lock<(track: PictureTrack?, isCancelled: Bool)>
     /// Whether all frames of the entry were enqueued.
@@ -39,9 +39,9 @@ final class VideoStage: TrackStage {
     private var isJoint = false
     /// The position at which cover art is shown.
     private var stillTime = MediaTime.zero
-    private var policy = EffortPolicy()
+    private var policy = SkipPolicySelector()
     /// The skip policy before fast playback exceeded the screen's frame rate; nil otherwise.
-    private var unhurried: DecodingEffort?
+    private var unhurried: SkipPolicy?
 
     /// If the first frame comes later than this, black precedes it.
     private static let longestStart: Duration = .milliseconds(250)
@@ -55,7 +55,7 @@ final class VideoStage: TrackStage {
     }
 
     /// Creates a stage that starts with the successor of an entry without video.
-    init(_ setting: Setting, behind entry: PlaybackList.Entry) {
+    init(_ setting: Setting, behind entry: PlaybackList.ScheduledItem) {
         self.setting = setting
         self.entry = entry
         pictures = Lock((nil, false))
@@ -144,7 +144,7 @@ final class VideoStage: TrackStage {
     }
 
     /// Records the end of the video and its errors.
-    private func noteEnd(of entry: PlaybackList.Entry, _ pictures: PictureTrack) {
+    private func noteEnd(of entry: PlaybackList.ScheduledItem, _ pictures: PictureTrack) {
         let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
         if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
         if let error = pictures.failure {
@@ -182,7 +182,7 @@ final class VideoStage: TrackStage {
     }
 
     private func enqueue(
-        _ picture: SampleBuffer, of entry: PlaybackList.Entry, from decoder: any PictureDecoder
+        _ picture: SampleBuffer, of entry: PlaybackList.ScheduledItem, from decoder: any PictureDecoder
     ) -> TrackStep {
         var picture = picture
         if present?.isStill == true {
@@ -218,13 +218,13 @@ final class VideoStage: TrackStage {
     }
 
     /// Replaces an undecodable image by black and reports it.
-    private func leaveOut(of entry: PlaybackList.Entry) {
+    private func leaveOut(of entry: PlaybackList.ScheduledItem) {
         let sound = entry.audioTrack == nil ? "it is skipped." : "the sound plays without it."
         setting.tell("The picture of “\(entry.title)” is damaged or too large; \(sound)")
         showNothing(at: stillTime)
     }
 
-    private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
+    private func reachEnd(of entry: PlaybackList.ScheduledItem) -> TrackStep {
         isAtEnd = true
         if let end = lastEnd ?? entry.begin {
             list.setTrackEnd(.at(end - (entry.offset ?? .zero)), .picture, of: entry.serial)
@@ -232,7 +232,7 @@ final class VideoStage: TrackStage {
         return .moved
     }
 
-    private func proceed(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
+    private func proceed(behind entry: PlaybackList.ScheduledItem) throws(MediaError) -> TrackStep {
         switch list.successor(of: entry.serial, .picture) {
         case .wait: return .full
         case .finish:
@@ -247,15 +247,15 @@ final class VideoStage: TrackStage {
         }
     }
 
-    private func begin(_ next: PlaybackList.Entry) throws(MediaError) {
-        let effort = present?.decoder.effort
+    private func begin(_ next: PlaybackList.ScheduledItem) throws(MediaError) {
+        let skipPolicy = present?.decoder.skipPolicy
         try useTrack(list.takePictures(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
         (lastEnd, lastTime, isJoint, stillTime) = (nil, nil, true, next.begin ?? .zero)
         isAtEnd = present == nil
         // The machine is as slow as during the preceding item.
-        if let effort { present?.decoder.effort = effort }
+        if let skipPolicy { present?.decoder.skipPolicy = skipPolicy }
         if present == nil { showNothing(at: next.begin ?? .zero) }
         list.markEntered(next.serial, .picture)
     }
@@ -288,26 +288,28 @@ final class VideoStage: TrackStage {
             case .less: -1
             case .more: 1
             }
-        if step != 0, let effort = DecodingEffort(rawValue: decoder.effort.rawValue + step) { decoder.effort = effort }
+        if step != 0, let skipPolicy = SkipPolicy(rawValue: decoder.skipPolicy.rawValue + step) {
+            decoder.skipPolicy = skipPolicy
+        }
         hurry(decoder, with: picture)
     }
 
     /// Skips non-reference frames in fast playback whose frame rate exceeds that of screens, before the machine is
     /// overloaded.
     private func hurry(_ decoder: any PictureDecoder, with picture: SampleBuffer) {
-        if EffortPolicy.isHurried(picture.duration, at: setting.timebase.rate) {
-            unhurried = unhurried ?? decoder.effort
-            decoder.effort = min(decoder.effort, .referencesOnly)
+        if SkipPolicySelector.isHurried(picture.duration, at: setting.timebase.rate) {
+            unhurried = unhurried ?? decoder.skipPolicy
+            decoder.skipPolicy = min(decoder.skipPolicy, .referencesOnly)
         } else if let before = unhurried.take() {
-            decoder.effort = before
+            decoder.skipPolicy = before
         }
     }
 
     /// Logs skipped frames, which are visible as gaps in media time.
     private func noteSkipped(before picture: SampleBuffer, _ decoder: any PictureDecoder) {
         defer { lastEnd = picture.end }
-        guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime else { return }
-        let count = EffortPolicy.missing(from: lastEnd, to: time, each: picture.duration)
+        guard decoder.skipPolicy < .plain, let lastEnd, let time = picture.presentationTime else { return }
+        let count = SkipPolicySelector.missing(from: lastEnd, to: time, each: picture.duration)
         if count > 0 { setting.events.append(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }
 }

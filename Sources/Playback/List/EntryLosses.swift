@@ -63,7 +63,7 @@ struct EntryLosses: Sendable {
     }
 }
 
-extension PlaybackList.Entry {
+extension PlaybackList.ScheduledItem {
     /// Returns the failure to report now; nil if there is none.
     ///
     /// - Parameters:
@@ -133,8 +133,8 @@ extension PlaybackList.Entry {
         else { return false }
         let hasPictures = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
         guard !hasPictures || losses.picturesRead != nil else { return false }
-        let last = max(sound, losses.picturesRead ?? sound) + film.closedGaps
-        return stated - last > max(EntryLosses.tolerance, MediaTime(seconds: stated.seconds / 20))
+        let (whole, last) = (stated - film.closedGaps, max(sound, losses.picturesRead ?? sound))
+        return whole - last > max(EntryLosses.tolerance, MediaTime(seconds: whole.seconds / 20))
     }
 
     private func hasEnded(_ kind: Track.Kind, _ track: Track?) -> Bool {

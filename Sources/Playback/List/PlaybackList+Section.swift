@@ -8,21 +8,21 @@ extension PlaybackList {
 
     /// Returns true if a section can repeat gaplessly: it ends within the media, which can be read at two positions
     /// simultaneously.
-    static func joins(_ section: MediaTimeRange, in entry: Entry) -> Bool {
+    static func joins(_ section: MediaTimeRange, in entry: ScheduledItem) -> Bool {
         guard entry.media.hasOwnReaders, let length = entry.film.summary.duration else { return false }
         return section.end - section.start >= shortestSection
             && section.end < (entry.end.map { min($0, length) } ?? length)
     }
 
     /// Returns what follows an entry that ends with a section; nil for other entries.
-    func part(behind entry: Entry) -> Turn? {
+    func part(behind entry: ScheduledItem) -> PlaylistPosition? {
         guard entry.cutEnd == nil, let end = entry.sectionEnd, contains(entry.item.id) else { return nil }
-        var next = entry.basis ?? entry.turn
+        var next = entry.basis ?? entry.listPosition
         if let section, section.end == end {
             (next.from, next.until) = (section.start, section.end)
         } else {
             (next.from, next.until) = (end, section.flatMap { $0.end > end ? $0.end : nil })
-            next.until = next.until ?? nextBreak(of: entry.item.id, behind: end)?.place
+            next.until = next.until ?? nextBreak(of: entry.listPosition, behind: end)?.place
         }
         return next
     }

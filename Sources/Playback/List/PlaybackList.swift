@@ -1,91 +1,93 @@
 package import MediaCore
 
+/// A position in the order of playback.
+package struct PlaylistPosition: Sendable {
+    /// The item in the playlist.
+    package var item: QueueItem
+    /// The number of preceding consecutive playbacks of the item in this pass.
+    var itemPass = 0
+    /// The number of preceding passes of the playlist.
+    var listPass = 0
+    /// The range in media time of a part that follows another part of the item; without an end it plays to the end
+    /// of the item.
+    var from: MediaTime?
+    var until: MediaTime?
+    /// The part of an interstitial that plays instead of the item.
+    package var interstitialPart: PlaybackList.InterstitialPart?
+    /// Whether the item is not in the playlist; nothing follows it.
+    var isOutsideList = false
+
+    /// Returns true if another position is of the same item in the same pass of the playlist.
+    func isSamePass(as other: PlaylistPosition) -> Bool { item == other.item && listPass == other.listPass }
+
+    func isSame(as other: PlaylistPosition) -> Bool {
+        item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
+            && until == other.until && interstitialPart == other.interstitialPart
+    }
+}
+
 /// The playlist of a player, and the entries scheduled from it on one timeline.
 ///
 /// A value type without clocks and threads. `items` is the playlist from the current item on. `entries` are the
 /// scheduled playbacks from the current one on, each with its position on the timeline and the ends of its tracks. A
 /// loop is a further entry of the same item. An edit changes the playlist, and `firstMismatch` returns the first entry
 /// that it no longer leads to.
-struct PlaybackList: Sendable {
-    /// A position in the order of playback.
-    struct Turn: Sendable {
-        /// The item in the playlist.
-        var item: QueueItem
-        /// The number of preceding consecutive playbacks of the item in this pass.
-        var itemPass = 0
-        /// The number of preceding passes of the playlist.
-        var listPass = 0
-        /// The range in media time of a part that follows another part of the item; without an end it plays to the end
-        /// of the item.
-        var from: MediaTime?
-        var until: MediaTime?
-        /// The part of an interstitial that plays instead of the item.
-        var aside: Aside?
-        /// Whether the item is not in the playlist; nothing follows it.
-        var isOutsideList = false
-
-        /// Returns true if another position is of the same item in the same pass of the playlist.
-        func isSamePass(as other: Turn) -> Bool { item == other.item && listPass == other.listPass }
-
-        func isSame(as other: Turn) -> Bool {
-            item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
-                && until == other.until && aside == other.aside
-        }
-    }
-
+package struct PlaybackList: Sendable {
     /// The items in the order of playback.
     private var order = PlaybackOrder()
     /// The repeated section of the current item.
     var section: MediaTimeRange?
     /// The interstitials of opened items.
-    var programmes: [QueueItem.ID: Programme] = [:]
+    package var interstitials: [QueueItem.ID: InterstitialSchedule] = [:]
     /// The scheduled playbacks from the current one on.
-    private(set) var entries: [Entry] = []
+    package private(set) var entries: [ScheduledItem] = []
     /// The position to play once its item is open, while there are no entries.
-    private(set) var awaited: Turn?
+    private(set) var awaited: PlaylistPosition?
     /// The position that was current or awaited last.
-    private var lastTurn: Turn?
+    private var lastPosition: PlaylistPosition?
     private var lastSerial = 0
 
     /// The current or awaited item and the upcoming ones.
-    var items: [QueueItem] { order.items }
+    package var items: [QueueItem] { order.items }
     /// The items before the current one that left the playlist, oldest first; at most `PlaylistLoader.maxItems`.
-    var history: [QueueItem] { order.history }
+    package var history: [QueueItem] { order.history }
     var loopItem: PlayerOptions.Loop { order.loopItem }
     var loopList: PlayerOptions.Loop { order.loopList }
     /// The current or awaited position in the playlist, or the last one.
-    var present: Turn? {
-        let turn = entries.first?.turn ?? awaited
-        return turn?.isOutsideList == false ? turn : lastTurn
+    var present: PlaylistPosition? {
+        let listPosition = entries.first?.listPosition ?? awaited
+        return listPosition?.isOutsideList == false ? listPosition : lastPosition
     }
     /// The item that follows the current one; nil at the end.
     var next: QueueItem? { present.flatMap { successor(of: $0, leavesLoop: true, plays: true) }?.item }
     /// The position of the current item, starting at 1, and the number of items, including those that have passed.
-    var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
+    package var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
 
     /// Returns the index of an item that is not removed.
-    func index(of id: QueueItem.ID) -> Int? { order.index(of: id) }
+    package func index(of id: QueueItem.ID) -> Int? { order.index(of: id) }
     /// Returns true if the item is in the playlist.
-    func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
+    package func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
     /// Returns the entry with a serial number.
-    func entry(_ serial: Int) -> Entry? { entries.first { $0.serial == serial } }
+    package func entry(_ serial: Int) -> ScheduledItem? { entries.first { $0.serial == serial } }
     /// Returns the media time at which a position starts; nil: the default start.
-    func start(of turn: Turn) -> MediaTime? {
-        turn.itemPass == 0 && turn.from == nil && turn.aside == nil ? order.start(of: turn.item.id) : nil
+    func start(of listPosition: PlaylistPosition) -> MediaTime? {
+        listPosition.itemPass == 0 && listPosition.from == nil && listPosition.interstitialPart == nil
+            ? order.start(of: listPosition.item.id) : nil
     }
 
     /// Returns true if a position cannot follow another one gaplessly.
-    func separates(_ turn: Turn, from last: Turn) -> Bool {
-        let isAnother = !turn.isSamePass(as: last)
-        return isAnother && (order.isAlone(turn.item.id) || order.isAlone(last.item.id)) || start(of: turn) != nil
-            || pause(between: last, and: turn, plays: true) > .zero
+    func separates(_ listPosition: PlaylistPosition, from last: PlaylistPosition) -> Bool {
+        let isAnother = !listPosition.isSamePass(as: last)
+        return isAnother && (order.isAlone(listPosition.item.id) || order.isAlone(last.item.id))
+            || start(of: listPosition) != nil
+            || pause(between: last, and: listPosition, plays: true) > .zero
     }
 
     /// Marks an item that is unplayable in a pass. It is not tried again in that pass, or until it is permitted.
     mutating func noteBarren(_ id: QueueItem.ID, in pass: Int = 0) { order.markFailed(id, in: pass) }
     /// Marks an item that plays in a pass, and permits others that have played before.
-    mutating func noteGiven(_ turn: Turn) {
-        if !turn.isOutsideList { order.markPlayed(turn.item.id, in: turn.listPass) }
+    mutating func noteGiven(_ listPosition: PlaylistPosition) {
+        if !listPosition.isOutsideList { order.markPlayed(listPosition.item.id, in: listPosition.listPass) }
     }
     /// Permits items that have played before.
     mutating func forgive() { order.retryPlayed() }
@@ -95,15 +97,15 @@ struct PlaybackList: Sendable {
     // MARK: Order of playback
 
     /// Returns the first playable position, or that of the given item.
-    func firstTurn(_ id: QueueItem.ID? = nil) -> Turn? { order.firstTurn(id) }
+    func firstPosition(_ id: QueueItem.ID? = nil) -> PlaylistPosition? { order.firstPosition(id) }
 
     /// Returns what follows an entry; nil at the end.
-    func successor(of entry: Entry) -> Turn? {
-        if entry.turn.aside != nil, entry.cutEnd == nil, contains(entry.item.id) {
-            return turn(behindAside: entry).map { entering($0) }
+    func successor(of entry: ScheduledItem) -> PlaylistPosition? {
+        if entry.listPosition.interstitialPart != nil, entry.cutEnd == nil, contains(entry.item.id) {
+            return following(part: entry).map { entering($0) }
         }
-        return aside(behind: entry) ?? part(behind: entry)
-            ?? successor(of: entry.basis ?? entry.turn, plays: true).map { entering($0) }
+        return interstitial(after: entry) ?? part(behind: entry)
+            ?? successor(of: entry.basis ?? entry.listPosition, plays: true).map { entering($0) }
     }
 
     /// Returns the position after another one; nil at the end.
@@ -111,23 +113,27 @@ struct PlaybackList: Sendable {
     /// - Parameters:
     ///   - leavesLoop: Whether to ignore remaining repetitions of the item.
     ///   - plays: Whether the item plays or is assumed to.
-    func successor(of turn: Turn, leavesLoop: Bool = false, plays: Bool = false) -> Turn? {
-        turn.isOutsideList ? nil : order.successor(of: turn, leavesLoop: leavesLoop, plays: plays)
+    func successor(of listPosition: PlaylistPosition, leavesLoop: Bool = false, plays: Bool = false)
+        -> PlaylistPosition?
+    {
+        listPosition.isOutsideList ? nil : order.successor(of: listPosition, leavesLoop: leavesLoop, plays: plays)
     }
 
     /// Returns the pause before a position that follows another one: zero, unless no item was playable in the passes
     /// between them.
     ///
     /// - Parameter plays: Whether the item at the first position plays or is assumed to.
-    func pause(between turn: Turn, and next: Turn, plays: Bool) -> Duration {
-        order.pause(between: turn, and: next, plays: plays)
+    func pause(between listPosition: PlaylistPosition, and next: PlaylistPosition, plays: Bool) -> Duration {
+        order.pause(between: listPosition, and: next, plays: plays)
     }
 
     /// Returns the index of the first entry that the playlist no longer leads to; nil if there is none.
     var firstMismatch: Int? {
-        if let first = entries.first, !contains(first.item.id), !first.isCut, !first.turn.isOutsideList { return 0 }
+        if let first = entries.first, !contains(first.item.id), !first.isCut, !first.listPosition.isOutsideList {
+            return 0
+        }
         for (index, entry) in entries.enumerated().dropFirst() {
-            if let expected = successor(of: entries[index - 1]), expected.isSame(as: entry.turn) { continue }
+            if let expected = successor(of: entries[index - 1]), expected.isSame(as: entry.listPosition) { continue }
             // A cut entry has been handled.
             if !entry.isCut { return index }
         }
@@ -143,19 +149,21 @@ struct PlaybackList: Sendable {
     }
 
     /// Removes all entries; the position plays once its item is open.
-    mutating func await(_ turn: Turn?) {
+    package mutating func await(_ listPosition: PlaylistPosition?) {
+        // Another item is played from its beginning, with its interstitials; this one continues.
+        if let listPosition, listPosition.item != present?.item { interstitials[listPosition.item.id]?.startOver() }
         entries = []
-        awaited = turn
-        if let turn { setCurrent(turn) }
+        awaited = listPosition
+        if let listPosition { setCurrent(listPosition) }
         forgetRemoved()
     }
 
     /// Starts with an entry whose media time equals the timeline.
-    mutating func begin(with entry: Entry) {
+    mutating func begin(with entry: ScheduledItem) {
         var entry = entry
         entry.offset = .zero
         (entries, awaited) = ([entry], nil)
-        setCurrent(entry.turn)
+        setCurrent(entry.listPosition)
         forgetPassed()
     }
 
@@ -166,9 +174,9 @@ struct PlaybackList: Sendable {
         guard var entry = entries.first else { return }
         entry.offset = .zero
         entry.becomeWhole()
-        if entry.turn.aside == nil {
+        if entry.listPosition.interstitialPart == nil {
             if let section, moment < section.end { entry.sectionEnd = section.end }
-            if let next = nextBreak(of: entry.item.id, behind: moment) { entry.sectionEnd = next.place }
+            if let next = nextBreak(of: entry.listPosition, behind: moment) { entry.sectionEnd = next.place }
         }
         // The audio will be read to its end again, possibly from another track.
         if entry.soundEnd != .none { entry.soundEnd = .unknown }
@@ -177,11 +185,11 @@ struct PlaybackList: Sendable {
     }
 
     /// Schedules an entry after the last one.
-    mutating func append(_ entry: Entry) {
+    package mutating func append(_ entry: ScheduledItem) {
         var entry = entry
         entry.offset = nil
-        if entry.turn.aside == nil, entry.sectionEnd == nil,
-            let next = nextBreak(of: entry.item.id, behind: entry.start)
+        if entry.listPosition.interstitialPart == nil, entry.sectionEnd == nil,
+            let next = nextBreak(of: entry.listPosition, behind: entry.start)
         {
             entry.sectionEnd = next.place
         }
@@ -190,23 +198,23 @@ struct PlaybackList: Sendable {
     }
 
     /// Makes the next entry current.
-    mutating func advance() {
+    package mutating func advance() {
         guard entries.count > 1 else { return }
         let ended = entries.removeFirst()
-        let next = entries[0].turn
-        if !next.isSamePass(as: ended.turn) { noteEnded(ended.turn) }
+        let next = entries[0].listPosition
+        if !next.isSamePass(as: ended.listPosition) { noteEnded(ended.listPosition) }
         setCurrent(next)
         forgetPassed()
     }
 
     /// Records that an item has played to its end: it starts at the default position from now on.
-    mutating func noteEnded(_ turn: Turn) { order.clearStart(of: turn.item) }
+    mutating func noteEnded(_ listPosition: PlaylistPosition) { order.clearStart(of: listPosition.item) }
 
     /// Makes a position the current one in the order of playback.
-    mutating func setCurrent(_ turn: Turn) {
-        guard !turn.isOutsideList else { return }
-        lastTurn = turn
-        order.setCurrent(turn)
+    mutating func setCurrent(_ listPosition: PlaylistPosition) {
+        guard !listPosition.isOutsideList else { return }
+        lastPosition = listPosition
+        order.setCurrent(listPosition)
     }
 
     /// Removes the entries after one.
@@ -232,11 +240,11 @@ struct PlaybackList: Sendable {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         entries[index].isCut = true
         guard index > 0 else { return }
-        entries[index].basis = entries[index - 1].basis ?? entries[index - 1].turn
+        entries[index].basis = entries[index - 1].basis ?? entries[index - 1].listPosition
     }
 
     /// Sets the end of a track in media time. An end on which the next entry's position depends remains.
-    mutating func setTrackEnd(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
+    package mutating func setTrackEnd(_ end: ScheduledItem.TrackEnd, _ kind: Track.Kind, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
         guard !isSettled, entries[index].sectionEnd == nil else { return }
@@ -280,7 +288,7 @@ struct PlaybackList: Sendable {
     }
 
     /// Modifies an entry in place.
-    mutating func change(_ serial: Int, _ body: (inout Entry) -> Void) {
+    package mutating func change(_ serial: Int, _ body: (inout ScheduledItem) -> Void) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         body(&entries[index])
     }
@@ -295,13 +303,13 @@ struct PlaybackList: Sendable {
 
     /// Moves items that have played to the history, unless a further pass repeats them.
     private mutating func forgetPassed() {
-        if let entry = entries.first, !entry.turn.isOutsideList {
+        if let entry = entries.first, !entry.listPosition.isOutsideList {
             // If it was removed from the playlist, the preceding item has ended as well.
             if var basis = entry.basis {
-                basis.listPass = entry.turn.listPass
+                basis.listPass = entry.listPosition.listPass
                 order.passItems(through: basis)
             } else {
-                order.passItems(before: entry.turn)
+                order.passItems(before: entry.listPosition)
             }
         }
         forgetRemoved()
@@ -311,7 +319,7 @@ struct PlaybackList: Sendable {
     private mutating func forgetRemoved() {
         var needed = Set(entries.map(\.item.id)).union(entries.compactMap { $0.basis?.item.id })
         if let awaited { needed.insert(awaited.item.id) }
-        if !programmes.isEmpty { programmes = programmes.filter { id, _ in order.knows(id) } }
+        if !interstitials.isEmpty { interstitials = interstitials.filter { id, _ in order.knows(id) } }
         order.dropRemoved(except: needed)
     }
 
@@ -319,7 +327,7 @@ struct PlaybackList: Sendable {
 
     /// Applies an edit; returns false if nothing was changed. The scheduled entries are compared with the playlist
     /// afterwards.
-    mutating func apply(_ edit: QueueEdit) -> Bool {
+    package mutating func apply(_ edit: QueueEdit) -> Bool {
         defer { forgetRemoved() }
         switch edit {
         case .append(let items), .insert(let items, after: nil): return order.insert(items, after: nil)
@@ -345,30 +353,33 @@ struct PlaybackList: Sendable {
 
     /// Inserts items after the first item from the current one on that has an address, unless they are already there;
     /// returns false if nothing was inserted.
-    mutating func insert(_ items: [QueueItem], after address: String) -> Bool {
+    package mutating func insert(_ items: [QueueItem], after address: String) -> Bool {
         order.insert(items, after: address, from: present?.item.id)
     }
 
     /// Sets the repetitions, counted from now on.
     private mutating func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) {
-        let done = (entries.first.map { $0.basis ?? $0.turn } ?? awaited)?.listPass ?? 0
+        let done = (entries.first.map { $0.basis ?? $0.listPosition } ?? awaited)?.listPass ?? 0
         if item != loopItem { countAnew(\.itemPass) }
         if list != loopList {
             countAnew(\.listPass)
             awaited?.listPass -= done
-            lastTurn?.listPass -= done
+            lastPosition?.listPass -= done
+            for id in interstitials.keys { interstitials[id]?.countPasses(from: done) }
         }
         order.loop(item: item, list: list, countingFrom: done)
     }
 
-    private mutating func countAnew(_ pass: WritableKeyPath<Turn, Int>) {
+    private mutating func countAnew(_ pass: WritableKeyPath<PlaylistPosition, Int>) {
         guard let first = entries.first else { return }
-        let done = (first.basis ?? first.turn)[keyPath: pass]
+        let done = (first.basis ?? first.listPosition)[keyPath: pass]
         for entry in entries {
             // Repetitions of another item, or in another pass of the list, are counted separately.
-            guard pass == \.listPass || entry.item == first.item, entry.turn[keyPath: pass] >= done else { break }
+            guard pass == \.listPass || entry.item == first.item, entry.listPosition[keyPath: pass] >= done else {
+                break
+            }
             change(entry.serial) { entry in
-                entry.turn[keyPath: pass] -= done
+                entry.listPosition[keyPath: pass] -= done
                 entry.basis?[keyPath: pass] -= done
             }
         }
@@ -387,19 +398,20 @@ struct PlaybackList: Sendable {
     ///   - wanted: The order of the items; nil: unchanged.
     mutating func reset(
         to items: [QueueItem], first: QueueItem.ID? = nil, order wanted: PlayerOptions.PlaylistOrder? = nil
-    ) -> Turn? {
+    ) -> PlaylistPosition? {
         if let wanted { order.setOrder(wanted, current: nil) }
+        for id in interstitials.keys { interstitials[id]?.startOver() }
         return order.reset(to: items, first: first)
     }
 
     /// Returns the position of an adjacent item of the pass; nil beyond its ends. Items of the history return to the
     /// playlist.
-    mutating func step(by distance: Int) -> Turn? { present.flatMap { order.step(from: $0, by: distance) } }
+    mutating func step(by distance: Int) -> PlaylistPosition? { present.flatMap { order.step(from: $0, by: distance) } }
 
     /// Returns the first position of the pass, also of an item that has failed, and permits all items.
-    mutating func startOver() -> Turn? { order.startOver() }
+    mutating func startOver() -> PlaylistPosition? { order.startOver() }
 
     /// Returns the position of an item of the playlist or of the history, which returns to the playlist together with
     /// the later ones; nil if there is none.
-    mutating func recall(_ id: QueueItem.ID) -> Turn? { order.recall(id) }
+    mutating func recall(_ id: QueueItem.ID) -> PlaylistPosition? { order.recall(id) }
 }

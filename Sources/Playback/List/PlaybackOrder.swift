@@ -4,8 +4,6 @@ internal import MediaCore
 ///
 /// A value type; its owner is `PlaybackList`.
 struct PlaybackOrder: Sendable {
-    typealias Turn = PlaybackList.Turn
-
     struct Slot: Sendable {
         var item: QueueItem
         /// Removed from the playlist, but required to determine the successor of an entry.
@@ -115,13 +113,13 @@ struct PlaybackOrder: Sendable {
     }
 
     /// Returns the first playable position of a pass, or that of the given item.
-    func firstTurn(_ id: QueueItem.ID? = nil, in number: Int? = nil) -> Turn? {
+    func firstPosition(_ id: QueueItem.ID? = nil, in number: Int? = nil) -> PlaylistPosition? {
         let number = number ?? pass
         let slots = slots(in: number)
         let index =
             id == nil
             ? slots.firstIndex { isPlayable($0, in: number) } : slots.firstIndex { $0.item.id == id && !$0.isRemoved }
-        return index.map { Turn(item: slots[$0].item, listPass: number) }
+        return index.map { PlaylistPosition(item: slots[$0].item, listPass: number) }
     }
 
     /// Returns the position after another one; nil at the end.
@@ -129,23 +127,26 @@ struct PlaybackOrder: Sendable {
     /// - Parameters:
     ///   - leavesLoop: Whether to ignore remaining repetitions of the item.
     ///   - plays: Whether the item plays or is assumed to.
-    func successor(of turn: Turn, leavesLoop: Bool, plays: Bool) -> Turn? {
-        let slots = slots(in: turn.listPass)
-        let id = turn.item.id
+    func successor(of listPosition: PlaylistPosition, leavesLoop: Bool, plays: Bool) -> PlaylistPosition? {
+        let slots = slots(in: listPosition.listPass)
+        let id = listPosition.item.id
         let index = slots.firstIndex { $0.item.id == id && !$0.isRemoved } ?? slots.lastIndex { $0.item.id == id }
-        guard let index else { return firstTurn(in: turn.listPass) }
+        guard let index else { return firstPosition(in: listPosition.listPass) }
         let slot = slots[index]
-        if !leavesLoop, !slot.isLeaving, isPlayable(slot, in: turn.listPass), Self.allows(loopItem, turn.itemPass) {
-            return Turn(item: slot.item, itemPass: turn.itemPass + 1, listPass: turn.listPass)
+        if !leavesLoop, !slot.isLeaving, isPlayable(slot, in: listPosition.listPass),
+            Self.allows(loopItem, listPosition.itemPass)
+        {
+            return PlaylistPosition(
+                item: slot.item, itemPass: listPosition.itemPass + 1, listPass: listPosition.listPass)
         }
-        if let next = slots[(index + 1)...].first(where: { isPlayable($0, in: turn.listPass) }) {
-            return Turn(item: next.item, listPass: turn.listPass)
+        if let next = slots[(index + 1)...].first(where: { isPlayable($0, in: listPosition.listPass) }) {
+            return PlaylistPosition(item: next.item, listPass: listPosition.listPass)
         }
-        return firstTurn(after: turn.listPass, plays: plays)
+        return firstPosition(after: listPosition.listPass, plays: plays)
     }
 
     /// Returns the first playable position of the next pass that has one.
-    private func firstTurn(after number: Int, plays: Bool) -> Turn? {
+    private func firstPosition(after number: Int, plays: Bool) -> PlaylistPosition? {
         // A removed storage device may return, but a playlist that never played contains wrong names.
         guard retry == .afterPlaying || plays || lastPlayedPass != nil,
             slots.contains(where: { !$0.isRemoved && !$0.isLeaving })
@@ -153,7 +154,7 @@ struct PlaybackOrder: Sendable {
         var number = number
         while Self.allows(loopList, number) {
             number += 1
-            if let first = firstTurn(in: number) { return first }
+            if let first = firstPosition(in: number) { return first }
             if retry == .afterPlaying { return nil }
         }
         return nil
@@ -162,9 +163,9 @@ struct PlaybackOrder: Sendable {
     /// Returns the pause between two positions: zero, unless no item was playable in the passes between them.
     ///
     /// - Parameter plays: Whether the item at the first position plays or is assumed to.
-    func pause(between turn: Turn, and next: Turn, plays: Bool) -> Duration {
-        guard retry == .eachPass, next.listPass > turn.listPass else { return .zero }
-        let played = plays ? turn.listPass : lastPlayedPass ?? turn.listPass
+    func pause(between listPosition: PlaylistPosition, and next: PlaylistPosition, plays: Bool) -> Duration {
+        guard retry == .eachPass, next.listPass > listPosition.listPass else { return .zero }
+        let played = plays ? listPosition.listPass : lastPlayedPass ?? listPosition.listPass
         let empty = next.listPass - played - 1
         return empty > 0 ? Self.pauses[min(empty, Self.pauses.count) - 1] : .zero
     }
@@ -203,32 +204,32 @@ struct PlaybackOrder: Sendable {
     }
 
     /// Permits all items. Returns the first position of the pass.
-    mutating func startOver() -> Turn? {
+    mutating func startOver() -> PlaylistPosition? {
         for index in slots.indices { slots[index].failedPass = -1 }
-        return firstTurn()
+        return firstPosition()
     }
 
     /// Makes a position the current one.
-    mutating func setCurrent(_ turn: Turn) {
-        if turn.listPass > pass {
-            (slots, generator) = arranged(for: turn.listPass)
-            pass = turn.listPass
+    mutating func setCurrent(_ listPosition: PlaylistPosition) {
+        if listPosition.listPass > pass {
+            (slots, generator) = arranged(for: listPosition.listPass)
+            pass = listPosition.listPass
         }
-        for index in slots.indices where slots[index].isLeaving && slots[index].item.id != turn.item.id {
+        for index in slots.indices where slots[index].isLeaving && slots[index].item.id != listPosition.item.id {
             slots[index].isRemoved = true
         }
     }
 
     /// Moves the items before a position to the history, unless a further pass repeats them.
-    mutating func passItems(before turn: Turn) {
-        guard !Self.allows(loopList, turn.listPass), let index = index(of: turn.item.id) else { return }
+    mutating func passItems(before listPosition: PlaylistPosition) {
+        guard !Self.allows(loopList, listPosition.listPass), let index = index(of: listPosition.item.id) else { return }
         passItems(before: index)
     }
 
     /// Same, including the item at a position.
-    mutating func passItems(through turn: Turn) {
-        guard !Self.allows(loopList, turn.listPass) else { return }
-        let id = turn.item.id
+    mutating func passItems(through listPosition: PlaylistPosition) {
+        guard !Self.allows(loopList, listPosition.listPass) else { return }
+        let id = listPosition.item.id
         guard let index = index(of: id) ?? slots.lastIndex(where: { $0.item.id == id }) else { return }
         passItems(before: index + 1)
     }
@@ -252,26 +253,26 @@ struct PlaybackOrder: Sendable {
 
     /// Returns the position of an adjacent item of the pass; nil beyond its ends. Items of the history return to the
     /// playlist.
-    mutating func step(from turn: Turn, by distance: Int) -> Turn? {
+    mutating func step(from listPosition: PlaylistPosition, by distance: Int) -> PlaylistPosition? {
         let present = slots.indices.filter { !slots[$0].isRemoved }
-        guard let place = present.firstIndex(where: { slots[$0].item.id == turn.item.id }) else { return nil }
+        guard let place = present.firstIndex(where: { slots[$0].item.id == listPosition.item.id }) else { return nil }
         let target = place + distance
         if target < 0, history.count >= -target {
             return recall(history[history.count + target].id)
         }
         guard present.indices.contains(target) else { return nil }
-        return Turn(item: slots[present[target]].item, listPass: turn.listPass)
+        return PlaylistPosition(item: slots[present[target]].item, listPass: listPosition.listPass)
     }
 
     /// Returns the position of an item of the playlist or of the history, which returns to the playlist together with
     /// the later ones.
-    mutating func recall(_ id: QueueItem.ID) -> Turn? {
+    mutating func recall(_ id: QueueItem.ID) -> PlaylistPosition? {
         if let place = history.lastIndex(where: { $0.id == id }) {
             // An item that has played is played again, whether or not it failed.
             slots.insert(contentsOf: history[place...].map { Slot(item: $0) }, at: 0)
             history.removeSubrange(place...)
         }
-        return firstTurn(id)
+        return firstPosition(id)
     }
 
     // MARK: Edits
@@ -395,17 +396,17 @@ struct PlaybackOrder: Sendable {
     /// Replaces the playlist, its history and the state of its items. Returns the position to start with.
     ///
     /// - Parameter first: The item to start with; nil: the first one. Preceding items have passed.
-    mutating func reset(to items: [QueueItem], first: QueueItem.ID?) -> Turn? {
+    mutating func reset(to items: [QueueItem], first: QueueItem.ID?) -> PlaylistPosition? {
         slots = items.enumerated().map { Slot(item: $1, rank: $0) }
         (history, forgotten, pass, lastPlayedPass) = ([], 0, 0, nil)
         if generator != nil { slots.shuffle(using: &generator!) }
-        guard let place = first.map({ index(of: $0) ?? 0 }), !slots.isEmpty else { return firstTurn() }
+        guard let place = first.map({ index(of: $0) ?? 0 }), !slots.isEmpty else { return firstPosition() }
         // In a shuffled order the other items are still to come.
         if generator != nil { slots.swapAt(0, place) }
-        let turn = firstTurn(first)
-        if let turn { passItems(before: turn) }
+        let listPosition = firstPosition(first)
+        if let listPosition { passItems(before: listPosition) }
         dropRemoved(except: [])
-        return turn
+        return listPosition
     }
 }
 

@@ -96,7 +96,7 @@ final class PictureTrack: @unchecked Sendable {
     /// is required.
     private func skipForward(to time: MediaTime) -> Bool {
         guard let last, let end = last.end, time >= end, time - end <= Self.longestWay, let lastSync, found == nil,
-            !sourceHasEnded, decoder.effort >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
+            !sourceHasEnded, decoder.skipPolicy >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
         else { return false }
         staying = (last, time)
         while let picture = decoder.receive() {
@@ -180,7 +180,11 @@ final class PictureTrack: @unchecked Sendable {
             if isStill { still = picture }
             return handed(picture)
         }
-        if sourceHasEnded { return .ended }
+        if sourceHasEnded {
+            // A decoder that fails while it is drained returns no frame, as at the end.
+            failure = failure ?? decoder.failure
+            return .ended
+        }
         do {
             if let buffer = try nextPacket(noting: intake) {
                 failuresInARow = 0

@@ -63,7 +63,7 @@ final class Prefetcher: Sendable {
                         let film = try parts.open(address, item.cancellation)
                         let finder = InterstitialFinder(
                             parts: parts, film: address, cancellation: item.cancellation)
-                        item.finish(.success(film), item.looksForBreaks ? finder.programme(of: film.summary) : nil)
+                        item.finish(.success(film), item.looksForBreaks ? finder.schedule(of: film.summary) : nil)
                     }
                 } catch {
                     item.finish(.failure(error))

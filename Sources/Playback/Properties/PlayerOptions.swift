@@ -140,8 +140,8 @@ public struct PlayerOptions: Sendable {
     public init() {}
 
     /// The audio processing of every item.
-    var treatment: SoundTreatment {
-        var treatment = SoundTreatment.none
+    var treatment: AudioProcessing {
+        var treatment = AudioProcessing.none
         (treatment.isNight, treatment.dialogueLift) = (isNight, Self.held(dialogueLift: dialogueLift))
         treatment.loudness = loudness
         return treatment

@@ -132,7 +132,7 @@ public struct MediaFailure: Sendable, Equatable {
 }
 
 /// An event of a player. Delivered on the player's thread; the handler must not block.
-public enum PlayerNews: Sendable {
+public enum PlayerEvent: Sendable {
     /// The phase changed.
     case phase(PlayerState.Phase)
     /// A message for the user, shown once: "sound continues on the local card".

@@ -6,7 +6,7 @@ public import SyncRendering
 /// Each provider runs on a separate thread, from the creation of the detector until `stop` or its release. Obstacles to
 /// discovery are in `OutputOffer.note`. Callable from any thread.
 public final class RouteDetector: Sendable {
-    private let board: BroadcastBoard<OutputOffer>
+    private let board: StateBroadcaster<OutputOffer>
     private let interruption = Interruption()
     private let threads: Lock<[WorkerThread]>
 
@@ -14,7 +14,7 @@ public final class RouteDetector: Sendable {
     ///
     /// - Parameter known: Places that are listed until all providers have reported.
     public init(_ registry: OutputRegistry, known: [OutputPlace] = []) {
-        let board = BroadcastBoard(OutputOffer(places: known))
+        let board = StateBroadcaster(OutputOffer(places: known))
         let offers = Lock<[OutputOffer?]>(registry.providers.map { _ in nil })
         let interruption = interruption
         self.board = board

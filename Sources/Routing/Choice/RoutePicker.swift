@@ -79,8 +79,8 @@ package struct RoutePicker: Equatable {
         case "END", "PGDWN": move(by: rows.count)
         case "ENTER", "KP_ENTER": return .some(index.flatMap { playOnly($0) })
         case "SPACE", "x": return .some(index.flatMap { toggle($0) })
-        case "LEFT", "-": return .some(index.flatMap { turn($0, by: -Self.volumeStep) })
-        case "RIGHT", "+": return .some(index.flatMap { turn($0, by: Self.volumeStep) })
+        case "LEFT", "-": return .some(index.flatMap { changeVolume($0, by: -Self.volumeStep) })
+        case "RIGHT", "+": return .some(index.flatMap { changeVolume($0, by: Self.volumeStep) })
         case "ESC", "s", "BS": return .some(.close)
         default: return nil
         }
@@ -91,7 +91,7 @@ package struct RoutePicker: Equatable {
     mutating func point(at row: Int, _ part: Part, turned: Int) -> Wish? {
         guard rows.indices.contains(row) else { return nil }
         current = rows[row].id
-        if turned != 0 { return turn(row, by: Double(turned) * Self.volumeStep) }
+        if turned != 0 { return changeVolume(row, by: Double(turned) * Self.volumeStep) }
         switch part {
         case .mark: return toggle(row)
         case .text: return playOnly(row)
@@ -123,7 +123,7 @@ package struct RoutePicker: Equatable {
         return .play(ticked + [row.id])
     }
 
-    private mutating func turn(_ place: Int, by step: Double) -> Wish? {
+    private mutating func changeVolume(_ place: Int, by step: Double) -> Wish? {
         guard let volume = rows[place].volume else {
             return .explain("\(rows[place].name): its volume is unknown until it plays")
         }

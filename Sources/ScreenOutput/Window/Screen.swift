@@ -55,7 +55,7 @@ public final class Screen: VideoOutput {
     private(set) var connection: DisplayConnection?
     /// Called on the owner thread with notices for the user, once for each.
     var onNews: ((ScreenInput) -> Void)?
-    private var noted = NotedPicture()
+    private var noted = VideoFrameNotices()
     /// Whether the user or an option has chosen the window size.
     var isSizeChosen = false
     /// Whether the window was fitted into its display including its frame.

@@ -10,16 +10,16 @@ extension AudioFeeder {
         return true
     }
 
-    /// Calls `turn` on an output that pulls audio; returns true if it advanced.
-    mutating func turnTaker() -> Bool {
+    /// Calls `pullAudio` on an output that pulls audio; returns true if it advanced.
+    mutating func pullThroughOutput() -> Bool {
         guard let taker, case .sampleBuffers? = delivery else { return false }
-        let turn = taker.turn(takingFrom: isTakenFrom ? RendererQueue(renderer: renderer, life: life) : nil)
-        takerDue = turn.due
-        if turn.hasTaken {
+        let result = taker.pullAudio(from: isTakenFrom ? RendererQueue(renderer: renderer, life: life) : nil)
+        takerDue = result.due
+        if result.hasTaken {
             isFinishing = false
             isFinished = false
         }
-        return turn.hasMoved || turn.hasTaken
+        return result.hasMoved || result.hasTaken
     }
 
     /// Returns the next buffer to deliver: from the renderer's queue, or from the group's queue if this is its only

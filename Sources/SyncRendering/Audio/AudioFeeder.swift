@@ -12,7 +12,7 @@ struct AudioFeeder {
 
     var output: (any AudioOutput)?
     /// The output, if it pulls from the renderer's queue, and when its next `turn` is due.
-    var taker: (any SoundTaking)?
+    var taker: (any PullingAudioOutput)?
     var takerDue: HostInstant?
     /// The group's queue, for its only member; read when the renderer's queue is empty.
     var supply: (any SampleSupply)?
@@ -89,7 +89,7 @@ struct AudioFeeder {
                 count += 1
             } while count <= limit && progress()
             // A pulling output advances in small steps, so reports are made after each.
-            takesOn = turnTaker()
+            takesOn = pullThroughOutput()
             reportAcceptance()
             announceReadiness()
             announceReadinessToStart()
@@ -158,7 +158,7 @@ struct AudioFeeder {
                 old.close()
             }
             output = command.output
-            taker = output as? any SoundTaking
+            taker = output as? any PullingAudioOutput
             takerDue = nil
             delivery = nil
             converter = nil

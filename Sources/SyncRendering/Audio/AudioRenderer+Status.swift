@@ -23,13 +23,13 @@ extension AudioRenderer {
     /// Any thread.
     package func takeUndecodableSound() -> UndecodableSound? {
         let (own, output) = state.withLock { ($0.undecodable.take(), $0.output) }
-        return own ?? (output as? any SoundTaking)?.takeUndecodableSound()
+        return own ?? (output as? any PullingAudioOutput)?.takeUndecodableSound()
     }
 
     /// The outputs to which it plays, groups resolved to their members. Any thread.
     var devices: [any AudioOutput] {
         guard let output = state.withLock({ $0.output }) else { return [] }
-        return (output as? any SoundTaking)?.members ?? [output]
+        return (output as? any PullingAudioOutput)?.members ?? [output]
     }
 
     /// Records the error that `status` and `error` report.

@@ -5,7 +5,7 @@ extension AudioRenderer {
     ///
     /// A change reprocesses unplayed audio from as close to the playhead as the output permits, without a gap. Every
     /// frame keeps its media time. Pass-through is disabled while samples are modified.
-    public var treatment: SoundTreatment {
+    public var treatment: AudioProcessing {
         get { state.withLock { $0.treatment } }
         set {
             let hasChanged = state.withLock { state -> Bool in
@@ -27,7 +27,7 @@ extension AudioRenderer.State {
     var gain: Float? { isMuted ? 0 : volume.map { min(1, $0) } }
 
     /// The requested processing, including the part of the volume above 1.
-    var effectiveTreatment: SoundTreatment {
+    var effectiveTreatment: AudioProcessing {
         var treatment = treatment
         treatment.gain *= max(1, volume ?? 1)
         return treatment

@@ -74,7 +74,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var volume: Float?
         var isMuted = false
         /// As requested; see `effectiveTreatment`.
-        var treatment = SoundTreatment.none
+        var treatment = AudioProcessing.none
         /// The reason why no audio is rendered; nil if there is none.
         var failure: (any Error)?
         var status = Progress(
@@ -109,7 +109,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// The kind of content; determines the permitted routes.
     public let contentKind: ContentKind
     /// The group of which the output is a member; nil outside groups.
-    let group: GroupScope?
+    let group: GroupSharedContext?
     let codecs: any AudioCodecs
     let events: EventLog
     let demand = MediaDataDemand()
@@ -136,7 +136,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     /// Creates a renderer inside a group; it reads the group's timebase and is notified of changes by the group.
-    init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupScope?) {
+    package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupSharedContext?) {
         self.group = group
         self.codecs = codecs
         contentKind = .film
@@ -149,7 +149,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var timebase: Timebase { state.withLock { $0.timebase } }
 
     /// Starts the feeder of a renderer without a synchronizer; `addRenderer` does this otherwise.
-    func start(news: @escaping @Sendable (News) -> Void) throws(ExhaustionError) {
+    package func start(news: @escaping @Sendable (News) -> Void) throws(ExhaustionError) {
         onNews(news)
         try startFeeder()
     }
@@ -236,7 +236,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             status.enqueuedUntil = $0.queue.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
             status.earliestStart = $0.output?.earliestStart
-            return (status, $0.output as? any SoundTaking)
+            return (status, $0.output as? any PullingAudioOutput)
         }
         if status.undecodable == nil { status.undecodable = group?.undecodable }
         return status
@@ -274,12 +274,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var routeName: String? { state.withLock { $0.output?.name } }
 
     /// Returns the context for an output that this renderer will feed.
-    func outputContext(_ id: OutputID) -> AudioOutputContext {
+    package func outputContext(_ id: OutputID) -> AudioOutputContext {
         AudioOutputContext(timebase: timebase, room: wake, events: events, id: id, group: group)
     }
 
     /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.
-    func skip(to time: MediaTime) {
+    package func skip(to time: MediaTime) {
         if state.withLock({ $0.queue.skip(to: time) }) { wake.raise() }
     }
 

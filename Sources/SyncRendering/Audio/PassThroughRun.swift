@@ -5,7 +5,7 @@ internal import MediaCore
 /// A packet plays completely or not at all. At most one packet is dropped per boundary, and its place is silent. All
 /// others play at their time.
 struct PassThroughRun {
-    private var line = PacketLine()
+    private var line = PacketContinuity()
     /// The last packet, if it is audible only in part. It is retained until the next buffer is known.
     private var tail: PacketTail?
     /// Whether the first packet after a gapless boundary is still missing.
@@ -18,10 +18,10 @@ struct PassThroughRun {
     mutating func reset() { self = PassThroughRun() }
 
     /// Continues after packets that the output has retained.
-    mutating func resume(after end: MediaTime?) { (line, isAtJoint) = (PacketLine(end: end), true) }
+    mutating func resume(after end: MediaTime?) { (line, isAtJoint) = (PacketContinuity(end: end), true) }
 
     /// Ends the run: other audio follows.
-    mutating func endLine() { line = PacketLine() }
+    mutating func endLine() { line = PacketContinuity() }
 
     mutating func noteJoint() { isAtJoint = true }
 
@@ -101,7 +101,7 @@ struct PassThroughRun {
             end = min(end, start + length - trim)
         }
         if let limit { end = min(end, limit) }
-        guard (start + length - end).duration > PacketLine.tolerance else { return nil }
+        guard (start + length - end).duration > PacketContinuity.tolerance else { return nil }
         return PacketTail(batch: PacketBatch(sharing: packets, packets: [last]), start: start, heardUntil: end)
     }
 

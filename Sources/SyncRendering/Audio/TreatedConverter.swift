@@ -11,8 +11,8 @@ final class TreatedConverter: PCMConverter {
     private let format: PCMFormat
     private let leveller: LoudnessLeveller
     /// The current processing, and the next one with the media time at which it starts.
-    private(set) var treatment: SoundTreatment
-    private var coming: (treatment: SoundTreatment, from: MediaTime)?
+    private(set) var treatment: AudioProcessing
+    private var coming: (treatment: AudioProcessing, from: MediaTime)?
     /// The gains of the items with the media time at which each starts. The first is current; each pending gapless
     /// boundary adds one.
     private var gains: [(gain: Float, from: MediaTime)] = [(1, .zero)]
@@ -33,7 +33,7 @@ final class TreatedConverter: PCMConverter {
 
     /// Creates a converter around another one; the processing starts at once.
     init(
-        _ inner: any PCMConverter, format: PCMFormat, treatment: SoundTreatment,
+        _ inner: any PCMConverter, format: PCMFormat, treatment: AudioProcessing,
         leveller: LoudnessLeveller = LoudnessLeveller()
     ) {
         (self.inner, self.format, self.leveller) = (inner, format, leveller)
@@ -47,7 +47,7 @@ final class TreatedConverter: PCMConverter {
     /// Sets the processing.
     ///
     /// - Parameter time: The media time from which it applies; nil: the next audio.
-    func treat(_ wanted: SoundTreatment, from time: MediaTime?) {
+    func treat(_ wanted: AudioProcessing, from time: MediaTime?) {
         if wanted != .none { engage() }
         // Frames decoded before the time are preroll, or at most a hundredth of a second of continuous audio.
         inner.setDialogueLift(wanted.dialogueLift)
@@ -92,7 +92,7 @@ final class TreatedConverter: PCMConverter {
     func reset() { reset(to: coming?.treatment ?? treatment) }
 
     /// Resets with a new processing, without a ramp.
-    func reset(to wanted: SoundTreatment) {
+    func reset(to wanted: AudioProcessing) {
         inner.reset()
         inner.setDialogueLift(wanted.dialogueLift)
         (treatment, coming) = (wanted, nil)

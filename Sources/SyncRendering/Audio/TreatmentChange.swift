@@ -10,7 +10,7 @@ struct TreatmentChange {
     private static let patience: Duration = .seconds(2)
 
     /// The current processing.
-    private(set) var treatment = SoundTreatment.none
+    private(set) var treatment = AudioProcessing.none
     /// Whether the output holds audio with another processing, for which no flush was begun.
     private var isNew = false
     /// The number of refusals because the flush came too late.
@@ -25,7 +25,7 @@ struct TreatmentChange {
     var nextDue: HostInstant? { isNew && request == nil ? due : nil }
 
     /// Sets the processing.
-    mutating func set(_ wanted: SoundTreatment) {
+    mutating func set(_ wanted: AudioProcessing) {
         guard wanted != treatment else { return }
         treatment = wanted
         isNew = true
@@ -45,7 +45,7 @@ struct TreatmentChange {
     /// Ends the change.
     mutating func finish() { self = TreatmentChange(treatment: treatment) }
 
-    private init(treatment: SoundTreatment) { self.treatment = treatment }
+    private init(treatment: AudioProcessing) { self.treatment = treatment }
 
     init() {}
 

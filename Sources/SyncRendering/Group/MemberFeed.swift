@@ -17,7 +17,7 @@ final class MemberFeed: Sendable {
     let feeder: MemberFeeder
     let id: OutputID
     private let context: AudioOutputContext
-    private let scope: GroupScope
+    private let scope: GroupSharedContext
     private let work: GroupWork
     /// Notified of every change of state here.
     private let changes: MemberChanges
@@ -51,7 +51,7 @@ final class MemberFeed: Sendable {
     /// - Parameter delay: The delay of this member against the group.
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
-        work: GroupWork, scope: GroupScope, changes: MemberChanges, delay: Duration = .zero,
+        work: GroupWork, scope: GroupSharedContext, changes: MemberChanges, delay: Duration = .zero,
         opened: @escaping @Sendable (MemberFeed) -> Void
     ) {
         self.opened = opened

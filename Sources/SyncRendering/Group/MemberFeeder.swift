@@ -39,7 +39,7 @@ final class MemberFeeder: Sendable {
     ///   - limit: The maximum number of steps.
     /// - Returns: Whether audio advanced, and when work is due without a signal.
     @discardableResult
-    func turn(
+    func runIteration(
         takingFrom supply: (any SampleSupply)? = nil, atMost limit: Int = .max
     ) -> (hasMoved: Bool, due: HostInstant?) {
         feeder.withLock { feeder in
@@ -81,7 +81,7 @@ final class MemberFeeder: Sendable {
             }
             let stop = Stop()
             do throws(ExhaustionError) {
-                place = .own(try work.turn(self) { self.run(until: stop) }, stop: stop)
+                place = .own(try work.startFeeder(self) { self.run(until: stop) }, stop: stop)
             } catch {
                 return false
             }
@@ -102,7 +102,7 @@ final class MemberFeeder: Sendable {
             return thread
         }
         thread?.join()
-        turn()
+        runIteration()
     }
 
     /// Requests the end of the feeder's thread.
@@ -114,7 +114,7 @@ final class MemberFeeder: Sendable {
     /// The loop of the feeder's thread.
     private func run(until stop: Stop) {
         while true {
-            let (_, due) = turn()
+            let (_, due) = runIteration()
             if stop.isAsked.load(ordering: .acquiring) { break }
             renderer.awaitWork(until: due)
         }

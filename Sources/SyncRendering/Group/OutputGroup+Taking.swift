@@ -2,38 +2,38 @@ internal import MediaCore
 
 // Distribution of audio from the renderer's queue to the members; docs/decisions/0013-one-feeder-for-one-output.md
 // gives the reasons.
-extension OutputGroup: SoundTaking {
+extension OutputGroup: PullingAudioOutput {
     /// A group whose history has reached its byte limit accepts no audio beyond this depth.
     private static let minDepth: Duration = .seconds(5)
     /// The number of steps between reports of `acceptedUntil`, for which a start may be waiting.
-    private static let stepsInTurn = 16
+    private static let stepsPerIteration = 16
 
     /// Runs the feeder of an only member, which pulls from the renderer's queue. Several members run on separate
     /// threads and receive all queued audio. Members for which the system provided no thread run here as well.
-    func turn(takingFrom queue: RendererQueue?) -> SoundTurn {
+    func pullAudio(from queue: RendererQueue?) -> PullResult {
         let (feed, feeds) = state.withLock { state in
             state.source = queue
             return (state.onlyFeed, state.feeds)
         }
-        var turn = SoundTurn()
+        var result = PullResult()
         if let feed {
             if feed.feeder.isShared {
-                (turn.hasMoved, turn.due) = feed.feeder.turn(
-                    takingFrom: MemberSupply(group: self, feed: feed), atMost: Self.stepsInTurn)
+                (result.hasMoved, result.due) = feed.feeder.runIteration(
+                    takingFrom: MemberSupply(group: self, feed: feed), atMost: Self.stepsPerIteration)
             }
         } else {
             feeding.withLock { _ in distribute() }
             for feed in feeds where feed.feeder.isShared {
-                let (hasMoved, due) = feed.feeder.turn(atMost: Self.stepsInTurn)
-                turn.hasMoved = turn.hasMoved || hasMoved
-                turn.due = [turn.due, due].compactMap { $0 }.min()
+                let (hasMoved, due) = feed.feeder.runIteration(atMost: Self.stepsPerIteration)
+                result.hasMoved = result.hasMoved || hasMoved
+                result.due = [result.due, due].compactMap { $0 }.min()
             }
         }
-        turn.hasTaken = state.withLock { state in
+        result.hasTaken = state.withLock { state in
             defer { state.hasTaken = false }
             return state.hasTaken
         }
-        return turn
+        return result
     }
 
     /// Assigns threads to the members' feeders after members have joined or left.

@@ -4,7 +4,7 @@ public import MediaCore
 ///
 /// Each member has its own feed: audio that one speaker accepts as packets is decoded for the card. A slow, lost or
 /// missing member blocks none of the others. All members share one timebase, so that a start is one host instant.
-/// Further shared objects are in the `GroupScope` of their context: for AirPlay speakers, a group name and a list of
+/// Further shared objects are in the `GroupSharedContext` of their context: for AirPlay speakers, a group name and a list of
 /// peers. Such members must be created with one `PTPDirectory`, so that they share one grandmaster.
 ///
 /// A member that is unavailable at the start is retried during playback and joins in sync. Members can change during
@@ -15,18 +15,18 @@ public final class OutputGroup: AudioOutput {
     let codecs: any AudioCodecs
     let work: GroupWork
     /// The queue of requested changes of members.
-    let scope = GroupScope()
+    let scope = GroupSharedContext()
     let changes = MemberChanges()
     /// The state shared by all threads.
     let state: Lock<State>
     /// Held during deliveries to the feeds, so that a joining feed neither misses nor repeats audio. Taken before
     /// `state`.
-    let feeding = Lock(Turn())
+    let feeding = Lock(CriticalSection())
     /// Held while threads are assigned to the feeders.
-    let seating = Lock(Turn())
+    let seating = Lock(CriticalSection())
     /// Held while gains are applied to the feeds, so that the last calculated ones are applied last. Taken before
     /// `state`.
-    private let gaining = Lock(Turn())
+    private let gaining = Lock(CriticalSection())
 
     /// Guarded by the lock `state`.
     struct State {
@@ -51,7 +51,7 @@ public final class OutputGroup: AudioOutput {
         var delays: [Duration]
         var speed = 1.0
         var allowsPassThrough = true
-        var treatment = SoundTreatment.none
+        var treatment = AudioProcessing.none
         /// The end of the pulled audio in media time, since the last flush.
         var fedUntil: MediaTime?
         /// The last requested partial flush.
@@ -271,7 +271,7 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Sets the audio processing of all members.
-    public func setTreatment(_ treatment: SoundTreatment) {
+    public func setTreatment(_ treatment: AudioProcessing) {
         let feeds = state.withLock { state in
             state.treatment = treatment
             return state.feeds

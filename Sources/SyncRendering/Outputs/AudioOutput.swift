@@ -141,7 +141,7 @@ public protocol AudioOutput: AnyObject, Sendable {
     func timebaseDidChange(_ snapshot: TimebaseSnapshot)
 
     /// Sets the processing of decoded audio, for outputs that convert audio themselves. Any thread.
-    func setTreatment(_ treatment: SoundTreatment)
+    func setTreatment(_ treatment: AudioProcessing)
 
     /// Sets the linear gain: 0 is silent, 1 is unchanged (0 dB). Applied as a ramp. Any thread.
     func setGain(_ gain: Float)
@@ -172,10 +172,10 @@ public struct AudioOutputContext: Sendable {
     /// The output's ID in events.
     public let id: OutputID
     /// The objects shared with the other members of the group; nil outside a group.
-    public let group: GroupScope?
+    public let group: GroupSharedContext?
 
     /// Creates a context.
-    public init(timebase: Timebase, room: Signal, events: EventLog, id: OutputID, group: GroupScope? = nil) {
+    public init(timebase: Timebase, room: Signal, events: EventLog, id: OutputID, group: GroupSharedContext? = nil) {
         self.timebase = timebase
         self.room = room
         self.events = events
@@ -215,7 +215,7 @@ extension AudioOutput {
     /// Does nothing: the renderer converts the audio.
     public func setSpeed(_ speed: Double) {}
     /// Does nothing: the renderer converts the audio.
-    public func setTreatment(_ treatment: SoundTreatment) {}
+    public func setTreatment(_ treatment: AudioProcessing) {}
     /// True: accepted audio needs no conversion.
     public var isDrained: Bool { true }
     /// True: the delay is known from the start.

@@ -36,7 +36,7 @@ package final class SubtitleDrawer {
     }
 
     /// Runs one iteration: decodes and draws. Returns nil if the renderer has ended.
-    package func turn() -> Rest? {
+    package func runIteration() -> Rest? {
         guard let renderer, !renderer.state.withLock({ $0.isStopping }) else { return nil }
         renderer.wake.clear()
         decode(for: renderer)

@@ -193,7 +193,7 @@ public final class SubtitleRenderer: Sendable {
                             SubtitleDrawer(renderer: $0, codecs: codecs, makeDrawing: makeDrawing)
                         })
                     else { return }
-                    while let rest = drawer.turn() {
+                    while let rest = drawer.runIteration() {
                         if let instant = rest.until {
                             wake.wait(until: clock.machineInstant(of: instant))
                         } else {

@@ -26,7 +26,7 @@ public final class RenderSynchronizer: Sendable {
     // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
     /// Serializes commands. Taken before `roster`.
-    let command = Lock(Turn())
+    let command = Lock(CriticalSection())
     /// The renderers added by `addRenderer`, and the pending start.
     let roster = Lock(Roster())
     /// Whether a start is pending or announced; feeders read it before they lock the roster. Stored with release under

@@ -41,7 +41,7 @@ final class TimeObservation: Sendable {
     /// Whether no thread was available, so that the timeline's service calls `step`.
     private let isOrphaned = Atomic<Bool>(false)
     /// Serializes the steps of the service.
-    private let turn = Lock(Turn())
+    private let execution = Lock(CriticalSection())
 
     init(timebase: Timebase) {
         self.timebase = timebase
@@ -115,7 +115,7 @@ final class TimeObservation: Sendable {
     /// Calls `step` if there is no thread: observers are then called late instead of never.
     func stepIfOrphaned() {
         guard isOrphaned.load(ordering: .relaxed) else { return }
-        _ = turn.withLockIfAvailable { _ in step() }
+        _ = execution.withLockIfAvailable { _ in step() }
     }
 
     /// Performs due calls; returns when the next step is due unless the timeline changes, nil if never.

@@ -33,7 +33,7 @@ final class TreatmentChain {
     /// Resets the chain with a new processing, without a ramp.
     ///
     /// - Parameter own: The item's gain, applied in addition.
-    func begin(with treatment: SoundTreatment, gain own: Float) {
+    func begin(with treatment: AudioProcessing, gain own: Float) {
         treat(treatment, gain: own)
         limiter.reset()
         ramp = GainRamp(gain: gain, length: rampLength)
@@ -42,7 +42,7 @@ final class TreatmentChain {
     }
 
     /// Changes the processing of continuous audio, with ramps.
-    func treat(_ treatment: SoundTreatment, gain own: Float) {
+    func treat(_ treatment: AudioProcessing, gain own: Float) {
         gain = treatment.gain * own
         // An item with its own gain is already normalized.
         (isNight, loudness) = (treatment.isNight, own == 1 ? treatment.loudness : nil)

@@ -146,6 +146,7 @@ final class LayerDecoder: Sendable {
             return true
         }
         if work.isFinished {
+            if let failure = work.decoder?.failure { layer.fail(with: failure) }
             // The decoder is drained; more may follow.
             work.forget()
             state.withLock { state in

@@ -1,7 +1,7 @@
 public import MediaCore
 
 /// The skip policy of a decoder. Skipping reduces the quality or the frame rate and keeps a slow machine in time.
-public enum DecodingEffort: Int, Sendable, Comparable {
+public enum SkipPolicy: Int, Sendable, Comparable {
     /// Decodes sync frames only.
     case syncOnly
     /// Skips non-reference frames.
@@ -12,7 +12,7 @@ public enum DecodingEffort: Int, Sendable, Comparable {
     case full
 
     /// Returns true if `left` skips more than `right`.
-    public static func < (left: DecodingEffort, right: DecodingEffort) -> Bool { left.rawValue < right.rawValue }
+    public static func < (left: SkipPolicy, right: SkipPolicy) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Decodes video. Confined to one thread.
@@ -37,14 +37,18 @@ public protocol PictureDecoder: AnyObject {
     /// - Returns: False without a change if not supported.
     func skipForward(to time: MediaTime) -> Bool
     /// The skip policy; may change between any two calls.
-    var effort: DecodingEffort { get set }
+    var skipPolicy: SkipPolicy { get set }
     /// The number of undecodable packets since creation.
     var damagedPackets: Int { get }
+    /// The error after which no more frames are returned; nil if there is none. `send` throws it.
+    var failure: MediaError? { get }
 }
 
 extension PictureDecoder {
     /// Returns false: a seek without a flush is not supported.
     public func skipForward(to time: MediaTime) -> Bool { false }
+    /// Nil: every call of `send` may succeed.
+    public var failure: MediaError? { nil }
 }
 
 /// A factory of video decoders. The application passes the one from MediaCodecs or its own.

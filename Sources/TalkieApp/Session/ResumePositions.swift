@@ -9,13 +9,13 @@ final class ResumePositions {
 
     private var positions: [FilmKey: MediaTime] = [:]
     private let player: Player
-    private let store: FilmPlaces
+    private let store: ResumePositionStore
     private let console: SessionConsole
     /// Whether films resume; a given start position disables it.
     private let resumes: Bool
 
     init(_ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole) {
-        (player, store, self.console) = (stage.player, FilmPlaces(stage.stateFolder), console)
+        (player, store, self.console) = (stage.player, ResumePositionStore(stage.stateFolder), console)
         resumes = arguments.resumesPlayback && arguments.options.start == nil
     }
 

@@ -6,7 +6,7 @@ internal import SyncRendering
 
 /// An event for the session, posted from any thread.
 enum SessionEvent: Sendable {
-    case player(PlayerNews)
+    case player(PlayerEvent)
     case screen(ScreenInput)
     /// A key pressed in the terminal.
     case terminalKey(String)

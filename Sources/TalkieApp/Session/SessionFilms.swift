@@ -109,7 +109,7 @@ final class SessionFilms {
     /// Handles an event of the player, except seeks.
     ///
     /// - Parameter repeats: Whether the film repeats forever.
-    func handle(_ news: PlayerNews, repeats: Bool) -> Consequence {
+    func handle(_ news: PlayerEvent, repeats: Bool) -> Consequence {
         switch news {
         case .message(let text): console.warn(text)
         case .outputProblem(let problem):
@@ -132,7 +132,7 @@ final class SessionFilms {
     }
 
     /// Handles an event that concerns the current film.
-    private func handleCurrent(_ news: PlayerNews, repeats: Bool) -> Consequence {
+    private func handleCurrent(_ news: PlayerEvent, repeats: Bool) -> Consequence {
         switch news {
         case .phase(let phase):
             distributor.record(.phase(phase.rawValue))

@@ -18,7 +18,7 @@ package struct PlaybackStatistics: Sendable {
 
     /// The last report of the output with the lowest index.
     private var sound: (output: Int, error: Duration)?
-    private var line = CommandedLine()
+    private var line = CommandedTimeline()
 
     package init() {}
 

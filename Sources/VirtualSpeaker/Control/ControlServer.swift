@@ -78,9 +78,9 @@ final class ControlServer: Sendable {
             if state.connections.count >= Self.connectionLimit {
                 // A connection inside `acquire` still reports `paired`; it must not be displaced.
                 let seats = state.connections.map {
-                    ConnectionSeats.Seat(source: $0.source, standing: $0 === state.owner ? .begun : $0.standing)
+                    ConnectionSlots.Seat(source: $0.source, standing: $0 === state.owner ? .begun : $0.standing)
                 }
-                guard state.leaving.count < Self.connectionLimit, let seat = ConnectionSeats.vacated(seats) else {
+                guard state.leaving.count < Self.connectionLimit, let seat = ConnectionSlots.vacated(seats) else {
                     return (false, nil as ControlConnection?)
                 }
                 let leaver = state.connections.remove(at: seat)

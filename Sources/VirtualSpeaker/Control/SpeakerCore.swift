@@ -31,7 +31,7 @@ final class SpeakerCore: Sendable {
     /// Used by the threads of all connections.
     private let attempts = Lock(PairingAttempts())
     /// Serializes writes to the speaker's memory, so that the newest state is written last.
-    private let writing = Lock(Turn())
+    private let writing = Lock(CriticalSection())
 
     init(
         configuration: SpeakerConfiguration, codecs: (any AudioCodecs)?, record: SpeakerRecord, ptp: PTPSockets?

@@ -15,7 +15,7 @@ public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 }
 
 private func commands(_ bytes: [UInt8], isRetained: Bool) {
-    var desk = FleetDesk()
+    var desk = FleetCommandFilter()
     var done: Set<String> = []
     for piece in bytes.split(separator: 0, omittingEmptySubsequences: false).prefix(64) {
         let piece = Array(piece)

@@ -73,7 +73,7 @@ private final class Cinema {
             clock: clock)
         core = PlaybackEngine(
             parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            board: PlayerBoard(timebase: synchronizer.timebase),
+            board: PlayerStatePublisher(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runErrand: { _, body in
                 body()
@@ -112,10 +112,10 @@ private final class Cinema {
         var hasMoved = true
         while hasMoved {
             hasMoved = false
-            _ = core.turn()
+            _ = core.runIteration()
             for pipeline in pipelines.withLock({ $0 }) {
                 while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
-                    while case .again = pipeline.turn() { hasMoved = true }
+                    while case .again = pipeline.runIteration() { hasMoved = true }
                 }
             }
             let before = core.renderer?.progress.acceptedUntil

@@ -108,15 +108,16 @@ struct KeptFile: Sendable {
     }
 
     private static let places = KeptFile(file: "film-places", kind: "film-places") { state in
-        let (entries, note) = FilmPlaces(state).read()
-        precondition(entries.count <= FilmPlaces.maxFilms && entries.allSatisfy { $0.place > .zero })
+        let (entries, note) = ResumePositionStore(state).read()
+        precondition(entries.count <= ResumePositionStore.maxFilms && entries.allSatisfy { $0.place > .zero })
         return Found(isUsed: !entries.isEmpty, text: entries.last.map { "\($0)" } ?? "", note: note)
     } write: { state in
-        guard let film = FilmPlaces(state).read().entries.last?.film ?? FilmKey(kept: "00000000000000AA") else {
+        guard let film = ResumePositionStore(state).read().entries.last?.film ?? FilmKey(kept: "00000000000000AA")
+        else {
             return
         }
-        let place = FilmPlaces(state).read().entries.last?.place ?? MediaTime(value: 1, timescale: 1)
-        try? FilmPlaces(state).store(place, of: film)
+        let place = ResumePositionStore(state).read().entries.last?.place ?? MediaTime(value: 1, timescale: 1)
+        try? ResumePositionStore(state).store(place, of: film)
     }
 
     private static let receiver = KeptFile(file: "receivers/41", kind: "receiver") { state in

@@ -165,9 +165,11 @@ private func distantAnswer(_ bytes: [UInt8]) {
     let url = "http://a.org/b"
     let text =
         "HTTP/1.1 206 Part\r\nContent-Range: bytes \(number(2))-\(number(3))/\(number(4))\r\nContent-Length: \(number(5))\r\n\r\n"
-    let (asker, waiting, answer) = (WebAsker(url, options), BlockingGuard([]), Array(text.utf8) + bytes.dropFirst(8))
-    func input(_ range: (Int64, Int64?)) -> WebInput? {
-        try? WebInput(WebAddress(url)!, asker: asker, range: range, isPatient: true, waiting: waiting) { _ in
+    let (asker, waiting, answer) = (
+        HTTPRequestBuilder(url, options), InterruptCallback([]), Array(text.utf8) + bytes.dropFirst(8)
+    )
+    func input(_ range: (Int64, Int64?)) -> HTTPStream? {
+        try? HTTPStream(WebAddress(url)!, asker: asker, range: range, isPatient: true, waiting: waiting) { _ in
             Sender(answer)
         }
     }
@@ -182,7 +184,7 @@ private func distantAnswer(_ bytes: [UInt8]) {
     if let part = input((number(0), number(1) > 0 ? number(1) : nil)) { exercise(part) }
     guard let whole = input((0, nil)) else { return }
     guard let cache = WebCache(whole, asker, waiting: waiting, connect: { _, _ in Sender(answer) }) else { return }
-    exercise(cache.reader(BlockingGuard([])))
+    exercise(cache.reader(InterruptCallback([])))
 }
 
 /// Reads a film across several responses: servers that redirect, truncate, answer with other ranges, and are retried.
@@ -217,8 +219,9 @@ private func conversation(_ bytes: [UInt8]) {
     }
     let url = "http://a.org/b"
     var connections = 0
-    let input = try? WebInput(
-        WebAddress(url)!, asker: WebAsker(url, options), range: range, isPatient: true, waiting: BlockingGuard([])
+    let input = try? HTTPStream(
+        WebAddress(url)!, asker: HTTPRequestBuilder(url, options), range: range, isPatient: true,
+        waiting: InterruptCallback([])
     ) { address in
         precondition(!address.host.isEmpty && isOneLine(address.text))
         connections += 1
@@ -243,8 +246,8 @@ private func answer(_ bytes: [UInt8]) {
     options.reconnectDelays = [.zero]
     let url = "http://a.org/b/c?d"
     var connections = 0
-    let input = try? WebInput(
-        WebAddress(url)!, asker: WebAsker(url, options), isPatient: true, waiting: BlockingGuard([])
+    let input = try? HTTPStream(
+        WebAddress(url)!, asker: HTTPRequestBuilder(url, options), isPatient: true, waiting: InterruptCallback([])
     ) { _ in
         connections += 1
         return Sender(bytes)

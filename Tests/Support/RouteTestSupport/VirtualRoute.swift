@@ -50,10 +50,10 @@ final class VirtualRoute: RecordedRoute {
 
     private func settle() {
         for _ in 0..<100 {
-            let moved = hand.turn()
+            let moved = hand.runIteration()
             feeder.performDueWork()
             synchronizer.performDueWork()
-            if moved == 0, hand.turn() == 0 { return }
+            if moved == 0, hand.runIteration() == 0 { return }
         }
     }
 

@@ -348,8 +348,8 @@ import Testing
         ).run(on: without ? nil : stream)
     }
 
-    private func severed(_ packet: UInt32) -> PacketStore.Severed {
-        PacketStore.Severed(timestamp: RTPTimestamp(rawValue: packet * 352), packet: [7])
+    private func severed(_ packet: UInt32) -> PacketStore.DroppedPacket {
+        PacketStore.DroppedPacket(timestamp: RTPTimestamp(rawValue: packet * 352), packet: [7])
     }
 
     @Test func whatWasNotSentIsDroppedWithoutARequest() {

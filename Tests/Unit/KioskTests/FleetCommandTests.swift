@@ -55,16 +55,18 @@ import Testing
         }
     }
 
-    // MARK: FleetDesk
+    // MARK: FleetCommandFilter
 
-    private func take(_ desk: inout FleetDesk, _ text: String, isRetained: Bool = false) -> FleetDesk.Verdict {
+    private func take(_ desk: inout FleetCommandFilter, _ text: String, isRetained: Bool = false)
+        -> FleetCommandFilter.Verdict
+    {
         let bytes = Array(text.utf8)
         return bytes.withUnsafeBytes { desk.accept($0, isRetained: isRetained) }
     }
     private func next(_ id: Int) -> String { "{\"id\":\"\(id)\",\"do\":\"next\"}" }
 
     @Test func anIdIsDoneOnceAndAnsweredEachTime() {
-        var desk = FleetDesk()
+        var desk = FleetCommandFilter()
         let first = take(&desk, next(1))
         #expect(first == .carryOut(FleetCommand(id: "1", action: .next)))
         guard case .answer(let early) = take(&desk, next(1)) else { return #expect(Bool(false)) }
@@ -78,12 +80,12 @@ import Testing
     }
 
     @Test func whatIsRememberedIsBounded() {
-        var desk = FleetDesk()
-        for id in 0..<(FleetDesk.most * 3) {
+        var desk = FleetCommandFilter()
+        for id in 0..<(FleetCommandFilter.most * 3) {
             let verdict = take(&desk, next(id))
             #expect(verdict == .carryOut(FleetCommand(id: "\(id)", action: .next)))
         }
-        guard case .answer = take(&desk, next(FleetDesk.most * 3 - 1)) else { return #expect(Bool(false)) }
+        guard case .answer = take(&desk, next(FleetCommandFilter.most * 3 - 1)) else { return #expect(Bool(false)) }
         guard case .carryOut = take(&desk, next(0)) else { return #expect(Bool(false), "long forgotten") }
     }
 
@@ -130,7 +132,7 @@ import Testing
     }
 
     @Test func aRetainedCommandIsNotDone() {
-        var desk = FleetDesk()
+        var desk = FleetCommandFilter()
         guard case .answer(let answer) = take(&desk, next(1), isRetained: true) else { return #expect(Bool(false)) }
         #expect(!answer.isDone && answer.id == "1")
         let proper = take(&desk, next(1))

@@ -251,6 +251,39 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func mediaThatWasLostIsTriedAgainAfterGrowingPausesUnderThePictureOfTheSlate() {
+        let rig = KioskRig(hasScreen: true) { $0.programme.playlist = ["http://server/stick.mp4"] }
+        rig.director.configuration.slate = "\(rig.folder)/closed.png"
+        _ = FileManager.default.createFile(atPath: "\(rig.folder)/closed.png", contents: Data("picture".utf8))
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        func pauses() -> [Double] {
+            rig.isStickPulled.withLock { $0 = true }
+            rig.opened.withLock { $0 = [] }
+            #expect(rig.wait { rig.opened.withLock { $0.last == "closed.png" } })
+            var instants = [rig.clock.now]
+            while instants.count < 6 {
+                let count = rig.opened.withLock { $0.count { $0 == "stick.mp4" } }
+                #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "stick.mp4" } } > count })
+                instants.append(rig.clock.now)
+            }
+            rig.isStickPulled.withLock { $0 = false }
+            #expect(
+                rig.wait(atMost: .seconds(2)) {
+                    let state = rig.player.state
+                    return state.phase == .playing && state.current?.address.hasSuffix("stick.mp4") == true
+                })
+            return zip(instants.dropFirst(), instants).map { ($0 - $1).inSeconds }
+        }
+        // Steps of 20 ms; they begin again once the film has played.
+        for _ in 1...2 {
+            let pauses = pauses()
+            let all = [0.1, 0.2, 0.4, 0.7, 0.7]
+            #expect(zip(pauses, all).allSatisfy { abs($0 - $1) < 0.07 }, "\(pauses)")
+        }
+        _ = rig.end()
+    }
+
     @Test(arguments: [FleetCommand.Action.next, .previous]) func inQuietHoursNoOtherFilmIsChosen(
         _ action: FleetCommand.Action
     ) {
@@ -397,11 +430,11 @@ import Testing
     @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let places = StateFolder(path: first.folder + "/kept")
-        let kept = KioskPlaces(places, configuration: "wall.toml", report: { _ in })
+        let kept = KioskResumePositions(places, configuration: "wall.toml", report: { _ in })
         try kept.start()
         kept.scheduleWrite(
-            KioskPlaces.Kept(
-                place: KioskPlaces.Place(
+            KioskResumePositions.Kept(
+                place: KioskResumePositions.Place(
                     address: first.folder + "/films/long.mp4", position: MediaTime(value: 30, timescale: 1)),
                 starts: 4, hasEndedWell: false))
         kept.stop()
@@ -419,10 +452,11 @@ import Testing
         let rig = KioskRig()
         let folder = StateFolder(path: rig.folder + "/kept")
         let address = "https://me:secret@host/watch?v=2&token=hidden#part"
-        let places = KioskPlaces(folder, configuration: "wall.toml", report: { _ in })
+        let places = KioskResumePositions(folder, configuration: "wall.toml", report: { _ in })
         try places.start()
         places.scheduleWrite(
-            KioskPlaces.Kept(place: .init(address: address, position: MediaTime(value: 7, timescale: 1)), starts: 1))
+            KioskResumePositions.Kept(
+                place: .init(address: address, position: MediaTime(value: 7, timescale: 1)), starts: 1))
         places.stop()
         for name in folder.list("") {
             let text = try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
@@ -444,18 +478,18 @@ import Testing
         (old["starts"], old["ended"]) = ("3", "not")
         (old["film"], old["place"]) = ("/films/a.mp4", "30000")
         try folder.replace("kiosk-wall_toml", with: old)
-        func places(_ side: String) throws -> KioskPlaces {
+        func places(_ side: String) throws -> KioskResumePositions {
             try FileManager.default.createDirectory(atPath: rig.folder + "/" + side, withIntermediateDirectories: true)
             let file = "\(rig.folder)/\(side)/wall.toml"
             try Data().write(to: URL(filePath: file))
-            return KioskPlaces(folder, configuration: file, report: { _ in })
+            return KioskResumePositions(folder, configuration: file, report: { _ in })
         }
         let (left, right) = (try places("left"), try places("right"))
         let inherited = left.read().kept
         #expect(inherited.starts == 3 && inherited.place?.film(among: ["/films/a.mp4"]) != nil)
         for (places, film) in [(left, "/films/l.mp4"), (right, "/films/r.mp4")] {
             try places.start()
-            places.scheduleWrite(KioskPlaces.Kept(place: .init(address: film, position: .zero)))
+            places.scheduleWrite(KioskResumePositions.Kept(place: .init(address: film, position: .zero)))
             places.stop()
         }
         #expect(left.read().kept.place?.address == "/films/l.mp4")
@@ -465,13 +499,13 @@ import Testing
     @Test func whatHasNotChangedIsNotWrittenAgain() throws {
         let rig = KioskRig()
         let folder = StateFolder(path: rig.folder + "/kept")
-        let places = KioskPlaces(folder, configuration: "wall.toml", report: { _ in })
+        let places = KioskResumePositions(folder, configuration: "wall.toml", report: { _ in })
         func file() -> UInt64? {
             let name = folder.list("").first { $0.hasPrefix("kiosk-") }
             return name.flatMap { try? FileManager.default.attributesOfItem(atPath: "\(folder.path)/\($0)") }
                 .flatMap { $0[.systemFileNumber] as? UInt64 }
         }
-        let kept = KioskPlaces.Kept(place: .init(address: "/a.mp4", position: .zero), starts: 1)
+        let kept = KioskResumePositions.Kept(place: .init(address: "/a.mp4", position: .zero), starts: 1)
         places.scheduleWrite(kept)
         places.writePending()
         let first = file()
@@ -489,16 +523,16 @@ import Testing
         // A file in place of the folder: root may write anywhere else.
         try Data().write(to: URL(fileURLWithPath: folder))
         let told = Lock<[String?]>([])
-        let places = KioskPlaces(StateFolder(path: folder), configuration: "wall.toml") { news in
+        let places = KioskResumePositions(StateFolder(path: folder), configuration: "wall.toml") { news in
             told.withLock { $0.append(news) }
         }
         for starts in 1...2 {
-            places.scheduleWrite(KioskPlaces.Kept(starts: starts))
+            places.scheduleWrite(KioskResumePositions.Kept(starts: starts))
             places.writePending()
             #expect(told.withLock { $0.count } == 1)
         }
         try FileManager.default.removeItem(atPath: folder)
-        places.scheduleWrite(KioskPlaces.Kept(starts: 3))
+        places.scheduleWrite(KioskResumePositions.Kept(starts: 3))
         places.writePending()
         let all = told.withLock { $0 }
         #expect(all.count == 2)
@@ -508,7 +542,7 @@ import Testing
     }
 
     @Test func aSentenceIsNewsOnceAnHourUnlessItWasMended() {
-        var told = ToldSentences()
+        var told = MessageRateLimiter()
         let start = HostInstant(nanoseconds: 1_000_000_000)
         var answers = [0, 3599, 3600].map { told.isNews("a", at: start.advanced(by: .seconds($0))) }
         told.forget("a")

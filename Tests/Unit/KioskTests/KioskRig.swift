@@ -24,6 +24,8 @@ final class KioskRig: @unchecked Sendable {
     let mailbox = Mailbox<KioskEvent>()
     /// The names of opened items, in order.
     let opened = Lock<[String]>([])
+    /// While true, addresses whose name begins with "stick" cannot be opened.
+    let isStickPulled = Lock(false)
     /// Errors and warnings that were reported.
     let said = Lock<[String]>([])
     let wall = Lock(WallTime(seconds: 1_700_000_000))
@@ -78,7 +80,7 @@ final class KioskRig: @unchecked Sendable {
         var options = PlayerOptions()
         (options.playsVideo, options.stopsAtFailures) = (false, configuration.wall == nil)
         var work = GroupWork()
-        work.turn = { [memberFeeders] feeder, _ in
+        work.startFeeder = { [memberFeeders] feeder, _ in
             memberFeeders.withLock { $0.append(feeder) }
             return nil
         }
@@ -93,12 +95,15 @@ final class KioskRig: @unchecked Sendable {
         var made: PlaybackEngine?
         player = Player(
             parts: Player.Parts(
-                open: { [opened, crashes] (address, _) throws(MediaError) in
+                open: { [opened, crashes, isStickPulled] (address, _) throws(MediaError) in
                     crashes.noteOpening(address)
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
                     if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
+                    if name.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
+                        throw MediaError(.cannotOpen, "there is no '\(name)'")
+                    }
                     guard address.contains("://") || FileManager.default.fileExists(atPath: address) else {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
                     }
@@ -126,7 +131,7 @@ final class KioskRig: @unchecked Sendable {
         director = try! KioskDirector(
             stage: KioskDirector.Stage(
                 player: player, screen: screen, distributor: distributor, registry: OutputRegistry([toys]),
-                places: KioskPlaces(
+                places: KioskResumePositions(
                     places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
                 crashes: crashes,
                 reload: { [next] () throws(KioskConfigurationError) in
@@ -175,15 +180,15 @@ final class KioskRig: @unchecked Sendable {
 
     /// Runs everything that can progress without time passing.
     private func settle() {
-        if director.result == nil { director.turn() }
+        if director.result == nil { director.runIteration() }
         var hasMoved = true
         while hasMoved {
             hasMoved = false
-            guard engine.turn() else { return }
+            guard engine.runIteration() else { return }
             for pipeline in pipelines.withLock({ $0 }) {
                 // A waiting thread continues only after its signal was raised.
                 while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
-                    while case .again = pipeline.turn() { hasMoved = true }
+                    while case .again = pipeline.runIteration() { hasMoved = true }
                 }
             }
             let before = engine.renderer?.progress.acceptedUntil
@@ -193,7 +198,7 @@ final class KioskRig: @unchecked Sendable {
                 members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
                 return members
             }
-            for member in members where member.turn().hasMoved { hasMoved = true }
+            for member in members where member.runIteration().hasMoved { hasMoved = true }
             _ = group.advanceChange()
         }
     }

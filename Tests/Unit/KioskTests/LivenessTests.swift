@@ -225,7 +225,7 @@ import Testing
 
     /// Returns the reports for each second, given the totals of dropped frames.
     private func told(_ totals: [Int], isExpected: Bool = true) -> [Int?] {
-        var leftOut = LeftOutPictures()
+        var leftOut = DroppedFrameMonitor()
         return totals.enumerated().map { second, total in
             leftOut.observe(total: total, isExpected: isExpected, at: start.advanced(by: .seconds(second)))
         }

@@ -15,7 +15,7 @@ import Testing
     private let card = RecordingOutput(name: "card")
     private let player: Player
     private let group: OutputGroup
-    private let keeper: SoundKeeper
+    private let keeper: KioskRouteSupervisor
 
     init() { self.init(kind: .bufferedSpeaker, timeout: nil) }
 
@@ -30,7 +30,7 @@ import Testing
                 audioOutput: group),
             options: PlayerOptions(), events: EventLog(clock: MonotonicClock())
         ) { _ in }
-        keeper = SoundKeeper(
+        keeper = KioskRouteSupervisor(
             player: player, group: group, registry: OutputRegistry([ToyProvider([:])]),
             tiers: SoundTiers(wanted: ["kitchen"], fallbacks: []), at: start, answerTimeout: timeout
         ) { _ in }

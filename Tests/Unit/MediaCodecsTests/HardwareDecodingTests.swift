@@ -127,7 +127,7 @@ import Testing
         let packet = SampleBuffer(payload: .encodedVideo(format, batch), presentationTime: .zero, flags: .sync)
         for _ in 0..<3 {
             let error = #expect(throws: MediaError.self) { try decoder.send(packet) }
-            #expect(error?.code == .unsupported)
+            #expect(error?.code == .unsupported && decoder.failure == error)
             #expect(decoder.receive() == nil)
         }
         decoder.finish()

@@ -74,7 +74,7 @@ import Testing
         let format = AudioFormat(
             parameters: CodecParameters(codec: "aac"), sampleRate: 48000, layout: ChannelLayout(mask: 4, count: 1))
         let track = Track(id: 0, number: 1, format: .audio(format))
-        var packager = PacketPackager(
+        var packager = PacketBatcher(
             track: track, stream: bench.stream, clock: TrackClock(stream: bench.stream, origin: .zero),
             batch: .milliseconds(1))
         for value in Self.extremes + [InputLimit.maxTicks, -InputLimit.maxTicks, 0] + Self.extremes.reversed() {
@@ -132,10 +132,10 @@ import Testing
     @Test(arguments: extremes) func headersOfServersAreMissing(_ value: Int64) throws {
         let head =
             "HTTP/1.1 206 OK\r\nContent-Length: \(value)\r\nContent-Range: bytes \(value)-\(value)/\(value)\r\n\r\n"
-        let answer = try #require(WebAnswer(Array(head.utf8)[...]))
+        let answer = try #require(HTTPResponse(Array(head.utf8)[...]))
         #expect(answer.length == nil && answer.range == nil)
         let total = "HTTP/1.1 206 OK\r\nContent-Range: bytes 7-9/\(value)\r\n\r\n"
-        let range = try #require(WebAnswer(Array(total.utf8)[...])?.range)
+        let range = try #require(HTTPResponse(Array(total.utf8)[...])?.range)
         #expect(range.first == 7 && range.total == nil)
     }
 

@@ -108,7 +108,9 @@ import Testing
             tag += 15 + Int(bytes[tag + 1]) << 16 + Int(bytes[tag + 2]) << 8 + Int(bytes[tag + 3])
         }
         #expect(pictures > 50)
-        try expectContinuous(try MediaFile.open(try folder.write(bytes, to: "early.flv")))
+        let film = try MediaFile.open(try folder.write(bytes, to: "early.flv"))
+        try expectContinuous(film)
+        try expectNoClosedGap(film)
     }
 
     /// All video timestamps are 37 hours later than those of the audio.
@@ -180,7 +182,47 @@ import Testing
             if bytes[tag] != 18, time >= 2000 { bytes[tag + 7] = 5 }
             tag += 15 + Int(bytes[tag + 1]) << 16 + Int(bytes[tag + 2]) << 8 + Int(bytes[tag + 3])
         }
-        try expectContinuous(try MediaFile.open(try folder.write(bytes, to: "gap.flv")))
+        let film = try MediaFile.open(try folder.write(bytes, to: "gap.flv"))
+        try expectContinuous(film)
+        try expectNoClosedGap(film)
+    }
+
+    /// The stated duration is that of the media without the gap: if less is read, the file is truncated.
+    private func expectNoClosedGap(_ film: MediaFile) throws {
+        #expect(abs(try #require(film.summary.duration).seconds - 4) < 0.2 && film.closedGaps == .zero)
+    }
+
+    /// A frame's timestamp is 16,777 s; the metadata (Adobe's specification of FLV, E.5) state another duration.
+    @Test(arguments: [(4, false), (16_777.2, true), (20_000, false)])
+    func aWrongTimestampIsAClosedGapIfTheStatedDurationIsComputedFromIt(stated: Double, isClosed: Bool) throws {
+        var bytes = try TestClips.bytes(
+            of: TestClips.flashAndBeep("early.flv", "-c:v libx264 -g 12 -bf 0 -c:a aac -ar 44100"))
+        let name = Array("duration".utf8)
+        let place = try #require(bytes.indices.dropLast(20).first { bytes[$0..<$0 + 8].elementsEqual(name) }) + 9
+        bytes.replaceSubrange(
+            place..<place + 8, with: (0..<8).map { UInt8(truncatingIfNeeded: stated.bitPattern >> (56 - 8 * $0)) })
+        var (tag, pictures) = (13, 0)
+        while tag + 11 < bytes.count {
+            if bytes[tag] == 9 { pictures += 1 }
+            if bytes[tag] == 9, pictures == 60 {
+                bytes.replaceSubrange(tag + 4..<tag + 7, with: [0xFF, 0xFF, 0xFF])
+            }
+            tag += 15 + Int(bytes[tag + 1]) << 16 + Int(bytes[tag + 2]) << 8 + Int(bytes[tag + 3])
+        }
+        let film = try MediaFile.open(try folder.write(bytes, to: "stated.flv"))
+        #expect(abs(try #require(film.summary.duration).seconds - stated) < 1)
+        try expectContinuous(film)
+        #expect(isClosed ? film.closedGaps.seconds > 16_000 : film.closedGaps == .zero, "\(film.closedGaps)")
+    }
+
+    @Test func aGapBeyondTheStatedDurationIsNotPartOfIt() throws {
+        func closed(stating seconds: Double) throws -> Double {
+            let film = try film(MatroskaEdit(duration: seconds * 1000, timestamp: { $0 < 4 ? $1 : $1 + 100_000 }))
+            try expectContinuous(film)
+            return film.closedGaps.seconds
+        }
+        #expect(try closed(stating: 4) == 0)
+        #expect(abs(try closed(stating: 104) - 100) < 1)
     }
 
     // MARK: Playlists
@@ -264,7 +306,7 @@ import Testing
         defer { av_packet_free(&packet) }
         let own = try #require(packet)
         var follower = JumpFollower(
-            StampJumps(), streams: [stream], origin: FilmOrigin(common: .zero),
+            TimestampDiscontinuities(), streams: [stream], origin: FilmOrigin(common: .zero),
             pauses: PauseLimit(maxGap: .seconds(30), duration: nil), hasPositions: false)
         func time(_ stamp: Int64, _ isReadAhead: Bool = false) -> Double {
             (own.pointee.pts, own.pointee.dts, own.pointee.duration) = (stamp, stamp, 40)
@@ -287,7 +329,7 @@ import Testing
         let own = try #require(packet)
         func end(after count: Int64, length: Int64, _ time: (Int64) -> Int64) -> Double {
             var follower = JumpFollower(
-                StampJumps(), streams: [stream], origin: FilmOrigin(common: .zero),
+                TimestampDiscontinuities(), streams: [stream], origin: FilmOrigin(common: .zero),
                 pauses: PauseLimit(maxGap: .seconds(30), duration: nil), hasPositions: false)
             var end = 0.0
             for number in 0..<count {

@@ -11,7 +11,8 @@ import Testing
 
     private static let codecs = [
         "mp4": "-c:v libx264 -g 25 -c:a aac -movflags +faststart", "mkv": "-c:v libx264 -g 25 -c:a aac",
-        "wav": "-c:a pcm_s16le -vn", "avi": "-c:v libx264 -g 25 -c:a libmp3lame", "wmv": "-c:v wmv2 -g 25 -c:a wmav2",
+        "wav": "-c:a pcm_s16le -vn", "flv": "-c:v libx264 -g 25 -c:a aac -ar 44100 -flvflags add_keyframe_index",
+        "avi": "-c:v libx264 -g 25 -c:a libmp3lame", "wmv": "-c:v wmv2 -g 25 -c:a wmav2",
     ]
 
     private func clip(_ ending: String) throws -> [UInt8] {
@@ -28,7 +29,7 @@ import Testing
         return (end, nil)
     }
 
-    @Test(arguments: ["mp4", "mkv", "wav", "avi", "wmv"])
+    @Test(arguments: ["mp4", "mkv", "wav", "flv", "avi", "wmv"])
     func aTruncatedFileEndsWithAFailureBehindItsLastSample(_ ending: String) throws {
         let bytes = try clip(ending)
         for (share, isWhole) in [(45, false), (100, true)] {
@@ -117,6 +118,23 @@ import Testing
         var track = try #require(film.summary.track(.audio))
         track.id = 77
         #expect(throws: MediaError.self) { try film.reader(for: track) }
+    }
+
+    /// The seek reads to the end of a server's data; ranges are not supported.
+    @Test func aSeekBehindTheEndOfATruncatedFileIsNotItsEnd() throws {
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let bytes = try clip("mp4")
+        let cases: [(Int, MediaError.Code?)] = [(45, .incomplete), (100, nil)]
+        for (share, code) in cases {
+            let name = "film\(share).mp4"
+            _ = try folder.write(Array(bytes.prefix(bytes.count * share / 100)), to: name)
+            let film = try MediaFile.open(server.url("whole/" + name))
+            #expect(film.summary.sharesReader && film.summary.isSeekable)
+            let readers = try film.summary.tracks.map { try film.reader(for: $0) }
+            for reader in readers { try reader.seek(to: MediaTime(value: 100, timescale: 1), mode: .exact) }
+            for reader in readers { #expect(read(reader).error?.code == code) }
+        }
     }
 
     @Test func aServerThatEndsBeforeItsContentLengthIsAFailure() throws {

@@ -155,7 +155,7 @@ import Testing
                 observer.noteQuestion(UInt16(index), sent: now, by: clock)
                 observer.noteAnswer(header, received: time, to: PortIdentity(clock: clock, port: 1), at: now)
                 if let mapping = observer.mapping(at: now, fallbackPath: .zero) {
-                    #expect(abs(mapping.rateOffset) <= MasterLine.largestRate)
+                    #expect(abs(mapping.rateOffset) <= MasterClockFilter.largestRate)
                     _ = mapping.source(at: mapping.target(at: now))
                 }
             }

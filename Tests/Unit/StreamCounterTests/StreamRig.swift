@@ -92,7 +92,7 @@ struct StreamRig {
     mutating func run(for duration: Duration) throws {
         let end = host.now.advanced(by: duration)
         while host.now < end {
-            try turn()
+            try runIteration()
             host.advance(by: pace)
         }
     }
@@ -114,7 +114,7 @@ struct StreamRig {
             let rest = instant(of: frame) - host.now - ahead
             guard rest > .zero else { return }
             host.advance(by: min(rest, .seconds(1800)))
-            try turn()
+            try runIteration()
         }
     }
 
@@ -125,7 +125,7 @@ struct StreamRig {
                     frame % Int64(Self.rate) * 1_000_000_000 / Int64(Self.rate)))
     }
 
-    private mutating func turn() throws {
+    private mutating func runIteration() throws {
         let now = host.now
         feed(until: now.advanced(by: ahead))
         if kind == .realtime { try sendRealtime(at: now) } else { try sendBuffered(at: now) }

@@ -31,7 +31,7 @@ import Testing
 
     @Test func membersWithoutThreadsOfTheirOwnAreTurnedByTheRenderersFeeder() throws {
         var work = GroupWork.byHand()
-        work.turn = { (_, _) throws(ExhaustionError) in try Self.refused() }
+        work.startFeeder = { (_, _) throws(ExhaustionError) in try Self.refused() }
         let members = [RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000_000)]
         renderer.setOutput(OutputGroup(members: members, codecs: SyntheticCodecs(), work: work))
         synchronizer.addRenderer(renderer)

@@ -144,8 +144,8 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
 
 @Suite struct TreatmentChangeStateTests {
     private let now = HostInstant(nanoseconds: 1_000_000_000)
-    private let loud: SoundTreatment = {
-        var treatment = SoundTreatment.none
+    private let loud: AudioProcessing = {
+        var treatment = AudioProcessing.none
         treatment.gain = 2
         return treatment
     }()

@@ -43,14 +43,14 @@ import Testing
         }
 
         /// Runs the renderer's own feeder.
-        func turn() { feeder.performDueWork() }
+        func runIteration() { feeder.performDueWork() }
 
         /// Runs the feeders that would have threads.
-        func turnMembers() { for feeder in standing.withLock({ $0 }) where !feeder.isShared { feeder.turn() } }
+        func turnMembers() { for feeder in standing.withLock({ $0 }) where !feeder.isShared { feeder.runIteration() } }
 
         func settle() {
             for _ in 0..<4 {
-                turn()
+                runIteration()
                 turnMembers()
                 _ = group.advanceChange()
             }
@@ -81,7 +81,7 @@ import Testing
         let output = RecordingOutput(capacity: 10_000)
         let rig = Rig(output)
         try rig.enqueue(24)
-        rig.turn()
+        rig.runIteration()
         #expect(rig.threads == 0)
         #expect(numbers(output) == Array(0..<10_000))
         let member = try #require(rig.group.feeds.first).renderer
@@ -89,7 +89,7 @@ import Testing
         #expect(
             rig.renderer.state.withLock { $0.queue.count } == 21, "what the output has no room for waits in the first")
         output.play(frames: 10_000)
-        rig.turn()
+        rig.runIteration()
         #expect(numbers(output) == Array(0..<20_000))
         #expect(rig.renderer.progress.acceptedUntil == output.acceptedUntil)
     }
@@ -160,7 +160,7 @@ import Testing
         let (first, second) = (RecordingOutput(capacity: 5_000), RecordingOutput(capacity: 50_000))
         let rig = Rig(first)
         try rig.fill()
-        rig.turn()
+        rig.runIteration()
         rig.change(to: second)
         // The renderer's feeder does not run during the change.
         for _ in 0..<6 {
@@ -187,7 +187,7 @@ import Testing
             // Audio after an end has a separate end.
             try rig.enqueue(5)
             rig.renderer.finish()
-            rig.turn()
+            rig.runIteration()
             #expect(rig.renderer.progress.isDrained)
             #expect(
                 rig.renderer.progress.acceptedUntil == MediaTime(value: Int64(round) * 5 * 4_096, timescale: 48_000))
@@ -200,10 +200,10 @@ import Testing
         let output = RecordingOutput(capacity: 10_000)
         let rig = Rig(output)
         try rig.enqueue(10)
-        rig.turn()
+        rig.runIteration()
         rig.renderer.flush()
         try rig.enqueue(10)
-        rig.turn()
+        rig.runIteration()
         #expect(output.state.withLock { $0.flushes } == 1)
         #expect(numbers(output) == Array(0..<10_000) + Array(40_960..<50_960))
     }
@@ -212,16 +212,16 @@ import Testing
         let output = RecordingOutput(capacity: 1_000)
         let rig = Rig(output)
         try rig.fill()
-        rig.turn()
+        rig.runIteration()
         rig.synchronizer.setRate(1, atHostTime: rig.clock.now)
         for _ in 0..<20 {
             rig.clock.advance(by: .milliseconds(500))
             try rig.fill()
-            rig.turn()
+            rig.runIteration()
         }
         output.play(frames: 10_000)
         for _ in 0..<20 {
-            rig.turn()
+            rig.runIteration()
             output.play(frames: 10_000)
         }
         let late = try #require(numbers(output).firstIndex { $0 > 48_000 * 7 })
@@ -232,10 +232,10 @@ import Testing
         let (first, second) = (RecordingOutput(capacity: 100_000), RecordingOutput(capacity: 100_000))
         let rig = Rig(first)
         try rig.fill()
-        rig.turn()
+        rig.runIteration()
         // With a new output, accepted but not yet audible audio is moved to it.
         rig.renderer.setOutput(second)
-        rig.turn()
+        rig.runIteration()
         #expect(first.state.withLock { $0.isClosed })
         #expect(numbers(second) == numbers(first))
     }

@@ -221,7 +221,7 @@ import Testing
         let stage = try VirtualStage()
         stage.synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
         stage.feed(from: stage.sound)
-        stage.queue.turn()
+        stage.queue.runIteration()
         let begun = stage.clock.now
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(3))

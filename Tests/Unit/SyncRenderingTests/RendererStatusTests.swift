@@ -244,25 +244,25 @@ import Testing
         synchronizer.addRenderer(renderer)
         renderer.setOutput(group)
         try fill(renderer, from: sound)
-        func turn() {
+        func runIteration() {
             for _ in 0..<10 {
                 feeder.performDueWork()
-                for member in feeders.withLock({ $0 }) { member.turn() }
+                for member in feeders.withLock({ $0 }) { member.runIteration() }
             }
         }
-        turn()
+        runIteration()
         #expect(lost.state.withLock { !$0.samples.isEmpty })
         // A device in use by another program is not retried.
         lost.state.withLock { $0.failure = OutputError(.busy, "somebody else plays there") }
-        turn()
+        runIteration()
         #expect(renderer.status == .failed)
         let outcome = Lock<RouteChange?>(nil)
         group.change(to: [other]) { result in outcome.withLock { $0 = result } }
         for _ in 0..<20 where outcome.withLock({ $0 == nil }) {
             _ = group.advanceChange()
-            turn()
+            runIteration()
         }
-        turn()
+        runIteration()
         #expect(renderer.status == .rendering && renderer.error == nil)
         #expect(other.state.withLock { $0.samples.count } > 40_000)
     }

@@ -76,7 +76,7 @@ import Testing
         // A flush triggers a request at once, because data may have to be provided again.
         let before = calls.withLock { $0 }
         stage.renderer.flush()
-        stage.queue.turn()
+        stage.queue.runIteration()
         #expect(calls.withLock { $0 } == before + 1)
         stage.renderer.stopRequestingMediaData()
         let last = calls.withLock { $0 }
@@ -152,7 +152,7 @@ import Testing
                 layer.stopRequestingMediaData()
             }
         }
-        queue.turn()
+        queue.runIteration()
         #expect(turns.withLock { $0 } == 1)
         #expect(layer.isReadyForMoreMediaData)
     }
@@ -200,12 +200,12 @@ import Testing
         let calls = Lock(0)
         var renderer: AudioRenderer? = AudioRenderer(codecs: SyntheticCodecs())
         renderer?.requestMediaDataWhenReady(on: queue) { calls.withLock { $0 += 1 } }
-        queue.turn(atMost: 1)
+        queue.runIteration(atMost: 1)
         #expect(calls.withLock { $0 } == 1)
         renderer = nil
         for _ in 0..<10 {
             clock.advance(by: .seconds(1))
-            queue.turn()
+            queue.runIteration()
         }
         #expect(calls.withLock { $0 } == 1)
         #expect(queue.count == 0)
@@ -335,7 +335,7 @@ import Testing
                 layer.enqueue(NumberedPicture.buffer(number, every: frame))
             }
         }
-        queue.turn()
+        queue.runIteration()
         #expect(layer.count == 4)
         let screen = VirtualScreen(clock: clock)
         let presenter = FramePresenter(
@@ -347,7 +347,7 @@ import Testing
             } else {
                 clock.advance(by: .milliseconds(1))
             }
-            queue.turn()
+            queue.runIteration()
         }
         #expect(screen.shown.map(\.number) == Array(0..<(24 * 600)))
         #expect(presenter.droppedCount == 0)

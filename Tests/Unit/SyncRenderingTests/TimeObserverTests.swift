@@ -116,7 +116,7 @@ import Testing
         synchronizer.setRate(1, time: .zero)
         run(for: .milliseconds(5500))
         #expect(queue.count == 1)
-        queue.turn()
+        queue.runIteration()
         #expect(log == [5.5])
         withExtendedLifetime(observer) {}
     }

@@ -67,10 +67,10 @@ final class VirtualStage {
     /// Runs everything that can progress without time passing.
     func settle() {
         for _ in 0..<100 {
-            let moved = queue.turn()
+            let moved = queue.runIteration()
             feeder.performDueWork()
             synchronizer.performDueWork()
-            if moved == 0, queue.turn() == 0 { return }
+            if moved == 0, queue.runIteration() == 0 { return }
         }
     }
 
@@ -103,7 +103,7 @@ extension GroupWork {
     /// - Parameter turns: called for each feeder that would have a separate thread.
     static func byHand(_ turns: @escaping @Sendable (MemberFeeder) -> Void = { _ in }) -> GroupWork {
         var work = GroupWork()
-        work.turn = { feeder, _ in
+        work.startFeeder = { feeder, _ in
             turns(feeder)
             return nil
         }

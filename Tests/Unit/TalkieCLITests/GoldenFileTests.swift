@@ -70,7 +70,7 @@ import Testing
             speakerName: "Küche")
         (profile.offset, profile.sigma, profile.halfWidth, profile.events) = (-81.25, 0.5, 0.25, 12)
         (profile.soundRest, profile.screenRest, profile.screenSource) = (-40, 41.25, "measured")
-        (profile.way, profile.measuredAt, profile.shares) = (CalibrationWay.light.rawValue, 1_795_345_467, shares)
+        (profile.way, profile.measuredAt, profile.shares) = (CalibrationMethod.light.rawValue, 1_795_345_467, shares)
         profile.room = .init(run: "1795345376-1", behindFirst: 12.125)
         return profile
     }
@@ -341,9 +341,9 @@ import Testing
                     seed: .init(repeating: 1, count: 32),
                     senders: [.init(name: Array("BA04".utf8), key: .init(repeating: 2, count: 32))])) == nil)
         _ = try RouteHistory(state).append(.init(folder: 12345, hour: 20, minutes: 90, routes: ["card", "A1:B2"]))
-        try FilmPlaces(state).store(
+        try ResumePositionStore(state).store(
             MediaTime(value: 90, timescale: 1), of: try #require(FilmKey(kept: "0123456789ABCDEF")))
-        let places = KioskPlaces(state, configuration: "/no/such/hall.toml") { _ in }
+        let places = KioskResumePositions(state, configuration: "/no/such/hall.toml") { _ in }
         try places.start()
         places.scheduleWrite(
             .init(

@@ -6,24 +6,24 @@ import Testing
 
 @testable import VirtualSpeaker
 
-@Suite struct ConnectionSeatsTests {
-    private func seat(_ source: UInt32, _ standing: Standing = .stranger) -> ConnectionSeats.Seat {
+@Suite struct ConnectionSlotsTests {
+    private func seat(_ source: UInt32, _ standing: Standing = .stranger) -> ConnectionSlots.Seat {
         .init(source: IPv4Address(rawValue: source), standing: standing)
     }
 
     @Test func theOldestStrangerGivesWayThenTheOldestWithoutASession() {
-        #expect(ConnectionSeats.vacated([seat(1, .paired), seat(1), seat(1)]) == 1)
-        #expect(ConnectionSeats.vacated([seat(1, .begun), seat(1, .paired), seat(1, .paired)]) == 1)
+        #expect(ConnectionSlots.vacated([seat(1, .paired), seat(1), seat(1)]) == 1)
+        #expect(ConnectionSlots.vacated([seat(1, .begun), seat(1, .paired), seat(1, .paired)]) == 1)
     }
 
     @Test func aSessionGivesWayToNobody() {
-        #expect(ConnectionSeats.vacated([seat(1, .begun)]) == nil)
-        #expect(ConnectionSeats.vacated([]) == nil)
+        #expect(ConnectionSlots.vacated([seat(1, .begun)]) == nil)
+        #expect(ConnectionSlots.vacated([]) == nil)
     }
 
     @Test func whoeverFloodsLosesHisOwnPlaces() {
         let seats = [seat(1), seat(2)] + (0..<14).map { _ in seat(3, .paired) }
-        #expect(ConnectionSeats.vacated(seats) == 2)
+        #expect(ConnectionSlots.vacated(seats) == 2)
     }
 }
 

@@ -23,11 +23,11 @@ import Testing
 
         final class Connection: WebConnection {
             let server: Server
-            let waiting: BlockingGuard
+            let waiting: InterruptCallback
             var head: ArraySlice<UInt8> = []
             var place: Int64 = 0
             var count: Int64 = 0
-            init(_ server: Server, _ waiting: BlockingGuard) { (self.server, self.waiting) = (server, waiting) }
+            init(_ server: Server, _ waiting: InterruptCallback) { (self.server, self.waiting) = (server, waiting) }
 
             func send(_ bytes: [UInt8]) -> Int32 {
                 let words = String(decoding: bytes, as: UTF8.self).split(separator: "bytes=")
@@ -88,9 +88,9 @@ import Testing
         let (server, url) = (server, "http://a.org/film")
         var options = ReadOptions()
         options.reconnectDelays = [.zero, .zero]
-        let (asker, waiting) = (WebAsker(url, options), BlockingGuard([]))
+        let (asker, waiting) = (HTTPRequestBuilder(url, options), InterruptCallback([]))
         let connect: WebCache.Connect = { _, waiting in Server.Connection(server, waiting) }
-        let input = try WebInput(try #require(WebAddress(url)), asker: asker, waiting: waiting) {
+        let input = try HTTPStream(try #require(WebAddress(url)), asker: asker, waiting: waiting) {
             (address) throws(WebFailure) in try connect(address, waiting)
         }
         cache = try #require(WebCache(input, asker, waiting: waiting, connect: connect))
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func readersNearEachOtherShareOneConnection() {
-        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        let (first, second) = (cache.reader(InterruptCallback([])), cache.reader(InterruptCallback([])))
         for _ in 0..<8 {
             read(400_000, from: first)
             read(390_001, from: second)
@@ -128,13 +128,13 @@ import Testing
         #expect(starts == [0])
         #expect(sent <= max(first.offset, second.offset) + 64 << 10)
         // A third reader starts at the beginning.
-        let third = cache.reader(BlockingGuard([]))
+        let third = cache.reader(InterruptCallback([]))
         read(3_000_000, from: third)
         #expect(starts == [0] && sent <= second.offset + 64 << 10)
     }
 
     @Test func readersTooFarApartHaveAConnectionEachAndMeetAgain() {
-        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        let (first, second) = (cache.reader(InterruptCallback([])), cache.reader(InterruptCallback([])))
         // No reader waits for one that does not read.
         read(40 << 20, from: first)
         read(1 << 20, from: second)
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test func aReaderFarAheadWaitsForOneThatReadsOn() throws {
-        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        let (first, second) = (cache.reader(InterruptCallback([])), cache.reader(InterruptCallback([])))
         let end = Lock<Int64>(0)
         let ahead = Lock<Int64>(0)
         let worker = try WorkerThread.start(name: "ahead") { [first] in
@@ -168,7 +168,7 @@ import Testing
 
     @Test func aTrackThatLiesInTurnsWithAnotherIsReadThroughAndAJumpIsNot() {
         var isJumping = false
-        let (first, second) = (cache.reader(BlockingGuard([])) { isJumping }, cache.reader(BlockingGuard([])))
+        let (first, second) = (cache.reader(InterruptCallback([])) { isJumping }, cache.reader(InterruptCallback([])))
         for turn in 0..<8 {
             _ = first.seek(to: Int64(turn) * 600_000)
             read(20_000, from: first)
@@ -188,7 +188,7 @@ import Testing
 
     /// An index at the end of a file is read between the first bytes and those that follow them.
     @Test func anExcursionToTheEndLosesNoConnection() {
-        let reader = cache.reader(BlockingGuard([]))
+        let reader = cache.reader(InterruptCallback([]))
         read(50_000, from: reader)
         _ = reader.seek(to: Self.size - 30_000)
         read(30_000, from: reader)
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test func whatBreaksOffIsTakenUpOnceForAllReaders() {
-        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        let (first, second) = (cache.reader(InterruptCallback([])), cache.reader(InterruptCallback([])))
         server.state.withLock { $0.limit = 1 << 20 }
         for _ in 0..<8 {
             read(500_000, from: first)
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test func anotherFileAtTheAddressIsNotJoined() {
-        let reader = cache.reader(BlockingGuard([]))
+        let reader = cache.reader(InterruptCallback([]))
         read(1_000_000, from: reader)
         server.state.withLock { ($0.limit, $0.tag) = (0, "\"b\"") }
         #expect(read(1_000_000, from: reader) != nil)
@@ -218,8 +218,10 @@ import Testing
 
     @Test func aReaderThatIsCancelledLeavesTheOthersTheirBytes() throws {
         let (cancellation, other) = (Cancellation(), Cancellation())
-        let (first, second) = (cache.reader(BlockingGuard([cancellation])), cache.reader(BlockingGuard([other])))
-        let third = cache.reader(BlockingGuard([]))
+        let (first, second) = (
+            cache.reader(InterruptCallback([cancellation])), cache.reader(InterruptCallback([other]))
+        )
+        let third = cache.reader(InterruptCallback([]))
         read(100_000, from: first)
         server.isStalled.withLock { $0 = true }
         let codes = Lock<[Int32?]>([])

@@ -12,12 +12,12 @@ import Testing
         CountedFilm(1, pictures: Int(pictures * 25), soundFrames: Int(sound * 48_000))
     }
 
-    private func entry(_ list: inout PlaybackList, _ turn: PlaybackList.Turn, _ film: CountedFilm? = nil)
-        -> PlaybackList.Entry
+    private func entry(_ list: inout PlaybackList, _ listPosition: PlaylistPosition, _ film: CountedFilm? = nil)
+        -> PlaybackList.ScheduledItem
     {
         let film = film ?? self.film()
-        return PlaybackList.Entry(
-            serial: list.newSerial(), turn: turn, media: PrefetchedMedia(film),
+        return PlaybackList.ScheduledItem(
+            serial: list.newSerial(), listPosition: listPosition, media: PrefetchedMedia(film),
             audioTrack: film.summary.track(.audio), videoTrack: film.summary.track(.video))
     }
 
@@ -25,15 +25,15 @@ import Testing
     private func begun(_ items: [QueueItem]) throws -> PlaybackList {
         var list = PlaybackList()
         _ = list.apply(.append(items))
-        let first = try #require(list.firstTurn())
+        let first = try #require(list.firstPosition())
         list.begin(with: entry(&list, first))
         return list
     }
 
     /// Lays out following entries, up to a number of them.
     private func extend(_ list: inout PlaybackList, to count: Int) {
-        while list.entries.count < count, let last = list.entries.last, let turn = list.successor(of: last) {
-            list.append(entry(&list, turn))
+        while list.entries.count < count, let last = list.entries.last, let listPosition = list.successor(of: last) {
+            list.append(entry(&list, listPosition))
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
         var list = try begun([item, QueueItem("b")])
         _ = list.apply(.loop(item: .forever, list: .times(0)))
         extend(&list, to: 4)
-        #expect(list.entries.map(\.turn.itemPass) == [0, 1, 2, 3])
+        #expect(list.entries.map(\.listPosition.itemPass) == [0, 1, 2, 3])
         list.advance()
         list.advance()
         _ = list.apply(.loop(item: .times(1), list: .times(0)))
@@ -172,7 +172,7 @@ import Testing
         // The same before the first item is open.
         var waiting = PlaybackList()
         _ = waiting.apply(.append([all[0]]))
-        waiting.await(waiting.firstTurn())
+        waiting.await(waiting.firstPosition())
         waiting.setFollowing([all[1]])
         #expect(waiting.items == [all[0], all[1]])
     }
@@ -184,8 +184,8 @@ import Testing
         _ = list.apply(.loop(item: .forever, list: .forever))
         list.noteBarren(all[0].id)
         list.noteBarren(all[1].id)
-        #expect(list.firstTurn() == nil)
-        #expect(list.successor(of: PlaybackList.Turn(item: all[0])) == nil)
+        #expect(list.firstPosition() == nil)
+        #expect(list.successor(of: PlaylistPosition(item: all[0])) == nil)
     }
 
     /// After any sequence of edits and playback, the laid out entries match the playlist and have no gaps.

@@ -27,23 +27,24 @@ extension PlaybackList {
 
     /// Makes the current position an entry of the schedule.
     fileprivate mutating func begin() throws {
-        let turn = try #require(present)
-        begin(with: entry(of: turn))
-        noteGiven(turn)
+        let listPosition = try #require(present)
+        begin(with: entry(of: listPosition))
+        noteGiven(listPosition)
     }
 
-    private mutating func entry(of turn: Turn) -> Entry {
+    private mutating func entry(of listPosition: PlaylistPosition) -> ScheduledItem {
         let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
-        return Entry(
-            serial: newSerial(), turn: turn, media: PrefetchedMedia(film), audioTrack: film.summary.track(.audio),
+        return ScheduledItem(
+            serial: newSerial(), listPosition: listPosition, media: PrefetchedMedia(film),
+            audioTrack: film.summary.track(.audio),
             videoTrack: film.summary.track(.video))
     }
 
     /// Schedules what follows without a pause, at most so many entries.
     fileprivate mutating func layOut(atMost count: Int = 16) {
-        while entries.count <= count, let last = entries.last, let turn = successor(of: last),
-            pause(between: last.turn, and: turn, plays: true) == .zero
-        { append(entry(of: turn)) }
+        while entries.count <= count, let last = entries.last, let listPosition = successor(of: last),
+            pause(between: last.listPosition, and: listPosition, plays: true) == .zero
+        { append(entry(of: listPosition)) }
     }
 
     fileprivate var toCome: [String] { entries.dropFirst().map(\.item.address) }
@@ -57,12 +58,12 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
     private func play(_ list: PlaybackList, atMost limit: Int = 100) -> [String] {
         var list = list
         var played: [String] = []
-        var turn = list.present
-        while let now = turn, played.count < limit {
+        var listPosition = list.present
+        while let now = listPosition, played.count < limit {
             list.await(now)
             list.noteGiven(now)
             played.append(now.item.address)
-            turn = list.successor(of: now)
+            listPosition = list.successor(of: now)
         }
         return played
     }
@@ -93,9 +94,9 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var list = try PlaybackList(items("a", "b"), loop: .times(0))
         var answers: [String?] = []
         for distance in [-1, 1, 1] {
-            let turn = list.step(by: distance)
-            if let turn { list.await(turn) }
-            answers.append(turn?.item.address)
+            let listPosition = list.step(by: distance)
+            if let listPosition { list.await(listPosition) }
+            answers.append(listPosition?.item.address)
         }
         #expect(answers == [nil, "b", nil])
         #expect(list.present?.item.address == "b")
@@ -158,7 +159,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         list.layOut()
         #expect(list.toCome == ["b"])
         list.advance()
-        list.noteGiven(list.entries[0].turn)
+        list.noteGiven(list.entries[0].listPosition)
         list.layOut()
         #expect(list.toCome.isEmpty)
         #expect(list.successor(of: list.entries[0]) == nil)
@@ -170,7 +171,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let playing = list.entries[0]
         var tried = 0
         while let next = list.successor(of: playing), tried < 100,
-            list.pause(between: playing.turn, and: next, plays: true) == .zero
+            list.pause(between: playing.listPosition, and: next, plays: true) == .zero
         {
             tried += 1
             list.noteBarren(next.item.id, in: next.listPass)
@@ -178,19 +179,19 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         #expect(tried == 5, "the rest of this pass and all of the next")
         // The item that plays has ended: each pass from here on waits longer than the one before, up to a limit.
         var pauses: [Duration] = []
-        var turn = playing.turn
+        var listPosition = playing.listPosition
         for _ in 0..<18 {
-            let next = try #require(list.successor(of: turn))
-            let pause = list.pause(between: turn, and: next, plays: false)
+            let next = try #require(list.successor(of: listPosition))
+            let pause = list.pause(between: listPosition, and: next, plays: false)
             if next.item.address == "a" { pauses.append(pause) } else { #expect(pause == .zero) }
             list.await(next)
             list.noteBarren(next.item.id, in: next.listPass)
-            turn = next
+            listPosition = next
         }
         #expect(pauses.map { $0 / .milliseconds(1) } == [100, 200, 400, 700, 700, 700])
-        list.noteGiven(turn)
-        let next = try #require(list.successor(of: turn))
-        #expect(list.pause(between: turn, and: next, plays: true) == .zero)
+        list.noteGiven(listPosition)
+        let next = try #require(list.successor(of: listPosition))
+        #expect(list.pause(between: listPosition, and: next, plays: true) == .zero)
     }
 
     @Test func whatWasScheduledBehindItemsThatFailIsDropped() throws {
@@ -229,9 +230,9 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var (list, names) = (list, [String]())
         while names.count < count {
             try list.goOn()
-            let turn = try #require(list.present)
-            list.noteGiven(turn)
-            names.append(turn.item.address)
+            let listPosition = try #require(list.present)
+            list.noteGiven(listPosition)
+            names.append(listPosition.item.address)
         }
         return names
     }
@@ -240,8 +241,8 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
     private func playing(_ index: Int, of all: [QueueItem]) throws -> PlaybackList {
         var list = try PlaybackList(all, loop: .forever)
         for _ in 0..<index { try list.goOn() }
-        let turn = try #require(list.present)
-        list.noteGiven(turn)
+        let listPosition = try #require(list.present)
+        list.noteGiven(listPosition)
         return list
     }
 
@@ -276,8 +277,8 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         for (distance, neighbour) in [(-1, "a"), (1, "c")] {
             var list = try playing(1, of: items("a", "b", "c", "d"))
             replace(&list, with: items("a", "c", "d"))
-            let turn = list.step(by: distance)
-            #expect(turn?.item.address == neighbour)
+            let listPosition = list.step(by: distance)
+            #expect(listPosition?.item.address == neighbour)
         }
         var first = try playing(0, of: items("a", "b"))
         replace(&first, with: items("x", "y"))
@@ -410,6 +411,55 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         #expect(list.history == [all[0]] && list.items == Array(all[1...]))
     }
 
+    /// As in mpv, where a jump leaves the number of remaining repetitions.
+    @Test func aJumpKeepsThePassSoThatTheRepetitionsThatRemainAreTheSame() throws {
+        let all = items("a", "b", "c")
+        var list = try played(4, of: all, loop: .times(2))
+        #expect(list.present?.listPass == 1)
+        let recalled = list.recall(all[0].id)
+        let listPosition = try #require(recalled)
+        list.await(listPosition)
+        #expect(listPosition.listPass == 1 && list.place == (1, 3))
+        try list.begin()
+        list.layOut()
+        #expect(list.toCome == ["b", "c", "a", "b", "c"])
+    }
+
+    @Test func aJumpInAShuffledListContinuesInTheOrderOfItsPass() throws {
+        let all = items("a", "b", "c", "d", "e")
+        var list = try PlaybackList(all, loop: .forever, order: .shuffled(seed: 7))
+        try list.begin()
+        list.layOut(atMost: 14)
+        for _ in 0..<6 { list.advance() }
+        let pass = list.items
+        let coming = Array(list.toCome.dropFirst(3))
+        #expect(Set(pass) == Set(all) && list.present?.item == pass[1] && list.history.isEmpty)
+        for target in [pass[3], pass[0]] {
+            let recalled = list.recall(target.id)
+            let listPosition = try #require(recalled)
+            list.await(listPosition)
+            try list.begin()
+            list.layOut(atMost: 14)
+            #expect(listPosition.listPass == 1 && list.items == pass, "the order of the pass stays")
+            let rest = pass.drop { $0 != target }.dropFirst().map(\.address)
+            #expect(Array(list.toCome.prefix(rest.count)) == rest)
+            #expect(Array(list.toCome.dropFirst(rest.count).prefix(coming.count)) == coming, "and the later passes")
+        }
+    }
+
+    @Test func aJumpAheadLeavesTheItemsBetweenToTheHistory() throws {
+        let all = items("a", "b", "c", "d")
+        var list = try played(1, of: all)
+        for (target, history) in [(3, 3), (1, 1)] {
+            let recalled = list.recall(all[target].id)
+            let listPosition = try #require(recalled)
+            list.await(listPosition)
+            try list.begin()
+            #expect(list.history == Array(all[..<history]) && list.items == Array(all[history...]))
+            #expect(list.place == (target + 1, 4))
+        }
+    }
+
     @Test func anItemThatIsAddedAgainIsNotInTheHistory() throws {
         let all = items("a", "b")
         var list = try played(1, of: all)
@@ -428,8 +478,8 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         let most = PlaybackOrder.maxHistory
         var list = PlaybackList()
         let all = (0..<(most + 3)).map { QueueItem("\($0)") }
-        let turn = list.reset(to: all, first: all[most + 2].id)
-        list.await(turn)
+        let listPosition = list.reset(to: all, first: all[most + 2].id)
+        list.await(listPosition)
         #expect(list.history == Array(all[2..<(most + 2)]))
         #expect(list.place == (most + 3, most + 3))
     }
@@ -437,8 +487,8 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
     @Test func aPlaceInTheMiddleLeavesTheItemsBeforeItToTheHistory() throws {
         let all = items("a", "b", "c")
         var list = PlaybackList()
-        let turn = list.reset(to: all, first: all[1].id)
-        list.await(turn)
+        let listPosition = list.reset(to: all, first: all[1].id)
+        list.await(listPosition)
         #expect(list.present?.item == all[1] && list.place == (2, 3))
         #expect(list.history == [all[0]] && list.items == [all[1], all[2]])
     }
@@ -447,15 +497,15 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var all = items("a", "b")
         all[0].start = MediaTime(value: 3, timescale: 1)
         var list = try PlaybackList(all, loop: .forever)
-        let turn = try #require(list.present)
-        #expect(list.start(of: turn) == all[0].start)
+        let listPosition = try #require(list.present)
+        #expect(list.start(of: listPosition) == all[0].start)
         let next = list.step(by: 1)
         list.await(next)
-        #expect(list.start(of: turn) == all[0].start, "it was left, and did not end")
-        list.await(turn)
+        #expect(list.start(of: listPosition) == all[0].start, "it was left, and did not end")
+        list.await(listPosition)
         try list.begin()
         list.layOut(atMost: 1)
         list.advance()
-        #expect(list.start(of: turn) == nil)
+        #expect(list.start(of: listPosition) == nil)
     }
 }

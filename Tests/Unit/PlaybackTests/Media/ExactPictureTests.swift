@@ -93,11 +93,11 @@ import Testing
             let step = round % 4 == 3 ? 4000 + Int(seed >> 33) % 6000 : 100 + Int(seed >> 33) % 1900
             place = (place + step) % 11_500
             // Frames skipped before on a slow machine must not be missing here.
-            if round % 5 == 4 { pictures.decoder.effort = [.syncOnly, .referencesOnly, .plain][round % 3] }
+            if round % 5 == 4 { pictures.decoder.skipPolicy = [.syncOnly, .referencesOnly, .plain][round % 3] }
             let target = MediaTime(value: Int64(place), timescale: 1000)
             try pictures.seek(to: target, aim: .exact)
             let first = try #require(try next(pictures))
-            pictures.decoder.effort = .full
+            pictures.decoder.skipPolicy = .full
             let index = max(0, (all.firstIndex { $0.start > target } ?? all.count) - 1)
             #expect(first == all[index], "to \(place) ms: \(first.start.seconds), not \(all[index].start.seconds)")
             guard round % 5 != 4 else { continue }

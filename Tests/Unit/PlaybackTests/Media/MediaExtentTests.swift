@@ -200,8 +200,8 @@ import Testing
         // A seek shows it again.
         try pictures.seek(to: MediaTime(value: 1, timescale: 2), aim: .exact)
         #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
-        let whole = PlaybackList.Entry(
-            serial: 1, turn: PlaybackList.Turn(item: QueueItem(song)), media: PrefetchedMedia(media),
+        let whole = PlaybackList.ScheduledItem(
+            serial: 1, listPosition: PlaylistPosition(item: QueueItem(song)), media: PrefetchedMedia(media),
             audioTrack: media.summary.track(.audio), videoTrack: track)
         #expect(whole.pictureEnd == .none, "it does not lengthen the recording")
     }

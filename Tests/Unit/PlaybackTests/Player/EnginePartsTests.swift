@@ -34,13 +34,13 @@ import Testing
     @Test func aSectionOfAListIsSeamlessIfTheMediaHasAReaderForEachTrack() throws {
         var list = PlaybackList()
         _ = list.apply(.append([QueueItem("a")]))
-        let turn = try #require(list.firstTurn())
+        let listPosition = try #require(list.firstPosition())
         var section = SectionRepeat()
         section.set(MediaTimeRange(start: second(2), end: second(4)), at: .zero)
         for sharesReader in [false, true] {
             let film = CountedFilm(1, sharesReader: sharesReader)
-            let entry = PlaybackList.Entry(
-                serial: list.newSerial(), turn: turn, media: PrefetchedMedia(film),
+            let entry = PlaybackList.ScheduledItem(
+                serial: list.newSerial(), listPosition: listPosition, media: PrefetchedMedia(film),
                 audioTrack: film.summary.track(.audio), videoTrack: film.summary.track(.video))
             #expect((section.seamless(in: entry) == nil) == sharesReader)
         }
@@ -84,8 +84,9 @@ import Testing
 
     // MARK: Recovery
 
-    private func status(_ news: Lock<[PlayerNews]>) -> PlayerStatus {
-        PlayerStatus(board: PlayerBoard(timebase: Timebase(clock: ManualClock())), options: PlayerOptions()) { event in
+    private func status(_ news: Lock<[PlayerEvent]>) -> PlayerStatus {
+        PlayerStatus(board: PlayerStatePublisher(timebase: Timebase(clock: ManualClock())), options: PlayerOptions()) {
+            event in
             news.withLock { $0.append(event) }
         }
     }
@@ -109,11 +110,11 @@ import Testing
     }
 
     @Test func lostMediaIsReportedOnceAndReopenedWhenThePauseIsOver() throws {
-        let (clock, news) = (ManualClock(), Lock<[PlayerNews]>([]))
+        let (clock, news) = (ManualClock(), Lock<[PlayerEvent]>([]))
         let recovery = MediaRecovery(clock: clock, status: status(news))
         var list = PlaybackList()
         _ = list.apply(.append([QueueItem("a"), QueueItem("b")]))
-        let second = try #require(list.firstTurn(list.items[1].id))
+        let second = try #require(list.firstPosition(list.items[1].id))
         recovery.wait(for: second, title: "b")
         #expect(recovery.isWaiting && recovery.isActive)
         #expect(!recovery.takeDue())
@@ -145,7 +146,7 @@ import Testing
     }
 
     @Test func aPhaseIsReportedOnceAndEndsTheReasonOfAWait() {
-        let news = Lock<[PlayerNews]>([])
+        let news = Lock<[PlayerEvent]>([])
         let status = status(news)
         status.setPhase(.buffering)
         status.setWait(reason: "waiting for sound")
@@ -165,8 +166,9 @@ import Testing
         _ = list.apply(.append((1...count).map { QueueItem("\($0)") }))
         let film = CountedFilm(1, pictures: pictures)
         list.begin(
-            with: PlaybackList.Entry(
-                serial: list.newSerial(), turn: try #require(list.firstTurn()), media: PrefetchedMedia(film),
+            with: PlaybackList.ScheduledItem(
+                serial: list.newSerial(), listPosition: try #require(list.firstPosition()),
+                media: PrefetchedMedia(film),
                 audioTrack: film.summary.track(.audio), videoTrack: film.summary.track(.video)))
         #expect(SoundControl.joinsExactly(list, expectsMore: false) == joins)
         _ = list.apply(.loop(item: .forever, list: .times(0)))

@@ -19,10 +19,11 @@ private final class TornFilm: MediaSource {
 
     /// - Parameters:
     ///   - failure: nil ends the tracks as at the end of the film.
+    ///   - stating: the duration in seconds, if it is not that of the media.
     ///   - closed: the sum of the closed gaps in seconds.
     init(
         _ failure: MediaError?, of kinds: Set<Track.Kind> = [.audio, .video], seconds: Int = 2,
-        after milliseconds: Int64 = 1000, isStated: Bool = false, closed: Int64 = 0
+        after milliseconds: Int64 = 1000, isStated: Bool = false, stating: Int64? = nil, closed: Int64 = 0
     ) {
         closedSeconds = closed
         film = CountedFilm(
@@ -31,6 +32,7 @@ private final class TornFilm: MediaSource {
         place = MediaTime(value: milliseconds, timescale: 1000)
         var summary = film.summary
         summary.isDurationStated = isStated
+        if let stating { summary.duration = MediaTime(value: stating, timescale: 1) }
         self.summary = summary
     }
 
@@ -72,6 +74,19 @@ private final class TornFilm: MediaSource {
 
         func cancel() { source.cancel() }
     }
+}
+
+/// Fails while it is drained, as after the failure of a device without a software decoder.
+private final class BrokenDecoder: PictureDecoder {
+    var skipPolicy = SkipPolicy.full
+    let damagedPackets = 0
+    private(set) var failure: MediaError?
+
+    func send(_ buffer: SampleBuffer) {}
+    func finish() { failure = MediaError(.exhausted, "no decoder") }
+    func receive() -> SampleBuffer? { nil }
+    func flush() {}
+    func discardPictures(before time: MediaTime) {}
 }
 
 /// A read failure is reported with cause and position, never as the end of the film.
@@ -142,6 +157,23 @@ private final class TornFilm: MediaSource {
     @Test func aStatedDurationMayIncludeGapsThatWereClosed() {
         #expect(reports(played(TornFilm(nil, seconds: 10, after: 5000, isStated: true, closed: 5))).isEmpty)
         #expect(reports(played(TornFilm(nil, seconds: 10, after: 5000, isStated: true, closed: 1))).count == 1)
+    }
+
+    /// The tolerance is a share of the media, not of its gaps.
+    @Test(arguments: [(5000, 1), (10_000, 0)])
+    func anHourOfGapsDoesNotHideThatHalfOfTheFilmIsMissing(end: Int64, count: Int) {
+        let film = TornFilm(nil, seconds: 10, after: end, isStated: true, stating: 3610, closed: 3600)
+        #expect(reports(played(film)).count == count)
+    }
+
+    @Test func aDecoderThatFailsAtTheEndIsNoEnd() throws {
+        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
+        let source = try film.source(for: try #require(film.summary.track(.video)))
+        let pictures = PictureTrack(film: film, source: source, decoder: BrokenDecoder())
+        var steps = 0
+        while case .moved = try pictures.step(), steps < 100 { steps += 1 }
+        #expect(steps > 0 && steps < 100)
+        #expect(pictures.failure?.code == .exhausted)
     }
 
     @Test func theListGoesOnBehindAFilmThatBreaksOff() {

@@ -180,6 +180,46 @@ import Testing
         expect([(2, 0, 2), (1, 0, 10), (3, 0, 1)], of: programme)
     }
 
+    /// RFC 8216bis, 4.4.5.1: `PRE` before each playback of the item, `ONCE` once in each.
+    @Test func theOneBeforeTheFilmAndTheOneOfOncePlayInEachPassOfTheList() {
+        var options = PlayerOptions()
+        options.loopPlaylist = .forever
+        var (before, once) = (interstitial("ad"), interstitial(at: 3, "short"))
+        (before.place, before.isOnce, once.isOnce) = (.before, true, true)
+        let programme = programme([before, once], options: options)
+        programme.run(for: .seconds(24))
+        let pass: [Part] = [(2, 0, 2), (1, 0, 3), (3, 0, 1), (1, 3, 10)]
+        expect(pass + pass, of: programme)
+    }
+
+    @Test func theOneOfOncePlaysOnceInAPlayback() {
+        var once = interstitial("ad")
+        once.isOnce = true
+        let programme = programme([once])
+        programme.run(for: .seconds(6))
+        #expect(programme.state.title == "film" && programme.state.position > second(3))
+        programme.core.seek(to: second(2), exact: true)
+        programme.run(for: .seconds(3))
+        #expect(programme.state.title == "film" && programme.state.position > second(3))
+    }
+
+    @Test func aFilmThatIsReturnedToBeginsWithItsInterstitial() {
+        var options = PlayerOptions()
+        options.loopPlaylist = .forever
+        var before = interstitial("ad")
+        before.place = .before
+        let programme = programme([before], options: options)
+        programme.core.apply(.append([QueueItem("short")]))
+        programme.run(for: .seconds(3))
+        #expect(programme.state.title == "film")
+        programme.core.step(by: 1)
+        programme.run(for: .milliseconds(500))
+        #expect(programme.state.title == "short")
+        programme.core.step(by: -1)
+        programme.run(for: .milliseconds(500))
+        #expect(programme.state.title == "Interstitial – film")
+    }
+
     @Test func severalBehindTheFilmFollowOneAnother() {
         var (first, second) = (interstitial("short"), interstitial("ad"))
         (first.place, second.place) = (.after, .after)

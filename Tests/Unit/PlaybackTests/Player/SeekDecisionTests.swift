@@ -18,7 +18,7 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         init(_ count: Int = 1, sharesReader: Bool = false, isLive: Bool = false, pictures: Int = 250) throws {
             _ = list.apply(.append((1...count).map { QueueItem("\($0)") }))
             let film = CountedFilm(1, pictures: pictures, sharesReader: sharesReader, isLive: isLive)
-            list.begin(with: SeekDecisionTests.entry(&list, try #require(list.firstTurn()), film))
+            list.begin(with: SeekDecisionTests.entry(&list, try #require(list.firstPosition()), film))
             (state.phase, state.duration) = (.playing, film.summary.duration)
         }
 
@@ -29,24 +29,25 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
             var interstitial = Interstitial(id: "a", place: .at(second(6)), assets: .one("part"))
             change(&interstitial)
             let entry = try #require(list.entries.first)
-            list.setProgramme(
-                PlaybackList.Programme([PlaybackList.Break(interstitial, ["part"])], of: entry.film.summary),
+            list.setInterstitials(
+                PlaybackList.InterstitialSchedule(
+                    [PlaybackList.InterstitialBreak(interstitial, ["part"])], of: entry.film.summary),
                 of: entry.item.id)
         }
 
         /// Plays the interstitial.
         mutating func enterInterstitial() throws {
             let entry = try #require(list.entries.first)
-            let part = try #require(list.turn(into: 0, of: entry.turn.plain))
+            let part = try #require(list.firstAsset(of: 0, at: entry.listPosition.plain))
             list.begin(with: SeekDecisionTests.entry(&list, part, CountedFilm(2, pictures: 50, soundFrames: 96_000)))
         }
     }
 
     private static func entry(
-        _ list: inout PlaybackList, _ turn: PlaybackList.Turn, _ film: CountedFilm
-    ) -> PlaybackList.Entry {
-        PlaybackList.Entry(
-            serial: list.newSerial(), turn: turn, media: PrefetchedMedia(film),
+        _ list: inout PlaybackList, _ listPosition: PlaylistPosition, _ film: CountedFilm
+    ) -> PlaybackList.ScheduledItem {
+        PlaybackList.ScheduledItem(
+            serial: list.newSerial(), listPosition: listPosition, media: PrefetchedMedia(film),
             audioTrack: film.summary.track(.audio), videoTrack: film.summary.track(.video))
     }
 
@@ -57,8 +58,8 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
             case .seek(let target, let aim, nil): "seek \(target.seconds) \(aim.word)"
             case .report(.seeking(let target)): "seeking \(target.seconds)"
             case .report(.message(let sentence)): sentence
-            case .open(let turn, let position):
-                "open \(turn.opened.address)" + (position.map { " at \($0.seconds)" } ?? "")
+            case .open(let listPosition, let position):
+                "open \(listPosition.opened.address)" + (position.map { " at \($0.seconds)" } ?? "")
             case .endEntry: "end"
             case .finish: "finish"
             default: "other"
@@ -172,9 +173,9 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
         #expect(words(scene.list.actionsAtEnd) == ["stop", "end"])
         _ = scene.list.apply(.loop(item: .forever, list: .times(0)))
         #expect(words(scene.list.actionsAtEnd) == ["again 1"])
-        let turn = try #require(scene.list.entries.first).turn
-        scene.list.noteGiven(turn)
-        scene.list.noteBarren(turn.item.id)
+        let listPosition = try #require(scene.list.entries.first).listPosition
+        scene.list.noteGiven(listPosition)
+        scene.list.noteBarren(listPosition.item.id)
         #expect(words(scene.list.actionsAtEnd) == ["stop", "wait"], "lost media of a loop")
 
         var live = try Scene(2, isLive: true)
@@ -189,8 +190,8 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
             case .stop: "stop"
             case .end: "end"
             case .waitForReturn: "wait"
-            case .startAgain(let turn): "again \(turn.itemPass)"
-            case .open(let turn, nil): "open \(turn.item.address)"
+            case .startAgain(let listPosition): "again \(listPosition.itemPass)"
+            case .open(let listPosition, nil): "open \(listPosition.item.address)"
             case .report(.message(let sentence)): sentence
             default: "other"
             }

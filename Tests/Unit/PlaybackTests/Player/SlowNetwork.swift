@@ -85,7 +85,7 @@ private final class SlowSource: SampleSource, @unchecked Sendable {
 final class PipelineRunners: @unchecked Sendable {
     private final class Runner: @unchecked Sendable {
         let (go, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        var result: TrackPipeline.Turn?
+        var result: TrackPipeline.IterationResult?
         var isStopping = false
         var thread: WorkerThread?
     }
@@ -97,7 +97,7 @@ final class PipelineRunners: @unchecked Sendable {
     static var isRunning: Bool { current != nil }
 
     /// Runs one iteration of a pipeline; returns nil if its source blocks.
-    func turn(_ pipeline: TrackPipeline) -> TrackPipeline.Turn? {
+    func runIteration(_ pipeline: TrackPipeline) -> TrackPipeline.IterationResult? {
         let runner = runners[ObjectIdentifier(pipeline)] ?? start(pipeline)
         runner.result = nil
         runner.go.signal()
@@ -113,7 +113,7 @@ final class PipelineRunners: @unchecked Sendable {
                 while true {
                     runner.go.wait()
                     if runner.isStopping { return }
-                    let result = pipeline.turn()
+                    let result = pipeline.runIteration()
                     if runner.isStopping { return }
                     runner.result = result
                     runner.done.signal()

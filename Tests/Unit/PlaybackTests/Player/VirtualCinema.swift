@@ -50,7 +50,7 @@ final class VirtualCinema: VirtualPlayer {
                 makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: frame) }, audioOutput: card,
                 clock: clock),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            board: PlayerBoard(timebase: synchronizer.timebase),
+            board: PlayerStatePublisher(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runErrand: { _, body in
                 body()

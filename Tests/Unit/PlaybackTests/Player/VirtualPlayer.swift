@@ -31,15 +31,15 @@ extension VirtualPlayer {
         var moved = true
         while moved {
             moved = false
-            _ = core.turn()
+            _ = core.runIteration()
             for pipeline in pipelines.withLock({ $0 }) where mayTurn(pipeline) {
                 if let runners {
-                    while case .again? = runners.turn(pipeline) { moved = true }
+                    while case .again? = runners.runIteration(pipeline) { moved = true }
                     continue
                 }
                 // A waiting thread continues only after its signal was raised.
                 while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
-                    while case .again = pipeline.turn() { moved = true }
+                    while case .again = pipeline.runIteration() { moved = true }
                 }
             }
             let before = core.renderer?.progress.acceptedUntil

@@ -24,7 +24,7 @@ final class VirtualProgramme: VirtualPlayer {
     let tape: TapeOutput
     let core: PlaybackEngine
     let mailbox = PlayerMailbox()
-    let board: PlayerBoard
+    let board: PlayerStatePublisher
     private let presenter: FramePresenter?
     private let drawers: [SteppedDrawer]
     var feeder: AudioFeeder?
@@ -33,7 +33,7 @@ final class VirtualProgramme: VirtualPlayer {
     var runners: PipelineRunners?
     /// Background tasks held back by the test.
     private let errands = Lock<(held: [(name: String, body: @Sendable () -> Void)], holding: Set<String>)>(([], []))
-    private let told = Lock<[PlayerNews]>([])
+    private let told = Lock<[PlayerEvent]>([])
     let opened = Lock<[String]>([])
     private(set) var shown: [Shown] = []
     private(set) var dropped = 0
@@ -53,7 +53,7 @@ final class VirtualProgramme: VirtualPlayer {
         synchronizer = RenderSynchronizer(clock: clock, events: events)
         screen = VirtualScreen(clock: clock)
         tape = TapeOutput(desiredDepth: depth)
-        board = PlayerBoard(timebase: synchronizer.timebase)
+        board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
         var words = Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() })
         words.secondaryCodecs = FilmSubtitleCodecs(place: .top)
@@ -113,7 +113,7 @@ final class VirtualProgramme: VirtualPlayer {
     }
 
     var state: PlayerState { board.state }
-    var news: [PlayerNews] { told.withLock { $0 } }
+    var news: [PlayerEvent] { told.withLock { $0 } }
     /// Films that joined the one before gaplessly, and loops as "again".
     var began: [String] {
         news.compactMap { news in

@@ -98,7 +98,7 @@ final class NumberedPictureDecoder: PictureDecoder {
     private let givesNothing: Bool
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
-    var effort = DecodingEffort.full
+    var skipPolicy = SkipPolicy.full
     let damagedPackets = 0
 
     init(_ format: VideoFormat) throws(MediaError) {

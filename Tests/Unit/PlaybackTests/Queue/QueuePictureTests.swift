@@ -170,6 +170,34 @@ import Testing
         #expect(queue.strangers(every: Self.film) == [])
     }
 
+    /// Video that stops until one boundary has passed, and until two have.
+    @Test(arguments: [2.5, 4.5])
+    func afterBoundariesThatItMissedTheVideoContinuesWithTheCurrentItem(resumed: Double) throws {
+        let queue = queue(items(["1/16000/25:1/50", "2/16000/25:1/50", "3/16000/25:1/50", "4/8000/25:1/25"]))
+        run(queue, to: 1.5)
+        queue.picturesMove = false
+        run(queue, to: resumed)
+        queue.picturesMove = true
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<16000", "2:0..<16000", "3:0..<16000", "4:0..<8000"])
+        #expect(queue.pictureRuns.last == "4:0...24")
+        let missed = queue.shown.filter { $0.item == 3 }.compactMap(\.number)
+        #expect(missed.last == 49 && missed.count >= 35, "\(queue.pictureRuns)")
+        #expect(queue.newStarts == 0)
+    }
+
+    @Test func videoThatWaitsAtAPassedItemIsNotRead() {
+        let queue = VirtualQueue()
+        queue.heldErrand.withLock { $0 = "prefetch pictures" }
+        queue.core.apply(.append(items(["1/8000/25:1/25", "2/80000/25:1/250"])))
+        queue.core.play()
+        run(queue, to: 0.9)
+        #expect(queue.state.picturesAreRead)
+        run(queue, to: 2)
+        #expect(queue.state.position.seconds < 1.1, "the second item")
+        #expect(!queue.state.picturesAreRead)
+    }
+
     // MARK: Edits
 
     @Test func anItemThatIsRemovedWhileItsFirstPictureWaitsIsNotSeen() throws {

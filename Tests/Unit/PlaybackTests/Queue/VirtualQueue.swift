@@ -79,9 +79,9 @@ final class VirtualQueue: VirtualPlayer {
     let absent = Lock<Set<String>>([])
     /// The created video decoders, by item number.
     let decoders = Lock<[Int]>([])
-    let news = Lock<[PlayerNews]>([])
+    let news = Lock<[PlayerEvent]>([])
     let mailbox = PlayerMailbox()
-    let board: PlayerBoard
+    let board: PlayerStatePublisher
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     private(set) var runners: PipelineRunners?
@@ -103,6 +103,8 @@ final class VirtualQueue: VirtualPlayer {
     private let presenter: FramePresenter
     /// False blocks the video thread, as by a slow disk.
     var picturesMove = true
+    /// The name of a preparation that never ends; nil if there is none.
+    let heldErrand = Lock<String?>(nil)
     let events: EventLog
 
     /// - Parameters:
@@ -121,9 +123,9 @@ final class VirtualQueue: VirtualPlayer {
             device: VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo)),
             name: "kitchen")
         for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
-        board = PlayerBoard(timebase: synchronizer.timebase)
+        board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (opened, decoders, news, pipelines) = (opened, decoders, news, pipelines)
-        let (videoPipelines, absent, network) = (videoPipelines, absent, network)
+        let (videoPipelines, absent, network, heldErrand) = (videoPipelines, absent, network, heldErrand)
         let parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
@@ -146,8 +148,8 @@ final class VirtualQueue: VirtualPlayer {
                 pipelines.withLock { $0.append(pipeline) }
                 if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
             },
-            runErrand: { _, body in
-                body()
+            runErrand: { name, body in
+                if heldErrand.withLock({ $0 }) != name { body() }
                 return nil
             },
             news: { item in news.withLock { $0.append(item) } })

@@ -70,7 +70,7 @@ final class VirtualHouse {
                 box.feeder.performDueWork()
                 if box.renderer.progress.acceptedUntil != before { moved = true }
             }
-            for member in members where member.turn().hasMoved { moved = true }
+            for member in members where member.runIteration().hasMoved { moved = true }
             return moved
         }
     }
@@ -87,7 +87,7 @@ final class VirtualHouse {
         let feeders = Feeders()
         self.feeders = feeders
         var work = GroupWork()
-        work.turn = { feeder, _ in
+        work.startFeeder = { feeder, _ in
             feeders.add(feeder)
             return nil
         }
@@ -111,7 +111,7 @@ final class VirtualHouse {
         core = PlaybackEngine(
             parts: parts, options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events,
             mailbox: mailbox,
-            board: PlayerBoard(timebase: synchronizer.timebase, outputs: group),
+            board: PlayerStatePublisher(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runErrand: { _, body in
                 body()
@@ -186,8 +186,8 @@ final class VirtualHouse {
         var moved = true
         while moved {
             moved = false
-            _ = core.turn()
-            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.turn() { moved = true } }
+            _ = core.runIteration()
+            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.runIteration() { moved = true } }
             if feeders.settle() { moved = true }
             _ = group.advanceChange()
         }

@@ -48,8 +48,8 @@ private final class Blocks: PCMConverter {
         }
     }
 
-    private func louder(_ gain: Float) -> SoundTreatment {
-        var treatment = SoundTreatment.none
+    private func louder(_ gain: Float) -> AudioProcessing {
+        var treatment = AudioProcessing.none
         treatment.gain = gain
         return treatment
     }

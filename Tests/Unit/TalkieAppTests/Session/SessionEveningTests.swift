@@ -82,7 +82,7 @@ import Testing
         let folder = TemporaryFolder()
         let short = folder.write("film", to: "short")
         let long = folder.write("film", to: "long")
-        let store = FilmPlaces(StateFolder(path: folder.path))
+        let store = ResumePositionStore(StateFolder(path: folder.path))
         let place = MediaTime(value: 30, timescale: 1)
         try store.store(place, of: #require(FilmKey(long)))
         try store.store(MediaTime(value: 100, timescale: 1000), of: #require(FilmKey(short)))

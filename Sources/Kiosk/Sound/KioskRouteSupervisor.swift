@@ -1,0 +1,237 @@
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+internal import Synchronization
+
+/// Keeps audio on the wanted speakers: finds them, uses fallbacks while they are lost, and restores them. Used on the
+/// kiosk's thread only; `SpeakerFinder` searches on its own thread.
+final class KioskRouteSupervisor {
+    /// An event for the keeper.
+    enum News: Sendable {
+        case found(String, [any AudioOutput])
+        /// A name without an output, with the reason.
+        case missing(String, TalkieError)
+        /// The group has applied, or refused, a choice.
+        case changed(RouteChange, SoundTiers.Choice)
+    }
+
+    /// A sentence for the log.
+    struct Remark: Equatable {
+        var level: LogLevel
+        var text: String
+    }
+
+    /// The timeout for finding the wanted speakers, after which fallbacks are used.
+    static let patience = Duration.seconds(8)
+    /// The delay before an output that refused is retried.
+    private static let again = Duration.seconds(15)
+
+    private let player: Player
+    private let group: OutputGroup
+    private let finder: SpeakerFinder
+    private let post: @Sendable (News) -> Void
+    private(set) var tiers: SoundTiers
+    /// The outputs found, by configured name.
+    private var outputs: [String: [any AudioOutput]] = [:]
+    /// The choice last requested of the group.
+    private var asked: SoundTiers.Choice?
+    /// The last reported failure of each missing name.
+    private var toldMissing: [String: String] = [:]
+    /// When each output that refused is retried.
+    private var refusedUntil: [String: HostInstant] = [:]
+    /// When fallbacks may be used although wanted speakers were not found.
+    private var impatientFrom: HostInstant
+    /// The unresponsive speakers, and when that was reported.
+    private var unresponsive: [String: HostInstant] = [:]
+    /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
+    var answerTimeout: Duration?
+    /// The time without a response after which a speaker is reported as unresponsive.
+    static let reportedAfter = Duration.seconds(5)
+
+    /// Creates a keeper; `start` starts the search.
+    ///
+    /// - Parameter post: Called on any thread; must not block.
+    init(
+        player: Player, group: OutputGroup, registry: OutputRegistry, tiers: SoundTiers, at now: HostInstant,
+        clock: any HostClock = MonotonicClock(), answerTimeout: Duration? = nil,
+        post: @escaping @Sendable (News) -> Void
+    ) {
+        self.player = player
+        self.group = group
+        self.tiers = tiers
+        self.post = post
+        self.answerTimeout = answerTimeout
+        finder = SpeakerFinder(registry, clock: clock) { post($0) }
+        impatientFrom = now.advanced(by: Self.patience)
+        // The initial members stay muted until they are chosen.
+        if !tiers.wanted.contains(SoundTiers.thisComputer) {
+            for member in group.members { player.setMuted(true, of: member) }
+        }
+    }
+
+    /// Starts the search for all configured outputs.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
+    func start() throws(ExhaustionError) {
+        try finder.start()
+        finder.find(tiers.sought)
+    }
+
+    func stop() { finder.stop() }
+
+    /// Replaces the wanted outputs and fallbacks; the state of known outputs is kept.
+    func want(_ tiers: SoundTiers, at now: HostInstant) {
+        guard tiers.wanted != self.tiers.wanted || tiers.fallbacks != self.tiers.fallbacks else { return }
+        var tiers = tiers
+        for (name, presence) in self.tiers.presence where presence != .sought { tiers.setPresence(name, presence) }
+        self.tiers = tiers
+        impatientFrom = now.advanced(by: Self.patience)
+        finder.find(tiers.sought)
+        applyChoice()
+    }
+
+    /// The names of the audible outputs, such as "Kitchen, Hall"; nil if there are none.
+    var places: String? {
+        guard let asked, !asked.heard.isEmpty else { return nil }
+        return asked.heard.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
+    }
+
+    /// The problems of the wanted outputs, one sentence each; empty before the first choice.
+    var problems: [String] {
+        guard asked != nil else { return [] }
+        return tiers.wanted.compactMap { wanted in
+            let name = outputs[wanted]?.first?.name ?? wanted
+            if unresponsive[wanted] != nil { return "\(name) does not answer" }
+            return tiers.presence[wanted] == .present ? nil : "\(name) does not play"
+        }
+    }
+
+    /// Returns when fallbacks replace an unresponsive speaker; nil while it may still be audible.
+    private func takeover(from name: String) -> HostInstant? {
+        guard let since = unresponsive[name], tiers.presence[name] == .present else { return nil }
+        // Realtime speakers buffer two seconds only.
+        if outputs[name]?.contains(where: { $0.kind == .realtimeSpeaker }) == true { return since }
+        return answerTimeout.map { since.advanced(by: max(.zero, $0 - Self.reportedAfter)) }
+    }
+
+    /// When `performDueWork` must be called; nil if only events can change the state.
+    var nextDeadline: HostInstant? {
+        ([tiers.isPatient ? impatientFrom : nil] + refusedUntil.values.map { $0 } + unresponsive.keys.map(takeover))
+            .compactMap { $0 }.min()
+    }
+
+    /// Applies everything that is due.
+    func performDueWork(at now: HostInstant) {
+        finder.runDueWork()
+        var changed = false
+        if tiers.isPatient, now >= impatientFrom {
+            tiers.isPatient = false
+            changed = true
+        }
+        for (name, moment) in refusedUntil where moment <= now {
+            refusedUntil[name] = nil
+            tiers.setPresence(name, .sought)
+            finder.find(tiers.sought)
+            changed = true
+        }
+        for name in unresponsive.keys where takeover(from: name).map({ $0 <= now }) ?? false {
+            tiers.setPresence(name, .lost)
+            changed = true
+        }
+        if changed { applyChoice() }
+    }
+
+    /// Handles an event; returns a sentence for the log, if any.
+    func handle(_ news: News, at now: HostInstant) -> Remark? {
+        switch news {
+        case .found(let name, let members):
+            outputs[name] = members
+            toldMissing[name] = nil
+            tiers.setPresence(name, .present)
+            applyChoice()
+            return nil
+        case .missing(let name, let error):
+            guard toldMissing[name] != error.message else { return nil }
+            toldMissing[name] = error.message
+            return Remark(level: .warning, text: "\(error.message); searching until it is available")
+        case .changed(.superseded, _): return nil
+        case .changed(.changed(_, let without), let choice):
+            refuse(without.map(\.output), at: now)
+            guard choice == asked else { return nil }
+            let heard = places.map { choice.isFallback ? "the sound goes to \($0) instead" : "the sound goes to \($0)" }
+            let reasons = without.map(\.description)
+            if heard == nil, reasons.isEmpty { return nil }
+            return Remark(
+                level: choice.isFallback || !reasons.isEmpty ? .warning : .info,
+                text: ([heard].compactMap { $0 } + reasons).joined(separator: "; "))
+        case .changed(.refused(let refusals), let choice):
+            refuse(refusals.map(\.output), at: now)
+            if choice == asked { asked = nil }
+            applyChoice()
+            return Remark(level: .warning, text: refusals.map(\.description).joined(separator: "; "))
+        }
+    }
+
+    /// Handles the loss or the return of an output; returns a sentence for the log, if any.
+    func handleOutput(_ output: OutputID, isLost: Bool) -> Remark? {
+        guard let (name, lost) = member(output) else { return nil }
+        unresponsive[name] = nil
+        // One of two receivers that form one speaker, or a repeated event.
+        guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
+        tiers.setPresence(name, isLost ? .lost : .present)
+        applyChoice()
+        return Remark(
+            level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is available again and in sync")
+    }
+
+    /// Handles an output that stops or resumes responding; returns a sentence for the log, if any.
+    func handleOutput(_ output: OutputID, isUnresponsive: Bool, at now: HostInstant) -> Remark? {
+        guard let (name, member) = member(output) else { return nil }
+        if isUnresponsive {
+            unresponsive[name] = now
+            return Remark(level: .warning, text: "\(member.name) does not answer")
+        }
+        // The connection may have been lost instead.
+        guard unresponsive.removeValue(forKey: name) != nil, member.loss == nil else { return nil }
+        tiers.setPresence(name, .present)
+        applyChoice()
+        return Remark(level: .warning, text: "\(member.name) answers again")
+    }
+
+    private func member(_ output: OutputID) -> (name: String, output: any AudioOutput)? {
+        guard let member = group.output(number: output.index),
+            let name = outputs.first(where: { $0.value.contains { $0 === member } })?.key
+        else { return nil }
+        return (name, member)
+    }
+
+    /// Reopens the outputs: the muted output of this computer replaces them for a moment.
+    func reopen() {
+        guard let home = outputs[SoundTiers.thisComputer], let choice = asked else { return }
+        asked = nil
+        let post = post
+        if choice.members != [SoundTiers.thisComputer] {
+            player.setAudioOutputs(home) { _ in post(.found(SoundTiers.thisComputer, home)) }
+        }
+    }
+
+    private func refuse(_ names: [String], at now: HostInstant) {
+        for (name, members) in outputs where members.contains(where: { names.contains($0.name) }) {
+            // The output of this computer is retried like the others.
+            tiers.setPresence(name, .lost)
+            refusedUntil[name] = now.advanced(by: Self.again)
+        }
+    }
+
+    /// Applies the choice of the tiers to the group.
+    private func applyChoice() {
+        guard let choice = tiers.choice, choice != asked else { return }
+        let members = choice.members.flatMap { outputs[$0] ?? [] }
+        guard !members.isEmpty else { return }
+        for name in choice.heard { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
+        if tiers.wanted.isEmpty { for output in members { player.setMuted(true, of: output) } }
+        asked = choice
+        player.setAudioOutputs(members) { [post] in post(.changed($0, choice)) }
+    }
+}

@@ -1,0 +1,43 @@
+package import MediaCore
+
+/// Reports bursts of late video frames that were dropped, once frames are on time again. A value; the caller provides
+/// the time.
+package struct DroppedFrameMonitor: Sendable {
+    /// The minimum number of frames per observation that counts as a burst: a fifth of a second of film. Fewer per
+    /// second are hardly visible.
+    package static let fewest = 5
+    /// The minimum interval between two reports, for a computer that is too slow for its films.
+    package static let rest = Duration.seconds(60)
+
+    /// The total at the last observation.
+    private var last: Int?
+    /// Dropped frames that were not reported yet.
+    private var open = 0
+    /// The time of the last report.
+    private var told: HostInstant?
+
+    package init() {}
+
+    /// Processes one observation.
+    ///
+    /// - Parameters:
+    ///   - total: The number of frames dropped so far. If it decreases, counting was restarted.
+    ///   - isExpected: Whether a film should be visible; frames dropped otherwise are ignored.
+    /// - Returns: The number of frames dropped since the last report, once a burst is over; nil without a report.
+    package mutating func observe(total: Int, isExpected: Bool, at now: HostInstant) -> Int? {
+        defer { last = total }
+        guard let last, isExpected else {
+            open = 0
+            return nil
+        }
+        let new = total - last
+        if new >= Self.fewest {
+            open += new
+            return nil
+        }
+        guard open > 0, told.map({ now - $0 >= Self.rest }) ?? true else { return nil }
+        defer { open = 0 }
+        told = now
+        return open
+    }
+}

@@ -1,0 +1,362 @@
+internal import CFFmpeg
+internal import Glibc
+internal import MediaCore
+
+/// Opens HTTP resources for one demuxer: the film, playlists, segments and keys.
+///
+/// `@unchecked Sendable`: used only on the thread that uses the demuxer.
+final class AVIOBridge: @unchecked Sendable {
+    private let asker: HTTPRequestBuilder
+    private let waiting: InterruptCallback
+    private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
+    /// Whether a server redirected from `https` to `http`, or a playlist of an `https` film refers to `http`.
+    private(set) var isDowngraded = false
+    /// The playlists of the film.
+    let playlists: FilmPlaylists
+    /// The time from which segments are wanted, relative to the first of each playlist; nil: all.
+    var wanted: MediaTime?
+    /// The trimmed playlists opened since `begin(at:)`.
+    private(set) var cuts: [MediaPlaylist.Cut] = []
+    /// Whether the demuxer is seeking.
+    var isJumping = false
+    /// A more specific error than libavformat's, for content that cannot be played.
+    private(set) var objection: MediaError?
+    private var policy: UnsafeMutablePointer<cff_open_policy>?
+
+    /// A segment of a playlist that could not be opened or read completely.
+    struct LostSegment {
+        var address: String
+        /// The libavutil error.
+        var code: Int32
+        /// The URL of the playlist that contains the segment, and the duration stated there; nil if no known playlist
+        /// does.
+        var playlist: String?
+        var duration: MediaTime?
+        fileprivate var failedWhileOpening: Bool
+    }
+    private var lostSegments: [LostSegment] = []
+    private static let maxLostSegments = 100
+
+    init(_ asker: HTTPRequestBuilder, waiting: InterruptCallback) {
+        (self.asker, self.waiting, playlists) = (asker, waiting, asker.playlists)
+    }
+
+    /// Prepares for reopening the playlists from the segment at a time.
+    func begin(at moment: MediaTime?) { (wanted, cuts) = (moment, []) }
+
+    /// Replaces libavformat's HTTP client. The caller keeps this object alive as long as the policy: the pointer is
+    /// unretained.
+    func install(in policy: UnsafeMutablePointer<cff_open_policy>) {
+        self.policy = policy
+        policy.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+        policy.pointee.failed = { owner, url, code in
+            guard let owner, let url else { return }
+            Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().noteFailure(of: String(cString: url), code)
+        }
+        policy.pointee.web = { owner, url, isOpening, options, input in
+            guard let owner, let url, let input else { return cff_error_exit }
+            let gate = Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue()
+            do throws(WebFailure) {
+                input.pointee = try gate.begin(String(cString: url), isOpening: isOpening != 0, options)
+                return 0
+            } catch { return error.code }
+        }
+        policy.pointee.close_web = { owner, input in
+            guard let owner, let input else { return 0 }
+            return Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().close(input) ? 1 : 0
+        }
+        policy.pointee.leads_to = { owner, url in
+            guard let owner, let url else { return }
+            Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue().playlists.leads(to: String(cString: url))
+        }
+        policy.pointee.revise = { owner, url, location, text, count, other in
+            guard let owner, let url, let text, let other else { return 0 }
+            let gate = Unmanaged<AVIOBridge>.fromOpaque(owner).takeUnretainedValue()
+            let address = String(cString: url)
+            let bytes = Array(UnsafeBufferPointer(start: text, count: Int(count)))
+            guard let cut = gate.cut(bytes, address, from: location.map { String(cString: $0) } ?? address),
+                let place = av_malloc(cut.count)
+            else { return 0 }
+            place.copyMemory(from: cut, byteCount: cut.count)
+            other.pointee = place.assumingMemoryBound(to: UInt8.self)
+            return Int32(clamping: cut.count)
+        }
+    }
+
+    /// Returns the replacement of a playlist; nil keeps the original.
+    private func cut(_ text: [UInt8], _ address: String, from location: String) -> [UInt8]? {
+        guard let known = playlists.parse(text, at: address, from: location), let wanted, known.playlist.isEnded else {
+            return nil
+        }
+        let cut = known.playlist.cut(at: wanted)
+        cuts.append(cut)
+        return cut.text
+    }
+
+    private func begin(
+        _ url: String, isOpening: Bool, _ options: OpaquePointer?
+    ) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+        let text = Self.withoutCipher(url)
+        let isEncrypted = text != url
+        if let bytes = playlists.words(ofDASHAt: text) {
+            return try context(WebSource(bytes), text, DASHPlaylists.type)
+        }
+        if isOpening, let known = playlists.known(at: text) {
+            return try context(WebSource(known.playlist.text), known.location, DASHPlaylists.type)
+        }
+        guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
+        if asker.home?.isSecure == true, !address.isSecure, asker.trust.verifies {
+            isDowngraded = true
+            throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
+        }
+        // `HTTPStream` rejects an out-of-range offset; libavformat writes 0 for "to the end".
+        func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).map { Int64($0) ?? .max } }
+        let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
+        // Only the film is cached: segments are read once, and live playlists are read again.
+        let isFilm = isOpening && open.isEmpty && first == 0 && last == nil && !isEncrypted
+        if isFilm, let cache = asker.cache(of: text) { return try context(cache) }
+        let (trust, waiting) = (asker.trust, InterruptCallback([]))
+        let connect: WebCache.Connect = { (address, waiting) throws(WebFailure) in
+            try NetworkConnection(address, trust, waiting)
+        }
+        waiting.follow(self.waiting)
+        let input: HTTPStream
+        do throws(WebFailure) {
+            input = try HTTPStream(
+                address, asker: asker, range: (first, last), isPatient: !isOpening, waiting: waiting
+            ) { (address) throws(WebFailure) in try connect(address, waiting) }
+        } catch {
+            if error.isDowngrade { isDowngraded = true }
+            throw error
+        }
+        var cipher: BlockCipher?
+        if isEncrypted {
+            cipher = BlockCipher(
+                key: DemuxContext.value(of: "key", in: options), vector: DemuxContext.value(of: "iv", in: options))
+            if cipher == nil { throw WebFailure(code: cff_error_invalid_data) }
+        }
+        if isOpening, open.isEmpty, playlists.dash == nil, Self.isManifest(input) {
+            return try translate(input, at: text)
+        }
+        if isFilm, let cache = WebCache(input, asker, waiting: waiting, connect: connect) {
+            asker.share(cache, of: text)
+            return try context(cache)
+        }
+        let source = WebSource(input, cipher) { [unowned self] code in noteFailure(of: text, code) }
+        return try context(source, input.address.text, input.contentType)
+    }
+
+    private static func withoutCipher(_ url: String) -> String {
+        var text = url
+        for prefix in ["crypto+", "crypto:"] where text.hasPrefix(prefix) {
+            text = String(text.dropFirst(prefix.count))
+        }
+        return text
+    }
+
+    // MARK: Lost segments
+
+    /// Returns the segments that failed since the last call. A playlist demuxer skips them without an error.
+    func takeLostSegments() -> [LostSegment] {
+        guard !lostSegments.isEmpty else { return [] }
+        defer { lostSegments.removeAll() }
+        return lostSegments.compactMap { lost in
+            let segment = playlists.segment(at: lost.address)
+            // While a film is opened, playlists of unselected variants may be missing.
+            guard segment != nil || !lost.failedWhileOpening else { return nil }
+            var lost = lost
+            (lost.playlist, lost.duration) = (segment?.playlist, segment?.duration)
+            return lost
+        }
+    }
+
+    private func noteFailure(of url: String, _ code: Int32) {
+        guard code != cff_error_exit, lostSegments.count < Self.maxLostSegments else { return }
+        lostSegments.append(
+            LostSegment(
+                address: Self.withoutCipher(url), code: code, failedWhileOpening: (policy?.pointee.left ?? -1) >= 0))
+    }
+
+    private func context(_ cache: WebCache) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+        let reader = cache.reader(waiting) { [unowned self] in isJumping }
+        return try context(WebSource(reader), cache.identity.address.text, cache.identity.contentType)
+    }
+
+    /// Whether a response is a DASH manifest, by its type or extension (ISO 23009-1, annex C).
+    private static func isManifest(_ input: HTTPStream) -> Bool {
+        input.contentType?.lowercased().hasPrefix("application/dash+xml") ?? false
+            || input.address.target.prefix { $0 != "?" }.lowercased().hasSuffix(".mpd")
+    }
+
+    /// Converts a DASH manifest to HLS playlists.
+    private func translate(_ input: HTTPStream, at url: String) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext>
+    {
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+        while bytes.count <= DASHManifest.largest {
+            let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
+            if got == cff_error_eof { break }
+            if got < 0 { throw WebFailure(code: got) }
+            bytes += piece.prefix(Int(got))
+        }
+        let made: DASHPlaylists
+        do throws(MediaError) {
+            let name = "\"\(PrintableText.of(input.address.text))\""
+            made = DASHPlaylists(try DASHManifest(bytes, at: input.address, named: name), asker.bitrate)
+        } catch {
+            objection = error
+            throw WebFailure(code: cff_error_invalid_data)
+        }
+        playlists.store(made, at: url)
+        return try context(WebSource(made.master), input.address.text, DASHPlaylists.type)
+    }
+
+    private func context(
+        _ source: WebSource, _ location: String, _ type: String?
+    ) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+        let context = cff_web_input(
+            Unmanaged.passUnretained(source).toOpaque(), location, type,
+            { @Sendable opaque, bytes, count in
+                guard let opaque, let bytes, count > 0 else { return cff_error_exit }
+                return AVIOBridge.source(opaque).read(into: UnsafeMutableBufferPointer(start: bytes, count: Int(count)))
+            },
+            { @Sendable opaque, offset, whence in
+                guard let opaque else { return Int64(cff_error_exit) }
+                return AVIOBridge.source(opaque).seek(offset, whence)
+            })
+        guard let context else { throw WebFailure(code: cff_error_from_errno(ENOMEM)) }
+        context.pointee.seekable = source.isSeekable ? AVIO_SEEKABLE_NORMAL : 0
+        open[context] = source
+        return context
+    }
+
+    private static func source(_ opaque: UnsafeMutableRawPointer) -> WebSource {
+        let place = opaque.assumingMemoryBound(to: cff_web_place.self)
+        return Unmanaged<WebSource>.fromOpaque(place.pointee.owner).takeUnretainedValue()
+    }
+
+    private func close(_ input: UnsafeMutablePointer<AVIOContext>) -> Bool {
+        guard open.removeValue(forKey: input) != nil else { return false }
+        cff_web_free(input)
+        return true
+    }
+
+    /// Closes all inputs after the demuxer was closed.
+    func closeAll() { for input in Array(open.keys) { _ = close(input) } }
+}
+
+/// The data source of an `AVIOContext`: bytes of a server, decrypted if a playlist requires it. Used by one thread.
+private final class WebSource {
+    private let input: (any WebBytes)?
+    private var cipher: BlockCipher?
+    private var words: ArraySlice<UInt8> = []
+    /// Called with the error that ends reading.
+    private let onFailure: (Int32) -> Void
+
+    init(_ input: any WebBytes, _ cipher: BlockCipher? = nil, onFailure: @escaping (Int32) -> Void = { _ in }) {
+        (self.input, self.cipher, self.onFailure) = (input, cipher, onFailure)
+    }
+
+    /// Creates a source of a generated playlist.
+    init(_ words: [UInt8]) { (input, self.words, onFailure) = (nil, words[...], { _ in }) }
+
+    var isSeekable: Bool { cipher == nil && input?.isSeekable ?? false }
+
+    func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+        let code = receive(into: target)
+        if code < 0, code != cff_error_eof { onFailure(code) }
+        return code
+    }
+
+    private func receive(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+        guard let input else {
+            let count = min(words.count, target.count)
+            _ = target.update(fromContentsOf: words.prefix(count))
+            words = words.dropFirst(count)
+            return count > 0 ? Int32(clamping: count) : cff_error_eof
+        }
+        guard cipher != nil else { return input.read(into: target) }
+        while true {
+            let got = cipher?.takeDecrypted(into: target) ?? 0
+            if got > 0 { return Int32(got) }
+            var bytes = [UInt8](repeating: 0, count: 16 << 10)
+            let code = bytes.withUnsafeMutableBufferPointer { input.read(into: $0) }
+            if code == cff_error_eof {
+                cipher?.finish()
+                let rest = cipher?.takeDecrypted(into: target) ?? 0
+                return rest > 0 ? Int32(rest) : cff_error_eof
+            }
+            if code < 0 { return code }
+            cipher?.add(bytes[..<Int(code)])
+        }
+    }
+
+    func seek(_ offset: Int64, _ whence: Int32) -> Int64 {
+        guard cipher == nil, let input else { return Int64(cff_error_from_errno(ESPIPE)) }
+        switch whence & ~AVSEEK_FORCE {
+        case AVSEEK_SIZE: return input.length ?? Int64(cff_error_from_errno(ENOSYS))
+        case SEEK_SET: return input.seek(to: offset)
+        case SEEK_CUR: return input.seek(to: input.offset.addingReportingOverflow(offset).partialValue)
+        case SEEK_END:
+            guard let length = input.length else { return Int64(cff_error_from_errno(ESPIPE)) }
+            return input.seek(to: length.addingReportingOverflow(offset).partialValue)
+        default: return Int64(cff_error_from_errno(EINVAL))
+        }
+    }
+}
+
+/// AES-128 in CBC mode with PKCS7 padding, the encryption of whole HLS segments (RFC 8216, 4.3.2.4).
+struct BlockCipher {
+    private static let size = 16
+    private let aes: Aes
+    private var vector: [UInt8]
+    private var coming: [UInt8] = []
+    private var plain: ArraySlice<UInt8> = []
+
+    private final class Aes {
+        let context = av_aes_alloc()
+        deinit { av_free(UnsafeMutableRawPointer(context)) }
+    }
+
+    /// Creates a decryptor; nil for an invalid key.
+    ///
+    /// - Parameters:
+    ///   - key: 32 hexadecimal digits.
+    ///   - vector: The initialization vector, 32 hexadecimal digits.
+    init?(key: String?, vector: String?) {
+        guard let key = key.flatMap(Hexadecimal.bytes), let vector = vector.flatMap(Hexadecimal.bytes),
+            key.count == Self.size, vector.count == Self.size
+        else { return nil }
+        aes = Aes()
+        self.vector = vector
+        guard let context = aes.context, av_aes_init(context, key, 128, 1) == 0 else { return nil }
+    }
+
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+        coming += bytes
+        // The last block may contain padding.
+        decipher((coming.count - 1) / Self.size)
+    }
+
+    /// Decrypts the last block and removes its padding. An incomplete block is dropped.
+    mutating func finish() {
+        guard coming.count >= Self.size else { return }
+        decipher(coming.count / Self.size)
+        coming.removeAll()
+        if let padding = plain.last, (1...UInt8(Self.size)).contains(padding) { plain = plain.dropLast(Int(padding)) }
+    }
+
+    private mutating func decipher(_ blocks: Int) {
+        guard blocks > 0 else { return }
+        var out = [UInt8](repeating: 0, count: blocks * Self.size)
+        av_aes_crypt(aes.context, &out, coming, Int32(blocks), &vector, 1)
+        coming.removeFirst(out.count)
+        plain += out
+    }
+
+    mutating func takeDecrypted(into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        let count = min(plain.count, target.count)
+        _ = target.update(fromContentsOf: plain.prefix(count))
+        plain = plain.dropFirst(count)
+        return count
+    }
+}

@@ -1,0 +1,53 @@
+internal import MediaCore
+
+/// Adapts the decoder's skip policy to whether its frames arrive in time.
+///
+/// A dozen consecutive late frames cost one step. Recovery is measured in media time and not in frames. With sync
+/// frames only, which are seconds apart, a count would keep a briefly slow item skipping for minutes.
+struct SkipPolicySelector {
+    /// The number of consecutive late frames per step down.
+    static let patience = 12
+    /// The timely media time per step up; a dozen seconds lead from sync frames only to full decoding.
+    static let recovery: Duration = .seconds(4)
+
+    /// Screens with a higher frame rate are rare, and the difference is invisible in fast playback.
+    private static let maxFramesPerSecond = 120.0
+
+    /// Returns true if frames of a duration pass faster than they can be shown, with a tolerance for rounded durations.
+    static func isHurried(_ length: MediaTime, at rate: Double) -> Bool {
+        length > .zero && rate / length.seconds > maxFramesPerSecond * 1.01
+    }
+
+    /// Returns the number of frames of a duration that are missing between two media times.
+    static func missing(from end: MediaTime, to start: MediaTime, each length: MediaTime) -> Int {
+        guard length > .zero, start > end else { return 0 }
+        return Int(clamping: (start - end).seconds / length.seconds, in: 0...1 << 40)
+    }
+
+    private var lateInARow = 0
+    private var timelySince: MediaTime?
+
+    enum Advice: Equatable { case same, less, more }
+
+    /// Resets the state after a seek of the decoder.
+    mutating func reset() { self = SkipPolicySelector() }
+
+    /// Returns the advice after a frame that ends at `end` was decoded at `now`.
+    mutating func advice(end: MediaTime, now: MediaTime) -> Advice {
+        guard end >= now else {
+            timelySince = nil
+            lateInARow += 1
+            guard lateInARow >= Self.patience else { return .same }
+            lateInARow = 0
+            return .less
+        }
+        lateInARow = 0
+        guard let since = timelySince else {
+            timelySince = end
+            return .same
+        }
+        guard (end - since).duration >= Self.recovery else { return .same }
+        timelySince = end
+        return .more
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import MediaCore
+
+@Suite struct StateBroadcasterTests {
+    private let never = HostInstant(nanoseconds: .max)
+    private let already = HostInstant(nanoseconds: 0)
+
+    @Test func whatIsThereAlreadyIsNotWaitedFor() {
+        let board = StateBroadcaster(3)
+        let (value, satisfied) = board.wait(until: already) { $0 == 3 }
+        #expect(value == 3 && satisfied)
+        let (last, comes) = board.wait(until: already) { $0 == 4 }
+        #expect(last == 3 && !comes)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whoWaitsWakesForTheValueAndAsksOnlyAboutNewOnes() {
+        let board = StateBroadcaster(0)
+        let waits = Signal()
+        let asked = Lock(0)
+        let thread = try! WorkerThread.start(name: "poster") {
+            waits.wait()
+            for value in 1...5 { board.update { $0 = value } }
+        }
+        let (value, satisfied) = board.wait(until: never) { value in
+            if asked.withLock({ count in
+                count += 1
+                return count
+            }) == 1 {
+                waits.raise()
+            }
+            return value == 5
+        }
+        thread.join()
+        #expect(value == 5 && satisfied)
+        // A signal that was cleared together with an older one may cause one additional check.
+        #expect(asked.withLock { $0 } <= 7)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func everybodyWhoWaitsIsLetGoWithTheLastValueAtTheEnd() {
+        let board = StateBroadcaster(1)
+        let waits = Signal()
+        let answers = Lock<[Int]>([])
+        let threads = (0..<3).map { _ in
+            try! WorkerThread.start(name: "waiter") {
+                let (value, satisfied) = board.wait(until: HostInstant(nanoseconds: .max)) { _ in
+                    waits.raise()
+                    return false
+                }
+                answers.withLock { $0.append(satisfied ? -1 : value) }
+            }
+        }
+        for _ in threads { waits.wait() }
+        board.update { $0 = 2 }
+        board.finish()
+        for thread in threads { thread.join() }
+        #expect(answers.withLock { $0 } == [2, 2, 2])
+        board.update { $0 = 3 }
+        #expect(board.value == 2, "nothing is posted after the end")
+        let (last, comes) = board.wait(until: never) { $0 == 3 }
+        #expect(last == 2 && !comes)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aReaderHearsTheValueThatIsThereTheLastOneAndTheEnd() async {
+        let board = StateBroadcaster("first")
+        #expect(!board.hasReaders)
+        let values = board.values
+        #expect(board.hasReaders)
+        for value in ["second", "second", "third"] { board.update { $0 = value } }
+        board.finish()
+        #expect(!board.hasReaders)
+        var heard: [String] = []
+        for await value in values { heard.append(value) }
+        #expect(heard == ["third"], "who reads slowly misses values, not the last")
+        var late: [String] = []
+        for await value in board.values { late.append(value) }
+        #expect(late == ["third"])
+    }
+}
