@@ -7,23 +7,23 @@ internal import Synchronization
 /// Samples are floats readable by every decoder (`FloatCodecs.value`); frames carry `film × 1 000 000 + n`.
 ///
 /// `@unchecked Sendable`: all fields are set before it is shared.
-package final class CountedFilm: MediaSource, @unchecked Sendable {
+final class CountedFilm: MediaSource, @unchecked Sendable {
     /// The description of the film.
-    package var summary: MediaSummary
+    var summary: MediaSummary
     /// The number of the film.
-    package let number: Int
+    let number: Int
     /// The duration of a frame.
-    package let frame: MediaTime
+    let frame: MediaTime
     /// The number of video frames.
-    package let pictures: Int
+    let pictures: Int
     /// The number of audio frames.
-    package let soundFrames: Int
+    let soundFrames: Int
     /// Audio frames per second.
-    package let sampleRate: Int
+    let sampleRate: Int
     /// The subtitles per track.
-    package let lines: [[CountedLine]]
+    let lines: [[CountedLine]]
     /// The number of live sources.
-    package let open = Lock(0)
+    let open = Lock(0)
 
     /// Creates a film.
     ///
@@ -32,7 +32,7 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
     ///   - pictures: The number of video frames; 0: no video track.
     ///   - soundFrames: At most 2²⁰; 0: no audio track.
     ///   - statesLength: Whether film and tracks have a stated duration.
-    package init(
+    init(
         _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
         soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
         isLive: Bool = false, lines: [[CountedLine]] = [], languages: [String?] = []
@@ -71,11 +71,11 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
     }
 
     /// Media time after the later of the two tracks.
-    package var length: MediaTime {
+    var length: MediaTime {
         max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
     }
 
-    package func source(for track: Track) throws(MediaError) -> any SampleSource {
+    func source(for track: Track) throws(MediaError) -> any SampleSource {
         track.kind == .subtitle
             ? CountedLines(track, lines[track.number - 1], until: length) : CountedTrack(self, track)
     }
@@ -156,16 +156,16 @@ final class CountedTrack: SampleSource {
 }
 
 /// Decodes the video of `CountedFilm`. Holds one frame back until the next arrives, like a reordering decoder.
-package final class CountedPictureDecoder: PictureDecoder {
+final class CountedPictureDecoder: PictureDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
-    package var skipPolicy = SkipPolicy.full
-    package let damagedPackets = 0
+    var skipPolicy = SkipPolicy.full
+    let damagedPackets = 0
 
-    package init() {}
+    init() {}
 
-    package func send(_ buffer: SampleBuffer) {
+    func send(_ buffer: SampleBuffer) {
         guard case .encodedVideo(_, let batch) = buffer.payload, let packet = batch.packets.first,
             let time = packet.presentationTime
         else { return }
@@ -175,14 +175,14 @@ package final class CountedPictureDecoder: PictureDecoder {
         held = SampleBuffer(
             payload: .picture(NumberedPicture(Int(number))), presentationTime: time, duration: packet.duration)
     }
-    package func finish() {
+    func finish() {
         if let held { ready.append(held) }
         held = nil
     }
-    package func receive() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
-    package func flush() {
+    func receive() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
+    func flush() {
         (held, discardsBefore) = (nil, nil)
         ready.removeAll()
     }
-    package func discardPictures(before time: MediaTime) { discardsBefore = time }
+    func discardPictures(before time: MediaTime) { discardsBefore = time }
 }

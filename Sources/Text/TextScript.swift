@@ -14,7 +14,7 @@ package struct TextScript: Sendable, Hashable {
     /// An RGB colour with components 0…255; opacity 255 is opaque.
     package struct Colour: Sendable, Hashable {
         /// The components.
-        var red, green, blue, opacity: UInt8
+        package var red, green, blue, opacity: UInt8
 
         /// Creates a colour.
         package init(red: UInt8, green: UInt8, blue: UInt8, opacity: UInt8 = 255) {

@@ -19,7 +19,7 @@ package struct FlatJSON {
     static let maxMembers = 64
     private static let deepestNesting = 32
 
-    package private(set) var members: [(key: Range<Int>, value: Value)] = []
+    private(set) var members: [(key: Range<Int>, value: Value)] = []
 
     private let most: Int
 

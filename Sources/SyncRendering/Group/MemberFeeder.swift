@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A member's feeder and the thread that runs it: that of the group's renderer for an only member, otherwise a separate
 /// thread, so that members do not block each other.
-final class MemberFeeder: Sendable {
+package final class MemberFeeder: Sendable {
     private enum Place {
         case nowhere
         case shared
