@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Analysis of a light sensor on the recording's second channel.
 extension CalibrationAnalysis {

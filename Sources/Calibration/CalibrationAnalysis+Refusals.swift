@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 internal import Profiles
 internal import SyncRendering
 

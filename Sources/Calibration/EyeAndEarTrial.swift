@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// One passage in which the sound moves relative to the flash; the user presses a key when they coincide.
 package struct EyeAndEarTrial: Equatable {

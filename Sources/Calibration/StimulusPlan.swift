@@ -35,7 +35,6 @@ package struct StimulusPlan: Sendable, Equatable {
     package static let maxSpeakers = ChirpCode.all.count / 2
     /// The permitted number of events per speaker.
     package static let eventRange = 10...40
-    static let usualEvents = 12
     /// Maximum duration of a run, including the time before and after the events.
     package static let longestRun = Duration.seconds(60)
     /// Time before the first event.

@@ -160,9 +160,6 @@ package final class SoundCardPump {
 
     // MARK: The pump's thread
 
-    /// The last estimate of the card's clock; nil until the first reading after a start.
-    var estimate: DeviceClock.Estimate? { deviceClock.estimate }
-
     /// Performs due work; returns when to call again, or that the device is lost.
     func step() -> Outcome {
         guard let device else { return .lost }

@@ -33,7 +33,6 @@ package struct LatencyProfile: Sendable, Equatable {
         }
 
         package static func isUnpaced(_ mode: String) -> Bool { mode.hasPrefix("unpaced") }
-        static func isFullScreen(_ mode: String) -> Bool { mode.hasSuffix("full-screen") }
         /// Returns true if both modes have the same refresh rate, windowed or not.
         static func hasEqualPace(_ one: String, _ other: String) -> Bool {
             one.prefix { $0 != " " } == other.prefix { $0 != " " }

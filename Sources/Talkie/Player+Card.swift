@@ -3,7 +3,7 @@
 @_exported public import MediaCore
 @_exported public import MediaFiles
 @_exported public import Playback
-package import Profiles
+import Profiles
 @_exported public import Routing
 @_exported public import ScreenOutput
 @_exported public import SyncRendering

@@ -1,5 +1,5 @@
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 internal import Synchronization
 
 /// A film whose frames and samples identify themselves, so that gapless boundaries can be compared exactly.

@@ -1,5 +1,5 @@
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// An output that accepts packets of one codec unchanged and everything else in packets of 1024 frames.
 ///

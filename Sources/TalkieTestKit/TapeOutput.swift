@@ -1,5 +1,5 @@
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// An output that writes each frame to its position on the timeline and counts overlaps and fractional positions.
 ///

@@ -190,9 +190,6 @@ package final class AirPlaySession: Sendable {
     /// The number of queued packets not yet passed to the kernel.
     package var queuedPackets: Int { shared.writer?.store.waiting ?? 0 }
 
-    /// Whether the speaker's own clock is followed. Never blocks.
-    var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
-
     /// The timeline of instants sent to the speaker; nil while unknown. Never blocks.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
@@ -218,13 +215,6 @@ package final class AirPlaySession: Sendable {
     /// Pauses the speaker at once; it keeps the received packets and discards the anchor.
     package func pause() throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in try core.pause() }
-    }
-
-    /// Discards all packets not yet heard; a new `play` is required. Later packets have timestamps from `next` on.
-    func flush(next: RTPTimestamp) throws(AirPlayError) {
-        guard let store else { return }
-        let position = store.removeAll(next: next)
-        try control.perform { (core) throws(AirPlayError) in try core.flush(until: position) }
     }
 
     /// Sets the volume in dB: −144 is mute, otherwise −30…0.

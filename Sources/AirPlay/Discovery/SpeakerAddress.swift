@@ -73,11 +73,6 @@ package struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address as an endpoint; nil if the host name must be resolved.
-    var endpoint: NetworkEndpoint? {
-        NetworkAddress(host).map { NetworkEndpoint($0, port: port) }
-    }
-
     /// The address as `airplay://HOST[:PORT]`; the default port is omitted.
     package var description: String {
         let written = host.contains(":") ? "[\(host)]" : host

@@ -51,9 +51,5 @@ struct RouteStore: Sendable {
         try folder.replace(Self.name(speaker), with: record)
     }
 
-    /// Removes the knowledge about a speaker. Returns false if there was none.
-    @discardableResult
-    func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
-
     private static func name(_ speaker: SpeakerID) -> String { "routes/\(speaker.digits)" }
 }

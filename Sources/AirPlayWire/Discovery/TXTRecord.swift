@@ -6,8 +6,6 @@ package struct TXTRecord: Hashable, Sendable {
     /// Values by lower-case key.
     private var entries: [String: [UInt8]] = [:]
 
-    init() {}
-
     /// Parses untrusted bytes: strings, each preceded by its length. A string truncated by the end is dropped, as are
     /// strings without a key. The first of several equal keys counts (RFC 6763, section 6.4).
     package init(wire bytes: [UInt8]) throws(WireError) {

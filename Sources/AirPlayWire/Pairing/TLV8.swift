@@ -18,7 +18,6 @@ package struct TLV8: Hashable, Sendable {
         static let retryDelay = Tag(rawValue: 0x08)
         static let signature = Tag(rawValue: 0x0A)
         static let flags = Tag(rawValue: 0x13)
-        static let separator = Tag(rawValue: 0xFF)
     }
 
     package struct Item: Hashable, Sendable {

@@ -71,14 +71,6 @@ extension PropertyList {
         }
     }
 
-    var bool: Bool? {
-        switch self {
-        case .boolean(let value): value
-        case .integer(let value): value != 0
-        default: nil
-        }
-    }
-
     package var string: String? {
         if case .string(let value) = self { return value }
         return nil

@@ -13,11 +13,6 @@ package enum TextParameters {
         return bounded == 0 ? -144 : -30 + 30 * bounded / 100
     }
 
-    /// Returns the body with start, position and end of the item, in RTP timestamps.
-    static func progress(start: UInt32, now: UInt32, end: UInt32) -> [UInt8] {
-        Array("progress: \(start)/\(now)/\(end)\r\n".utf8)
-    }
-
     /// Formats six decimals, independent of the locale.
     static func fixed(_ value: Double) -> String {
         let scaled = Int64(clamping: value * 1e6, in: -1 << 60...1 << 60)

@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// Recorded audio with its capture times.
 package struct CapturedSound: Sendable {

@@ -1,7 +1,7 @@
 internal import CALSA
 internal import Glibc
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// An ALSA capture device for calibrations.

@@ -1,7 +1,7 @@
 internal import CALSA
 internal import Glibc
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Information about the sound devices of this computer. Plays nothing.
 package enum SoundCardProbe {

@@ -1,6 +1,6 @@
 internal import MediaCore
 internal import Playback
-package import Telemetry
+import Telemetry
 
 extension KioskConfiguration {
     /// `[timeline]`: the file of the flight recorder.

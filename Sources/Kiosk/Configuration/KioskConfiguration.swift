@@ -1,5 +1,5 @@
 package import MediaCore
-package import ScreenOutput
+import ScreenOutput
 
 /// The parsed and validated configuration of a kiosk. No file or device has been opened yet.
 package struct KioskConfiguration: Sendable, Equatable {

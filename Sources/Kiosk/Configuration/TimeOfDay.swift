@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// A local time of day, without a date.
 struct TimeOfDay: Sendable, Hashable, Comparable {

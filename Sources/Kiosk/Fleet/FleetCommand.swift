@@ -92,10 +92,6 @@ struct FleetAnswer: Sendable, Hashable {
     /// A command with this id was received before; it was not carried out again.
     var isRepeated = false
 
-    init(id: String?, isDone: Bool, words: String? = nil) {
-        (self.id, self.isDone, self.words) = (id, isDone, words)
-    }
-
     /// The answer as JSON.
     var json: String {
         var members: [(String, JSONValue)] = [("id", .optional(id)), ("done", .flag(isDone))]

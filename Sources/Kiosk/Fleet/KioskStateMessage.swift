@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// The state of a kiosk, retained by the broker. A value; nil members are omitted.
 package struct KioskStateMessage: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// The health of a kiosk at one instant, as reported to monitoring. A value; the director publishes it.
 struct KioskHealth: Sendable, Equatable {
@@ -71,8 +71,6 @@ struct KioskHealth: Sendable, Equatable {
         var refusals = 0
         /// The reason of the last rejection; nil if the last configuration is in force.
         var refusal: String?
-
-        init(loaded: WallTime) { self.loaded = loaded }
     }
 
     /// The instant of the observation.

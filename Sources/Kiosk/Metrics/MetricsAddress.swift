@@ -1,5 +1,5 @@
-package import MediaCore
-package import Sockets
+import MediaCore
+import Sockets
 
 /// The address of this computer and the port at which health is served.
 struct MetricsAddress: Sendable, Hashable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 internal import CMicroHTTPD
 internal import Glibc
-package import MediaCore
+import MediaCore
 internal import Sockets
 
 /// An HTTP server for the health of a kiosk: `/metrics` (Prometheus), `/healthz`, and `/screenshot.png` for clients on

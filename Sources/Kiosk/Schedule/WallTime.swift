@@ -7,8 +7,6 @@ struct WallTime: Sendable, Hashable, Comparable {
     /// Seconds since 1970.
     let seconds: Int
 
-    init(seconds: Int) { self.seconds = seconds }
-
     static var now: WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,6 +1,6 @@
 internal import CSystemd
 internal import Glibc
-package import MediaCore
+import MediaCore
 
 /// The systemd journal, with fields (systemd.journal-fields(7)). Any thread.
 ///

@@ -1,5 +1,5 @@
 internal import Glibc
-package import MediaCore
+import MediaCore
 internal import Sockets
 
 /// The service manager that started the program: systemd, or one with the same protocol (sd_notify(3)). Any thread.

@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Schedules watchdog notifications: at half the timeout of the service manager (sd_watchdog_enabled(3)), and only
 /// while playback is alive, so that a stalled kiosk is restarted. A value; the caller provides the time.

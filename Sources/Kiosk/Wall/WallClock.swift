@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// The source of a wall's time.
 enum WallStanding: String, Sendable, Hashable {
@@ -24,9 +24,6 @@ struct WallClockState: Sendable {
     var readAt: HostInstant?
 
     init() {}
-
-    /// The error bound of the wall's time, from chrony; nil while unknown.
-    var uncertainty: Duration? { standing == .unknown ? nil : mapping?.uncertainty }
 }
 
 /// The common time of the screens of a wall, read from chrony every few seconds.

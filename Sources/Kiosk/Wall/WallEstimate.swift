@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// An estimate of the wall's time relative to this computer's clock, updated by readings. A value; the caller provides
 /// the readings.

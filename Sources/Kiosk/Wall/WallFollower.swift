@@ -1,6 +1,6 @@
-package import MediaCore
+import MediaCore
 internal import Playback
-package import SyncRendering
+import SyncRendering
 
 /// Keeps a player in sync with a wall: returns where and when to start, and steers the player's timeline. If steering
 /// would take too long, it requests a seek.

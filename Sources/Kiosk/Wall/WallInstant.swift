@@ -1,5 +1,5 @@
 internal import Glibc
-package import MediaCore
+import MediaCore
 
 /// An instant of the time that the screens of a wall share: UTC according to chrony, in nanoseconds since 1970
 /// (POSIX.1-2017, 4.16).

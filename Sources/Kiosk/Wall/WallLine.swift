@@ -1,5 +1,5 @@
-package import MediaCore
-package import Playback
+import MediaCore
+import Playback
 
 /// The schedule of a wall: the items of a playlist in sequence, from one instant of the wall's time on. A value, equal
 /// on all screens whenever they were started.

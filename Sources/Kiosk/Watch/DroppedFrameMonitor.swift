@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Reports bursts of late video frames that were dropped, once frames are on time again. A value; the caller provides
 /// the time.

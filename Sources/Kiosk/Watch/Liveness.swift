@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Detects stalls of a kiosk: media time must advance, and frames must be presented or audio accepted. A value; the
 /// caller provides the time.

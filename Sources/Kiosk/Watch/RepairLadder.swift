@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Selects the next repair of a stall, from a barely visible one to a restart of the program. A value; the caller
 /// provides the time.

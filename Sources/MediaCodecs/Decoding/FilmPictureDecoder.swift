@@ -1,5 +1,5 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Decodes video and converts it for display. Owned and called by one thread.
 ///

@@ -1,6 +1,6 @@
 internal import CFFmpeg
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Decodes video with libavcodec. Owned and called by one thread; libavcodec adds its own threads.
 ///
@@ -10,8 +10,6 @@ package final class VideoDecoder: PictureDecoder {
     package private(set) var damagedPackets = 0
     /// The error after a hardware failure if no software decoder could be opened; all further calls throw it.
     package private(set) var failure: MediaError?
-    /// The number of frames with missing or wrong timestamps that were repaired.
-    var repairedTimes: Int { times?.repairs ?? 0 }
     /// The skip policy. May be changed between any two calls.
     package var skipPolicy = SkipPolicy.full
 

@@ -1,5 +1,5 @@
 internal import CFFmpeg
-public import MediaCore
+package import MediaCore
 
 /// Encodes an image as PNG (ISO/IEC 15948) with libavcodec.
 package enum PNGEncoder {

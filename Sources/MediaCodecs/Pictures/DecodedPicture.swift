@@ -1,5 +1,5 @@
 internal import CFFmpeg
-public import MediaCore
+package import MediaCore
 
 /// A video frame in libavcodec's memory, without a copy.
 ///

@@ -1,7 +1,7 @@
 internal import CFFmpeg
 internal import Glibc
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Decodes subtitles with libavcodec. Owned and called by one thread.
 ///

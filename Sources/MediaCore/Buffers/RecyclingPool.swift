@@ -12,9 +12,6 @@ package struct RecyclingPool<Element: AnyObject> {
     /// - Parameter make: creates an object when none is free.
     package init(make: @escaping () -> Element) { self.make = make }
 
-    /// The number of objects, free or in use.
-    var count: Int { slots.count }
-
     /// Returns an object that only the caller and the pool reference. It has the contents of its last use.
     package mutating func acquire() -> Element {
         for _ in 0..<slots.count {
@@ -31,14 +28,5 @@ package struct RecyclingPool<Element: AnyObject> {
         slots.append(fresh)
         cursor = slots.count
         return fresh
-    }
-
-    /// Releases the free objects, for instance after a long buffering phase.
-    mutating func trim() {
-        var kept: [Element] = []
-        kept.reserveCapacity(slots.count)
-        for index in slots.indices where !isKnownUniquelyReferenced(&slots[index]) { kept.append(slots[index]) }
-        slots = kept
-        cursor = 0
     }
 }

@@ -61,11 +61,6 @@ package final class FrameRing: @unchecked Sendable {
         written.store(min(end, max(position, consumed.load(ordering: .acquiring))), ordering: .releasing)
     }
 
-    /// Consumer: returns the sample of one channel at a position in `readPosition ..< writePosition`.
-    func sample(at position: Int64, channel: Int) -> Float {
-        storage[(Int(position) & (capacity - 1)) * channels + channel]
-    }
-
     /// Consumer: copies published frames from a position without consuming them.
     package func copy(from position: Int64, frames: Int, to target: UnsafeMutablePointer<Float>) {
         let index = Int(position) & (capacity - 1)

@@ -74,8 +74,6 @@ package struct FlatJSON {
         let bytes: UnsafeRawBufferPointer
         var position = 0
 
-        init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
         var isAtEnd: Bool { position >= bytes.count }
         var next: UInt8? { isAtEnd ? nil : bytes[position] }
 

@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// A recording combined with external covers.
 package final class RecordingWithCovers: MediaSource {

@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// Reads one track of an input that all tracks share. See `SharedDemuxer`. One thread at a time, except `cancel`.
 final class SharedTrackReader: SampleSource {

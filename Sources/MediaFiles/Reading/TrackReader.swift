@@ -1,5 +1,5 @@
 internal import CFFmpeg
-public import MediaCore
+package import MediaCore
 
 /// Reads one track through its own input, independent of other readers.
 ///
@@ -48,9 +48,6 @@ final class TrackReader: SampleSource, @unchecked Sendable {
         }
         epoch = found ?? 0
     }
-
-    /// The number of packets that the demuxer rejected as damaged.
-    var damagedPackets: Int { context.damagedPackets }
 
     /// Returns the next buffer; nil at the end. Blocks. Buffers read before a failure are returned first.
     func read() throws(MediaError) -> SampleBuffer? {

@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// A film combined with external subtitle files.
 package final class FilmWithSubtitles: MediaSource {

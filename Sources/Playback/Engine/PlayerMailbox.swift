@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// The queue of commands for the player's thread. Any thread.
 final class PlayerMailbox: Sendable {

@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 extension PlaybackList {
     /// A scheduled playback of an item and its position on the timeline.

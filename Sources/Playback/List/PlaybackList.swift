@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// A position in the order of playback.
 struct PlaylistPosition: Sendable {
@@ -63,8 +63,6 @@ struct PlaybackList: Sendable {
     /// The position of the current item, starting at 1, and the number of items, including those that have passed.
     var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
 
-    /// Returns the index of an item that is not removed.
-    func index(of id: QueueItem.ID) -> Int? { order.index(of: id) }
     /// Returns true if the item is in the playlist.
     func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
     /// Returns the entry with a serial number.

@@ -56,8 +56,6 @@ enum XSPFPlaylist {
         /// The name of a self-closing element whose end is still to be returned.
         var owedClose: String?
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
         mutating func next() -> Piece? {
             if let name = owedClose {
                 owedClose = nil

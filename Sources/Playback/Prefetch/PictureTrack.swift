@@ -1,5 +1,5 @@
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// A video track with its source and decoder.
 ///

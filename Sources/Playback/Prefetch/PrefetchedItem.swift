@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// An item that is opened in advance. Created by the engine's thread, finished once by the prefetcher's.
 final class PrefetchedItem: Sendable {

@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 internal import SyncRendering
 
 /// Opens the next item, determines the end of video tracks and decodes first frames ahead of the playhead. Each task

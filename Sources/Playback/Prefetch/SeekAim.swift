@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// The target frame of a seek.
 enum SeekAim: Sendable, Equatable {

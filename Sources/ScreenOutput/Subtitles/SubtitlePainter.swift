@@ -1,5 +1,5 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 internal import Text
 
 /// Draws subtitles for a window: scripts with libass, bitmaps scaled to the video. Used by one thread at a time.

@@ -1,5 +1,5 @@
 internal import CSDL
-public import SyncRendering
+package import SyncRendering
 
 /// Information about the displays of this computer, without opening a window. Main thread only.
 package struct ScreenProbe: Sendable {

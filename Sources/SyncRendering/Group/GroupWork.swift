@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Runs a group's work: on threads, or under the control of a test.
 struct GroupWork: Sendable {

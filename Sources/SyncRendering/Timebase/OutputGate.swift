@@ -9,13 +9,6 @@ struct OutputGate: Hashable, Sendable, BitwiseCopyable {
     var opens: MediaTime?
     /// The media time from which the output is silent; nil: never.
     var closes: MediaTime?
-
-    /// Creates a gate; the default has no limits.
-    init(isShut: Bool = false, opens: MediaTime? = nil, closes: MediaTime? = nil) {
-        self.isShut = isShut
-        self.opens = opens
-        self.closes = closes
-    }
 }
 
 extension TimebaseSnapshot {

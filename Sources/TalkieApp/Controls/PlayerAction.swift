@@ -1,5 +1,5 @@
-package import MediaCore
-package import Playback
+import MediaCore
+import Playback
 
 /// An action that the user can request during playback, by key, pointer or command.
 enum PlayerAction: Sendable, Hashable {

@@ -1,6 +1,6 @@
-package import AirPlay
+import AirPlay
 internal import MediaCore
-package import Profiles
+import Profiles
 
 extension LatencyProfile {
     /// Returns the listings with the calibrations of each speaker added.

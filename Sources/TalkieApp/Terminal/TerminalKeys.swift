@@ -1,6 +1,6 @@
 internal import CShim
 internal import Glibc
-package import MediaCore
+import MediaCore
 internal import Synchronization
 
 /// Reads single keys from the terminal without echo, on a separate thread.

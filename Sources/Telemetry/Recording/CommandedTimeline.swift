@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// The commanded timeline reconstructed from recorded anchors: the rate and the position at an instant.
 struct CommandedTimeline {

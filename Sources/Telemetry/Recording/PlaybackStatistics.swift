@@ -1,5 +1,5 @@
 package import MediaCore
-package import SyncRendering
+import SyncRendering
 
 /// The statistics of all outputs for a status line. Offsets are positive when sound is later than picture.
 package struct PlaybackStatistics: Sendable {

@@ -1,5 +1,5 @@
 internal import Glibc
-package import MediaCore
+import MediaCore
 
 /// The record of a software speaker (`talkie speaker --record`): which frames were audible when.
 ///
@@ -26,12 +26,6 @@ struct HeardRecord {
         var received: Int64
         var position: UInt32
         var instant: Int64
-
-        init(received: Int64, position: UInt32, instant: Int64) {
-            self.received = received
-            self.position = position
-            self.instant = instant
-        }
     }
 
     /// Maximum number of spans, of anchors and of underruns; a day without underruns has 1440 spans.
