@@ -146,7 +146,7 @@ extension KioskDirector {
         case .phase(let phase):
             guard opensUnderWay == 0 else { return }
             if isSlatePicture { return takeOfSlate(phase) }
-            stage.distributor.record(.phase(phase.rawValue))
+            record(phase)
             handlePhase(phase)
         case .message(let text): say(.warning, text)
         case .began(let item, let moment, let isJoined):
@@ -154,6 +154,7 @@ extension KioskDirector {
         case .failed(let item, let failure):
             exclusions.noteFailed(item.address)
             guard opensUnderWay == 0 else { return }
+            record(remarks.skip(item.id, Self.name(of: Item(item))))
             if configuration.onBrokenItem == .stop, wall == nil { return stop(before: item, failure) }
             tellBroken(item.address, failure)
         case .incomplete(let item, let failure):
@@ -166,6 +167,7 @@ extension KioskDirector {
             guard opensUnderWay == 0 else { return }
             if wall != nil { return say(.error, failure.message) }
             isPlaying = false
+            record(remarks.interrupt())
             waitForFilms(nil)
         case .outputProblem(let problem):
             if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
@@ -186,7 +188,8 @@ extension KioskDirector {
         case .buffering:
             guard !isOpen, current != nil else { return }
             (isOpen, isPlaying) = (true, true)
-            showFilm()
+            // A film that follows another one is shown when it starts.
+            if !remarks.isAwaitingStart { showFilm() }
         case .playing:
             (hasPlayed, passDelay) = (true, nil)
             if let current { exclusions.notePlaying(current, at: now) }
@@ -210,24 +213,36 @@ extension KioskDirector {
         guard !isSlatePicture, let item = stage.player.state.current, isCommanded || item.id != currentID else {
             return
         }
+        let isSeparate = suspects.contains(item.address) || current.map { suspects.contains($0.address) } ?? false
+        record(
+            remarks.open(
+                item.id, Self.name(of: Item(item)), isCommanded: isCommanded || !hasBegun, isSeparate: isSeparate))
         if hasBegun, !isCommanded { exclusions.noteEnded() }
         (current, currentID, isOpen, hasBegun) = (Item(item), item.id, false, false)
         // Attempts of a list without playable items do not count as playing.
         if case .nothing? = slate {} else { isPlaying = true }
-        stage.distributor.record(.film(Self.name(of: Item(item))))
+    }
+
+    private func record(_ remarks: [TimelineRemark]) {
+        for remark in remarks { stage.distributor.record(remark) }
+    }
+
+    private func record(_ phase: PlayerState.Phase) {
+        guard let current, let currentID else { return record([.phase(phase.rawValue)]) }
+        record(remarks.enter(phase.rawValue, of: currentID, Self.name(of: current)))
     }
 
     /// Handles the start of an item after the previous one.
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
         defer { hasBegun = true }
-        // It was opened separately.
-        guard isJoined || !isOpen || hasBegun || item.id != currentID else { return }
         let film = Item(item)
+        let (name, isAwaited) = (Self.name(of: film), remarks.isAwaitingStart)
+        let separate = remarks.begin(item.id, name)
+        record(isJoined ? [.joint(name: name, at: moment, origin: stage.player.state.lineOffset)] : separate)
+        // It was opened separately.
+        guard isJoined || isAwaited || !isOpen || hasBegun || item.id != currentID else { return }
         (current, currentID, isOpen) = (film, item.id, true)
         exclusions.noteBegan(film, at: now)
-        let name = Self.name(of: film)
-        stage.distributor.record(
-            isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
         showFilm()
         applySuspects()
     }
@@ -285,12 +300,7 @@ extension KioskDirector {
     /// Skips an item that makes no progress.
     func passOver(for cause: Liveness.Cause) {
         guard let current else { return }
-        switch cause {
-        case .waiting: exclusions.exclude(current, for: .slow, at: now)
-        case .frozen, .hole, .decoder: exclusions.exclude(current, for: .stuck, at: now)
-        // The cause may be outside the item.
-        case .engine, .picture, .sound: break
-        }
+        if let reason = ItemExclusions.Reason(of: cause) { exclusions.exclude(current, for: reason, at: now) }
         watch.startOver()
         applyExclusions()
         if wall != nil { return open() }

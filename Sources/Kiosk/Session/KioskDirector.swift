@@ -100,6 +100,8 @@ final class KioskDirector: @unchecked Sendable {
     /// Whether it is open, and whether it has begun.
     var isOpen = false
     var hasBegun = false
+    /// Which films the flight recorder has.
+    var remarks = FilmRemarks<QueueItem.ID>()
     /// Whether an item has played.
     var hasPlayed = false
     /// False if the playlist has become empty.

@@ -24,8 +24,10 @@ final class SessionFilms {
     /// Whether its title was shown, and whether it has begun.
     private var isTold = false
     private var hasBegun = false
-    /// The item that the flight recorder has, until it begins.
-    private var recorded: QueueItem.ID?
+    /// Which films the flight recorder has.
+    private var remarks = FilmRemarks<QueueItem.ID>()
+    /// The item of an `open` command; nil once it is being opened. The player may have skipped it already.
+    private var requested: QueueItem?
     /// Whether the player waits for a lost item that repeats.
     private var isReturning = false
     /// The number of `open` commands whose phase `opening` has not been reported; events until then concern the
@@ -59,12 +61,14 @@ final class SessionFilms {
         let items = films.map(positions.item)
         opensUnderWay += 1
         current = items[first]
+        requested = current
         player.open(items, startingWith: current.id)
     }
 
     /// Opens another film at the user's request.
     func step(by distance: Int) {
         opensUnderWay += 1
+        requested = nil
         player.step(by: distance) { [mailbox] in mailbox.post(.stepRefused(distance)) }
     }
 
@@ -135,16 +139,19 @@ final class SessionFilms {
     private func handleCurrent(_ news: PlayerEvent, repeats: Bool) -> Consequence {
         switch news {
         case .phase(let phase):
-            distributor.record(.phase(phase.rawValue))
+            record(remarks.enter(phase.rawValue, of: current.id, Self.name(of: current)))
             stage.log?.write(.debug, phase.rawValue)
             return handle(phase)
         case .began(let item, let moment, let isJoined):
             return begin(item, at: moment, isJoined: isJoined) ? .prepared : .none
         case .looped(let moment): distributor.record(.loop(at: moment, origin: player.state.lineOffset))
-        case .failed(_, let failure): console.fail(failure)
+        case .failed(let item, let failure):
+            record(remarks.skip(item.id, Self.name(of: item)))
+            console.fail(failure)
         case .incomplete(_, let failure): console.fail(failure.error)
         case .lost(let failure):
             isReturning = repeats
+            if !repeats { record(remarks.interrupt()) }
             if isReturning { console.fail(failure) } else { console.warn(failure.message) }
         case .message, .outputProblem, .outputRecovered, .seeking, .sought: break
         }
@@ -154,7 +161,8 @@ final class SessionFilms {
     private func handle(_ phase: PlayerState.Phase) -> Consequence {
         switch phase {
         case .buffering:
-            guard !isTold else { break }
+            // A film that follows another one is shown when it starts.
+            guard !isTold, !remarks.isAwaitingStart else { break }
             // The film is open and about to fill its buffers.
             isTold = true
             showTitle()
@@ -182,16 +190,19 @@ final class SessionFilms {
     ///
     /// - Parameter isCommanded: Whether the user chose it; otherwise it follows the previous one.
     private func noteOpening(isCommanded: Bool) {
-        guard let item = player.state.current else { return }
-        if item != current || isCommanded {
-            if hasBegun, !isCommanded { positions.forget(current) }
-            current = item
-            (isTold, hasBegun, isReturning) = (false, false, false)
-        }
-        guard !hasBegun, recorded != item.id else { return }
-        recorded = item.id
-        distributor.record(.film(Self.name(of: item)))
+        guard let item = requested ?? player.state.current else { return }
+        requested = nil
+        let isNew = item != current || isCommanded
+        guard isNew || !hasBegun else { return }
+        record(
+            remarks.open(item.id, Self.name(of: item), isCommanded: isCommanded, isSeparate: item.start != nil))
+        guard isNew else { return }
+        if hasBegun, !isCommanded { positions.forget(current) }
+        current = item
+        (isTold, hasBegun, isReturning) = (false, false, false)
     }
+
+    private func record(_ remarks: [TimelineRemark]) { for remark in remarks { distributor.record(remark) } }
 
     private static func name(of item: QueueItem) -> String {
         item.title ?? PrintableText.withoutCredentials(item.address)
@@ -201,21 +212,14 @@ final class SessionFilms {
     private func begin(_ item: QueueItem, at moment: MediaTime, isJoined: Bool) -> Bool {
         defer { (hasBegun, isReturning) = (true, false) }
         if isReturning, item == current { return false }
+        let name = Self.name(of: item)
+        let separate = remarks.begin(item.id, name)
+        record(isJoined ? [.joint(name: name, at: moment, origin: player.state.lineOffset)] : separate)
         // It was opened separately.
-        if !isJoined, isTold, !hasBegun, item == current {
-            recorded = nil
-            return false
-        }
+        if !isJoined, isTold, !hasBegun, item == current { return false }
         if hasBegun { positions.forget(current) }
         (current, isTold) = (item, true)
         console.reportMoreFailures()
-        let name = Self.name(of: item)
-        if isJoined {
-            distributor.record(.joint(name: name, at: moment, origin: player.state.lineOffset))
-        } else if recorded != item.id {
-            distributor.record(.film(name))
-        }
-        recorded = nil
         showTitle()
         return true
     }

@@ -427,6 +427,24 @@ import Testing
         #expect(names.isSuperset(of: ["kitchen", "office"]))
     }
 
+    @Test func theRecordStatesTheEndOfAnItemThatIsPlayedAlone() throws {
+        let first = KioskRig(films: ["1.mp4", "2.mp4"])
+        let state = StateFolder(path: first.folder + "/kept")
+        // It was open when the last process ended.
+        CrashRecord(state, configuration: "wall.toml").noteOpening(first.folder + "/films/1.mp4")
+        let record = first.folder + "/record.jsonl"
+        let rig = KioskRig(places: state, timeline: record) { $0.programme.playlist = [first.folder + "/films"] }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing '2.mp4'") })
+        _ = rig.end()
+        let events = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n").compactMap { line in
+            let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            let name = event?["event"] as? String == "film" ? event?["name"] as? String : event?["phase"] as? String
+            return name.flatMap { name in ["1.mp4", "2.mp4", "ended"].first { name.hasSuffix($0) } }
+        }
+        #expect(events.prefix(3) == ["1.mp4", "ended", "2.mp4"], "\(events)")
+    }
+
     @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let places = StateFolder(path: first.folder + "/kept")

@@ -28,6 +28,30 @@ import Testing
         #expect(!films[0].contains(#""film":"#))
     }
 
+    /// The films and phases of a record, in its order.
+    private func record(_ folder: TemporaryFolder) -> [String] {
+        folder.read("record").split(separator: "\n").compactMap { line in
+            if line.contains(#""event":"film""#) {
+                return ["bad 1", "bad 2", "a", "b"].first { line.contains(#""name":"\#($0)""#) }
+            }
+            guard line.contains(#""event":"state""#) else { return nil }
+            return ["opening", "buffering", "playing", "failed", "ended"].first {
+                line.contains(#""phase":"\#($0)""#)
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theRecordNamesTheFilmsThatAreSkippedWithTheirFailure() {
+        let folder = TemporaryFolder()
+        let rig = Rig("bad 1", "bad 2", "a", timeline: folder.path("record"))
+        #expect(rig.run() == 66)
+        let record = record(folder)
+        #expect(
+            record.prefix(8) == ["bad 1", "opening", "failed", "opening", "bad 2", "failed", "opening", "a"],
+            "\(record)")
+        #expect(record.last == "ended" && record.count { $0 == "a" } == 1, "\(record)")
+    }
+
     @Test(.timeLimit(.minutes(1))) func theListPlaysToItsEnd() {
         let rig = Rig("a", "b")
         #expect(rig.run() == 0)

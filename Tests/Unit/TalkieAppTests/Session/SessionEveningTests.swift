@@ -86,7 +86,8 @@ import Testing
         let place = MediaTime(value: 30, timescale: 1)
         try store.store(place, of: #require(FilmKey(long)))
         try store.store(MediaTime(value: 100, timescale: 1000), of: #require(FilmKey(short)))
-        let rig = Rig(more: [short, long], folder: folder)
+        let records = TemporaryFolder()
+        let rig = Rig(more: [short, long], timeline: records.path("record"), folder: folder)
         try rig.director.start()
         var seen = 0.0
         for await state in rig.player.states where state.phase == .playing && state.current?.address == long {
@@ -96,6 +97,11 @@ import Testing
         #expect(rig.end(.terminalKey("Q")) == 0)
         #expect(seen >= 30)
         #expect(store.read().entries.map(\.film) == [try #require(FilmKey(long))])
+        // It is opened after the end of the first film, which the record states.
+        let lines = records.read("record").split(separator: "\n").filter {
+            $0.contains(#""event":"film""#) || $0.contains(#""phase":"ended""#)
+        }
+        #expect(lines.count == 3 && lines[1].contains("ended") && lines[2].contains("long"), "\(lines)")
     }
 
     @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() async {
