@@ -11,9 +11,9 @@ package final class ChildProcess {
     private var hasEnded = false
 
     /// The process could not be started.
-    struct NotStarted: Error {
+    package struct NotStarted: Error {
         /// The error number of posix_spawn.
-        var code: Int32
+        package var code: Int32
     }
 
     /// Starts a program. Its standard error is discarded.

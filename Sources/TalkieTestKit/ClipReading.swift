@@ -12,7 +12,7 @@ package struct SeenPictures: Sendable {
         /// The duration of the frame.
         package var duration: MediaTime
         /// Mean green component of a 16 × 16 copy, 0…255; nil if the frame cannot be converted.
-        var brightness: Double?
+        package var brightness: Double?
         /// The size in pixels.
         package var size: PixelSize
     }
@@ -86,7 +86,7 @@ package struct HeardSound: Sendable {
     /// Media time of the first sample.
     package var start: MediaTime = .zero
     /// Frames per second.
-    var sampleRate = 48000
+    package var sampleRate = 48000
     /// The first channel.
     package var samples: [Float] = []
     /// Media times of blocks that do not continue the previous one (more than 30 µs).

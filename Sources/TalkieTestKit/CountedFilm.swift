@@ -1,5 +1,5 @@
-import MediaCore
-import SyncRendering
+package import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// A film whose frames and samples identify themselves, so that gapless boundaries can be compared exactly.
@@ -7,23 +7,23 @@ internal import Synchronization
 /// Samples are floats readable by every decoder (`FloatCodecs.value`); frames carry `film × 1 000 000 + n`.
 ///
 /// `@unchecked Sendable`: all fields are set before it is shared.
-final class CountedFilm: MediaSource, @unchecked Sendable {
+package final class CountedFilm: MediaSource, @unchecked Sendable {
     /// The description of the film.
-    var summary: MediaSummary
+    package var summary: MediaSummary
     /// The number of the film.
-    let number: Int
+    package let number: Int
     /// The duration of a frame.
-    let frame: MediaTime
+    package let frame: MediaTime
     /// The number of video frames.
-    let pictures: Int
+    package let pictures: Int
     /// The number of audio frames.
-    let soundFrames: Int
+    package let soundFrames: Int
     /// Audio frames per second.
-    let sampleRate: Int
+    package let sampleRate: Int
     /// The subtitles per track.
-    let lines: [[CountedLine]]
+    package let lines: [[CountedLine]]
     /// The number of live sources.
-    let open = Lock(0)
+    package let open = Lock(0)
 
     /// Creates a film.
     ///
@@ -32,7 +32,7 @@ final class CountedFilm: MediaSource, @unchecked Sendable {
     ///   - pictures: The number of video frames; 0: no video track.
     ///   - soundFrames: At most 2²⁰; 0: no audio track.
     ///   - statesLength: Whether film and tracks have a stated duration.
-    init(
+    package init(
         _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
         soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
         isLive: Bool = false, lines: [[CountedLine]] = [], languages: [String?] = []
@@ -71,11 +71,11 @@ final class CountedFilm: MediaSource, @unchecked Sendable {
     }
 
     /// Media time after the later of the two tracks.
-    var length: MediaTime {
+    package var length: MediaTime {
         max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
     }
 
-    func source(for track: Track) throws(MediaError) -> any SampleSource {
+    package func source(for track: Track) throws(MediaError) -> any SampleSource {
         track.kind == .subtitle
             ? CountedLines(track, lines[track.number - 1], until: length) : CountedTrack(self, track)
     }
@@ -156,16 +156,16 @@ final class CountedTrack: SampleSource {
 }
 
 /// Decodes the video of `CountedFilm`. Holds one frame back until the next arrives, like a reordering decoder.
-final class CountedPictureDecoder: PictureDecoder {
+package final class CountedPictureDecoder: PictureDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
-    var skipPolicy = SkipPolicy.full
-    let damagedPackets = 0
+    package var skipPolicy = SkipPolicy.full
+    package let damagedPackets = 0
 
-    init() {}
+    package init() {}
 
-    func send(_ buffer: SampleBuffer) {
+    package func send(_ buffer: SampleBuffer) {
         guard case .encodedVideo(_, let batch) = buffer.payload, let packet = batch.packets.first,
             let time = packet.presentationTime
         else { return }
@@ -175,14 +175,14 @@ final class CountedPictureDecoder: PictureDecoder {
         held = SampleBuffer(
             payload: .picture(NumberedPicture(Int(number))), presentationTime: time, duration: packet.duration)
     }
-    func finish() {
+    package func finish() {
         if let held { ready.append(held) }
         held = nil
     }
-    func receive() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
-    func flush() {
+    package func receive() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
+    package func flush() {
         (held, discardsBefore) = (nil, nil)
         ready.removeAll()
     }
-    func discardPictures(before time: MediaTime) { discardsBefore = time }
+    package func discardPictures(before time: MediaTime) { discardsBefore = time }
 }

@@ -2,18 +2,18 @@ package import MediaCore
 package import SyncRendering
 
 /// A subtitle that carries a number.
-struct CountedLine: Sendable {
+package struct CountedLine: Sendable {
     /// The number.
-    var number: Int
+    package var number: Int
     /// Media time at which it appears.
-    var start: MediaTime
+    package var start: MediaTime
     /// The duration of its display.
-    var duration: MediaTime
+    package var duration: MediaTime
     /// Whether it is drawn for every frame.
-    var isAnimated: Bool
+    package var isAnimated: Bool
 
     /// Creates a subtitle; times in seconds.
-    init(_ number: Int, at start: Double, for duration: Double, isAnimated: Bool = false) {
+    package init(_ number: Int, at start: Double, for duration: Double, isAnimated: Bool = false) {
         self.number = number
         self.start = MediaTime(seconds: start, preferredTimescale: 1000)
         self.duration = MediaTime(seconds: duration, preferredTimescale: 1000)
@@ -21,7 +21,7 @@ struct CountedLine: Sendable {
     }
 
     /// The subtitle as a decoded cue.
-    var cue: SampleBuffer {
+    package var cue: SampleBuffer {
         let bytes = Array("\(number)".utf8)
         return SampleBuffer(
             payload: .subtitle(SubtitleCue(.script(bytes, Self.sheet), isAnimated: isAnimated)),
@@ -70,7 +70,7 @@ final class CountedLines: SampleSource {
 /// Draws a pixel per subtitle: x is its number; y is the media time in milliseconds if it is animated, else 0.
 package final class CountedDrawing: SubtitleDrawing {
     /// The number of calls of `draw`.
-    let draws = Lock(0)
+    package let draws = Lock(0)
     package init() {}
     package func takeTrouble() -> String? { nil }
 
@@ -88,5 +88,5 @@ package final class CountedDrawing: SubtitleDrawing {
 
 extension VirtualScreen.Shown {
     /// The numbers of the subtitles over the frame.
-    var lines: [Int] { (overlay?.images ?? []).map(\.rect.x) }
+    package var lines: [Int] { (overlay?.images ?? []).map(\.rect.x) }
 }

@@ -19,22 +19,22 @@ package struct FloatCodecs: AudioCodecs {
     }
 
     /// Returns the format of such packets.
-    static func format(sampleRate: Int, name: String = "pcm_f32le") -> AudioFormat {
+    package static func format(sampleRate: Int, name: String = "pcm_f32le") -> AudioFormat {
         AudioFormat(parameters: CodecParameters(codec: name), sampleRate: sampleRate, layout: .stereo)
     }
 
     /// Returns a sample value that identifies sound and frame; exact in a float's 24 bits
     /// for 8 sounds of a million frames.
-    static func value(_ sound: Int, _ frame: Int64) -> Float { Float(Int64(sound) << 20 | frame) / 8_388_608 }
+    package static func value(_ sound: Int, _ frame: Int64) -> Float { Float(Int64(sound) << 20 | frame) / 8_388_608 }
 
     /// Returns the sound and frame of a sample value; nil for silence.
-    static func meaning(of value: Float) -> (sound: Int, frame: Int64)? {
+    package static func meaning(of value: Float) -> (sound: Int, frame: Int64)? {
         let number = Int64((value * 8_388_608).rounded())
         return number == 0 ? nil : (Int(number >> 20), number & 0xF_FFFF)
     }
 
     /// Returns a range of frames of a sound in packets of `packet` frames.
-    static func buffer(
+    package static func buffer(
         _ sound: Int, frames range: Range<Int64>, format: AudioFormat, packet: Int64 = 1000
     ) -> SampleBuffer {
         let rate = Int32(format.sampleRate)
@@ -66,7 +66,7 @@ package struct FloatCodecs: AudioCodecs {
     }
 
     /// Returns the left channel of a packet.
-    static func samples(of packet: PacketBatch.Packet, in batch: PacketBatch) -> [Float] {
+    package static func samples(of packet: PacketBatch.Packet, in batch: PacketBatch) -> [Float] {
         batch.withBytes(of: packet) { bytes in
             [Float](unsafeUninitializedCapacity: bytes.count / 8) { samples, count in
                 count = bytes.count / 8

@@ -14,7 +14,7 @@ package struct ForeignClock: Sendable {
     /// clock. Their path appears too short.
     package var interruptions = 0.0
     /// The duration of such a preemption.
-    var interruption: Duration = .milliseconds(1)
+    package var interruption: Duration = .milliseconds(1)
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
     /// Creates a clock with the given rate error in ppm.

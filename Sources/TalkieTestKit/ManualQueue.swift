@@ -20,7 +20,7 @@ package final class ManualQueue: MediaRequestQueue {
     }
 
     /// The number of pending items, due or not.
-    var count: Int { items.withLock { $0.count } }
+    package var count: Int { items.withLock { $0.count } }
 
     /// Runs all due items, including those that they add, at most `limit`. Returns their number.
     @discardableResult

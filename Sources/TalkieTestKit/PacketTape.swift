@@ -1,5 +1,5 @@
-import MediaCore
-import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// An output that accepts packets of one codec unchanged and everything else in packets of 1024 frames.
 ///
@@ -7,45 +7,45 @@ import SyncRendering
 /// one and delays all later ones.
 ///
 /// `@unchecked Sendable`: used by one thread of a test.
-final class PacketTape: AudioOutput, @unchecked Sendable {
+package final class PacketTape: AudioOutput, @unchecked Sendable {
     /// A played packet.
-    struct Slot {
+    package struct Slot {
         /// Frames on the timeline from media time 0.
-        var frames: Range<Int64>
+        package var frames: Range<Int64>
         /// The frame of its own timestamp.
-        var due: Int64
+        package var due: Int64
         /// Whether the packet was passed through.
-        var isUntouched: Bool
+        package var isUntouched: Bool
         /// The contents as floats, as in test films (`FloatCodecs.meaning`).
-        var samples: [Float]
+        package var samples: [Float]
     }
 
     /// Frames of an encoded packet.
-    static let framesPerPacket = 1024
+    package static let framesPerPacket = 1024
     /// Frames per second.
-    static let rate: Int32 = 48_000
+    package static let rate: Int32 = 48_000
     /// Returns a format of the codec that is passed through.
-    static func format(bitRate: Int64 = 0, codec: String = "aac") -> AudioFormat {
+    package static func format(bitRate: Int64 = 0, codec: String = "aac") -> AudioFormat {
         AudioFormat(
             parameters: CodecParameters(codec: codec, bitRate: bitRate, framesPerPacket: Int32(framesPerPacket)),
             sampleRate: Int(rate), layout: .stereo)
     }
 
-    let name = "packets"
-    let kind = AudioRouteKind.bufferedSpeaker
-    let latency = OutputLatency(startLead: .milliseconds(50))
-    let desiredDepth: Duration
+    package let name = "packets"
+    package let kind = AudioRouteKind.bufferedSpeaker
+    package let latency = OutputLatency(startLead: .milliseconds(50))
+    package let desiredDepth: Duration
     private let codec: String
     /// The accepted packets since the last flush.
-    private(set) var slots: [Slot] = []
+    package private(set) var slots: [Slot] = []
     /// The deliveries that were prepared.
-    private(set) var deliveries: [AudioDelivery] = []
-    private(set) var acceptedUntil: MediaTime?
-    private(set) var isFinished = false
+    package private(set) var deliveries: [AudioDelivery] = []
+    package private(set) var acceptedUntil: MediaTime?
+    package private(set) var isFinished = false
     private var context: AudioOutputContext?
 
     /// Creates an output that passes `codec` through.
-    init(codec: String = "aac", desiredDepth: Duration = .seconds(60)) {
+    package init(codec: String = "aac", desiredDepth: Duration = .seconds(60)) {
         (self.codec, self.desiredDepth) = (codec, desiredDepth)
     }
 
@@ -55,23 +55,23 @@ final class PacketTape: AudioOutput, @unchecked Sendable {
         )
     }
 
-    func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+    package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         !mustDecode && format.parameters.codec == codec ? .passThrough(format) : encoded
     }
 
-    func continuation(
+    package func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {
         if case .passThrough = delivery { return self.delivery(for: format, mustDecode: mustDecode) }
         return encoded
     }
 
-    func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {
+    package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {
         self.context = context
         deliveries.append(delivery)
     }
 
-    func accept(_ batch: PacketBatch, from offset: Int) -> Int {
+    package func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         isFinished = false
         var taken = 0
         for packet in batch.packets.dropFirst(offset) {
@@ -96,24 +96,24 @@ final class PacketTape: AudioOutput, @unchecked Sendable {
         return taken
     }
 
-    func finish() { isFinished = true }
-    func flush() { (slots, acceptedUntil) = ([], nil) }
-    func timebaseDidChange(_ snapshot: TimebaseSnapshot) { context?.room.raise() }
-    func setGain(_ gain: Float) {}
-    func close() {}
+    package func finish() { isFinished = true }
+    package func flush() { (slots, acceptedUntil) = ([], nil) }
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { context?.room.raise() }
+    package func setGain(_ gain: Float) {}
+    package func close() {}
 
     // MARK: Played audio
 
     /// The largest distance of a packet from its timestamp in frames.
-    var furthest: Int64 { slots.map { abs($0.frames.lowerBound - $0.due) }.max() ?? 0 }
+    package var furthest: Int64 { slots.map { abs($0.frames.lowerBound - $0.due) }.max() ?? 0 }
 
     /// The longest gap between packets in frames.
-    var longestHole: Int64 {
+    package var longestHole: Int64 {
         zip(slots, slots.dropFirst()).map { $1.frames.lowerBound - $0.frames.upperBound }.max() ?? 0
     }
 
     /// Returns the sound per frame of a range; nil in gaps and silence.
-    func sound(in range: Range<Int64>) -> [(sound: Int, frame: Int64)?] {
+    package func sound(in range: Range<Int64>) -> [(sound: Int, frame: Int64)?] {
         var heard = [(sound: Int, frame: Int64)?](repeating: nil, count: range.count)
         for slot in slots where slot.frames.overlaps(range) {
             for frame in slot.frames.clamped(to: range) {

@@ -13,13 +13,13 @@ package struct SinePieces {
         /// The codec and its options for `ffmpeg`.
         package var codec: String
         /// The extension of the file, which selects the container.
-        var ending: String
+        package var ending: String
         /// Frames per second.
         package var rate: Int
         /// The number of frames.
         package var frames: Int
         /// The channel layout by FFmpeg's name.
-        var channels: String
+        package var channels: String
 
         package init(_ codec: String, _ ending: String, rate: Int, frames: Int, channels: String = "stereo") {
             (self.codec, self.ending, self.rate, self.frames, self.channels) = (codec, ending, rate, frames, channels)
@@ -50,7 +50,7 @@ package struct SinePieces {
     /// The measurement of one gapless boundary.
     package struct Joint: Sendable {
         /// Phase after the boundary minus phase before it, in output frames; positive: late.
-        var shift: Double
+        package var shift: Double
         /// Lateness of the tone after the boundary, in output frames.
         package var lateness: Double
         /// The largest deviation from the tone within two milliseconds of the boundary, relative to its amplitude.
@@ -60,14 +60,14 @@ package struct SinePieces {
     /// Hertz. Ten milliseconds contain whole periods at every output rate, so that the phase is measured exactly.
     package static let frequency = 1000.0
     /// The amplitude; full scale is 1.
-    static let amplitude = 0.5
+    package static let amplitude = 0.5
 
     /// The output format.
-    let output: PCMFormat
+    package let output: PCMFormat
     /// The first channel of the output.
     package private(set) var samples: [Float] = []
     /// Positions of the boundaries in output frames.
-    private(set) var seams: [Double] = []
+    package private(set) var seams: [Double] = []
     /// The number of blocks that begin more than half a frame off the end of the previous one.
     package private(set) var jumps = 0
     /// The expected number of output frames.

@@ -5,10 +5,10 @@ package enum SubtitleFiles {
     /// A subtitle; times in milliseconds.
     package struct Line: Sendable {
         /// Media time at which it appears, in milliseconds.
-        var start: Int
+        package var start: Int
         /// Media time at which it disappears, in milliseconds.
-        var end: Int
-        var text: String
+        package var end: Int
+        package var text: String
 
         package init(_ start: Int, _ end: Int, _ text: String) {
             (self.start, self.end, self.text) = (start, end, text)

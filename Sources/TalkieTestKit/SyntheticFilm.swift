@@ -9,9 +9,9 @@ package final class SyntheticFilm: MediaSource {
     /// The description of the film.
     package let summary: MediaSummary
     /// The duration of a frame.
-    let frame: MediaTime
+    package let frame: MediaTime
     /// Audio frames per second.
-    let sampleRate: Int
+    package let sampleRate: Int
     let duration: MediaTime
     let audioStart: MediaTime
     /// Distance of two sync frames.
@@ -47,7 +47,7 @@ package final class SyntheticFilm: MediaSource {
     }
 
     /// Returns the sample value of an audio frame; exact in 24 bits of float mantissa.
-    static func value(ofFrame frame: Int64) -> Float { Float(frame % 8_388_608 + 1) / 8_388_608 }
+    package static func value(ofFrame frame: Int64) -> Float { Float(frame % 8_388_608 + 1) / 8_388_608 }
     /// Returns the audio frame (modulo 2²³) of a sample value; nil for silence.
     package static func frame(ofValue value: Float) -> Int64? {
         value == 0 ? nil : Int64((value * 8_388_608).rounded()) - 1

@@ -1,34 +1,34 @@
-import MediaCore
-import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// An output that writes each frame to its position on the timeline and counts overlaps and fractional positions.
 ///
 /// It accepts audio up to `desiredDepth` ahead of the playhead and supports partial flushes.
 ///
 /// `@unchecked Sendable`: used by one thread of a test.
-final class TapeOutput: PartialFlushing, @unchecked Sendable {
-    let name = "tape"
-    let kind = AudioRouteKind.virtual
-    let latency = OutputLatency(startLead: .milliseconds(50))
-    let desiredDepth: Duration
-    let format: PCMFormat
+package final class TapeOutput: PartialFlushing, @unchecked Sendable {
+    package let name = "tape"
+    package let kind = AudioRouteKind.virtual
+    package let latency = OutputLatency(startLead: .milliseconds(50))
+    package let desiredDepth: Duration
+    package let format: PCMFormat
     /// The left channel by timeline frame, since the last flush.
-    private(set) var tape: [Int64: Float] = [:]
+    package private(set) var tape: [Int64: Float] = [:]
     /// The played audio before each flush.
-    private(set) var takes: [[Int64: Float]] = []
+    package private(set) var takes: [[Int64: Float]] = []
     /// The number of frames written to an occupied position.
-    private(set) var doubled = 0
+    package private(set) var doubled = 0
     /// The largest distance of a block from a whole frame, in frames.
-    private(set) var furthest = 0.0
+    package private(set) var furthest = 0.0
     /// The number of successful partial flushes.
-    private(set) var partialFlushes = 0
+    package private(set) var partialFlushes = 0
     /// Minimum lead of a partial flush before the playhead; nil: always refused.
-    var recallLead: Duration? = .milliseconds(100)
+    package var recallLead: Duration? = .milliseconds(100)
     private var context: AudioOutputContext?
-    private(set) var partialFlushResult: PartialFlushResult?
-    private(set) var acceptedUntil: MediaTime?
+    package private(set) var partialFlushResult: PartialFlushResult?
+    package private(set) var acceptedUntil: MediaTime?
 
-    init(sampleRate: Int = 48_000, desiredDepth: Duration = .seconds(1)) {
+    package init(sampleRate: Int = 48_000, desiredDepth: Duration = .seconds(1)) {
         format = PCMFormat(sampleRate: sampleRate, layout: .stereo)
         self.desiredDepth = desiredDepth
     }
@@ -36,13 +36,13 @@ final class TapeOutput: PartialFlushing, @unchecked Sendable {
     private var rate: Int32 { Int32(format.sampleRate) }
     private var playhead: MediaTime { context?.timebase.currentTime ?? .zero }
 
-    func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(self.format) }
+    package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(self.format) }
 
-    func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+    package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         self.context = context
     }
 
-    func accept(_ block: PCMBlock, from offset: Int) -> Int {
+    package func accept(_ block: PCMBlock, from offset: Int) -> Int {
         let limit = playhead.advanced(by: desiredDepth)
         let room = max(0, Int(clamping: (limit - block.start).rescaled(to: rate)) - offset)
         let count = min(block.frames - offset, room)
@@ -60,9 +60,9 @@ final class TapeOutput: PartialFlushing, @unchecked Sendable {
         return count
     }
 
-    func finish() {}
+    package func finish() {}
 
-    func flush() {
+    package func flush() {
         let now = playhead.rescaled(to: rate)
         let heard = tape.filter { $0.key < now }
         if !heard.isEmpty { takes.append(heard) }
@@ -70,9 +70,9 @@ final class TapeOutput: PartialFlushing, @unchecked Sendable {
         acceptedUntil = nil
     }
 
-    var partialFlushLead: Duration { recallLead ?? .seconds(3600) }
+    package var partialFlushLead: Duration { recallLead ?? .seconds(3600) }
 
-    func beginPartialFlush(from time: MediaTime) {
+    package func beginPartialFlush(from time: MediaTime) {
         guard let recallLead, (time - playhead).duration >= recallLead else {
             return partialFlushResult = .refused(leadNeeded: partialFlushLead)
         }
@@ -83,18 +83,18 @@ final class TapeOutput: PartialFlushing, @unchecked Sendable {
         partialFlushResult = .flushed(from: acceptedUntil ?? time)
     }
 
-    func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
-    func setGain(_ gain: Float) {}
-    func close() {}
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    package func setGain(_ gain: Float) {}
+    package func close() {}
 
     /// The sound per position from the first to the last one; nil where it is blank or silent.
-    var content: [(sound: Int, frame: Int64)?] {
+    package var content: [(sound: Int, frame: Int64)?] {
         guard let first = tape.keys.min(), let last = tape.keys.max() else { return [] }
         return (first...last).map { tape[$0].flatMap { FloatCodecs.meaning(of: $0) } }
     }
 
     /// The number of blank positions between the first and the last frame.
-    var blanks: Int {
+    package var blanks: Int {
         guard let first = tape.keys.min(), let last = tape.keys.max() else { return 0 }
         return Int(last - first) + 1 - tape.count
     }

@@ -9,9 +9,9 @@ package struct TestAuthority {
     /// The paths of a certificate and its key, PEM.
     package struct Identity: Sendable {
         /// The path of the certificate.
-        var certificate: String
+        package var certificate: String
         /// The path of the key.
-        var key: String
+        package var key: String
     }
 
     private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]

@@ -3,7 +3,7 @@ internal import Glibc
 /// Films for tests, made by the `ffmpeg` program at the first request and kept for later ones, also of other processes and runs.
 package enum TestClips {
     /// A film could not be created; the message of the program.
-    struct Failure: Error, CustomStringConvertible {
+    package struct Failure: Error, CustomStringConvertible {
         package var description: String
     }
 

@@ -6,15 +6,15 @@ package import MediaCore
 /// It records which sample was audible when. Used by one thread of a test.
 package final class VirtualPlayoutDevice: PlayoutDevice {
     /// Consecutively audible samples.
-    struct Heard: Sendable {
+    package struct Heard: Sendable {
         /// When the first sample was audible.
-        var start: HostInstant
+        package var start: HostInstant
         /// Host nanoseconds per frame.
-        var nanosecondsPerFrame: Double
+        package var nanosecondsPerFrame: Double
         /// Interleaved samples.
-        var samples: [Float] = []
+        package var samples: [Float] = []
         /// Returns when a frame was audible.
-        func instant(of index: Int) -> HostInstant {
+        package func instant(of index: Int) -> HostInstant {
             HostInstant(nanoseconds: start.nanoseconds + Int64((Double(index) * nanosecondsPerFrame).rounded()))
         }
     }
@@ -31,13 +31,13 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     /// Error of delay readings for a time after a start.
     package var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
     /// The audible samples in order.
-    private(set) var heard: [Heard] = []
+    package private(set) var heard: [Heard] = []
     /// Called for every audible frame in order; `heard` then stays empty.
     package var listener: ((UnsafeBufferPointer<Float>, HostInstant) -> Void)?
     /// Whether the device is lost.
-    var isGone = false
+    package var isGone = false
     /// The number of starts.
-    private(set) var starts = 0
+    package private(set) var starts = 0
 
     private let clock: ManualClock
     private var state = PlayoutDeviceReading.State.prepared
@@ -64,7 +64,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     private var queuedFrames: Int { writtenFrames - playedFrames }
 
     /// Plays the frames that are due.
-    func advance() {
+    package func advance() {
         guard state == .running else { return }
         let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
         let due = Int(elapsed / nanosecondsPerFrame)
@@ -164,7 +164,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     }
 
     /// Simulates an underrun, as after a stall longer than the queue.
-    func runDry() {
+    package func runDry() {
         advance()
         if state == .running { state = .underrun }
     }

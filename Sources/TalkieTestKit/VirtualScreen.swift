@@ -4,14 +4,14 @@ package import SyncRendering
 /// A video frame that carries a number.
 package final class NumberedPicture: Picture {
     /// The number.
-    let number: Int
+    package let number: Int
     package let size = PixelSize(width: 16, height: 16)
     package let pixelFormat = PixelFormat.other
     package let pixelAspect = Ratio.one
     package let rotation = 0
     package let color = ColorDescription()
     package let bitDepth = 8
-    init(_ number: Int) { self.number = number }
+    package init(_ number: Int) { self.number = number }
     package func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
         body(PicturePlanes(bases: (nil, nil, nil, nil), strides: (0, 0, 0, 0)))
     }
@@ -25,26 +25,26 @@ package final class NumberedPicture: Picture {
 /// A display in virtual time that records what was shown when. Used by one thread of a test.
 package final class VirtualScreen: VideoOutput {
     /// A presented frame.
-    struct Shown: Sendable {
+    package struct Shown: Sendable {
         /// The number of the frame.
-        var number: Int
+        package var number: Int
         /// When it became visible.
-        var at: HostInstant
+        package var at: HostInstant
         /// The overlay above it.
-        var overlay: Overlay?
+        package var overlay: Overlay?
     }
     /// The area for subtitles; nil: none.
-    var canvas: SubtitleCanvas?
+    package var canvas: SubtitleCanvas?
     private let clock: ManualClock
     package var refresh: RefreshMode
     package var latency = OutputLatency(startLead: .zero)
     package var presentCost: Duration = .zero
     /// Virtual time consumed by `prepare`.
-    var preparing: Duration = .zero
+    package var preparing: Duration = .zero
     /// Virtual time consumed by `present`.
-    var presenting: Duration = .zero
+    package var presenting: Duration = .zero
     /// All presented frames.
-    private(set) var shown: [Shown] = []
+    package private(set) var shown: [Shown] = []
     private var waiting: Int?
     private var waitingOverlay: Overlay?
 

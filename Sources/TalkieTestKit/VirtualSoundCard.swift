@@ -10,17 +10,17 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     package let kind = AudioRouteKind.virtual
     package var desiredDepth: Duration = .milliseconds(300)
     /// Until then it waits for a clock, like a network speaker.
-    var clockIsReady: HostInstant?
+    package var clockIsReady: HostInstant?
     /// Thrown by `prepare`.
-    var refusal: OutputError?
+    package var refusal: OutputError?
     /// The reason why the gain is not in effect.
     package var gainFailure: OutputError?
     /// The number of calls of `close` while open.
-    private(set) var closings = 0
+    package private(set) var closings = 0
     /// The simulated device.
-    let device: VirtualPlayoutDevice
+    package let device: VirtualPlayoutDevice
     /// The pump; nil while closed.
-    private(set) var pump: SoundCardPump?
+    package private(set) var pump: SoundCardPump?
     /// The playout; nil while closed.
     package private(set) var playout: SoundCardPlayout?
     /// Maximum delay of the pump's wake-ups.
@@ -30,21 +30,21 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     /// Called before each iteration so that a feeder can deliver.
     package var feeder: ((VirtualSoundCard) -> Void)?
     /// Substitute devices by name after a loss; the card's own device has the card's name.
-    var supply = DeviceFailover.Supply { _ in nil }
+    package var supply = DeviceFailover.Supply { _ in nil }
     /// The failover logic; nil while closed.
-    private(set) var keeper: DeviceFailover?
+    package private(set) var keeper: DeviceFailover?
     /// The fixed timeline of an output that cannot be moved, such as a speaker in the same group.
-    var held: (() -> TimebaseSegment?)?
+    package var held: (() -> TimebaseSegment?)?
     /// Simulates an absent speaker.
-    var isAway = false
+    package var isAway = false
     /// Simulates a speaker that has to follow a clock first.
     package var earliestStart: HostInstant?
     /// Simulates a speaker that is silent until then after a reconnection.
-    var audibleFrom: HostInstant?
+    package var audibleFrom: HostInstant?
     /// Simulates a speaker that does not answer.
     package var isUnresponsive = false
     /// Additional start lead.
-    var extraLead: Duration = .zero
+    package var extraLead: Duration = .zero
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?
