@@ -9,11 +9,10 @@ struct GroupWork: Sendable {
             try WorkerThread.start(name: "audio feeder", priority: .elevated, body)
         }
     /// Runs work that may block; returns its thread, or nil if the work is complete.
-    var run:
-        @Sendable (_ name: String, @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
-            (name, body) throws(ExhaustionError) in
-            try WorkerThread.start(name: name, body)
-        }
+    var run: @Sendable (_ name: String, @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
+        (name, body) throws(ExhaustionError) in
+        try WorkerThread.start(name: name, body)
+    }
     /// Whether a test performs the changes of members, with `OutputGroup.advanceChange`.
     var changesByHand = false
 
