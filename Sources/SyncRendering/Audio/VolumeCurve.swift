@@ -13,15 +13,15 @@ public enum VolumeCurve {
     static let floor: Double = -30
 
     /// The maximum volume: mpv's default of `--volume-max`.
-    package static let most: Double = 130
+    public static let most: Double = 130
 
     /// Returns the linear gain of a volume, clamped to 0…130.
-    package static func gain(volume: Double) -> Float {
+    public static func gain(volume: Double) -> Float {
         decibels(volume: volume).map { Float(pow(10, $0 / 20)) } ?? 0
     }
 
     /// Returns the level of a volume in decibels relative to full scale; nil for silence.
-    static func decibels(volume: Double) -> Double? {
+    public static func decibels(volume: Double) -> Double? {
         guard volume > 0 else { return nil }
         return volume <= 100 ? floor * (1 - volume / 100) : 60 * log10(min(volume, most) / 100)
     }
@@ -29,7 +29,7 @@ public enum VolumeCurve {
     /// Returns the volume 0…100 of a level in decibels. Levels of 0 dB and above map to 100, the maximum of outputs.
     /// AirPlay's mute level of −144 dB and below maps to 0; other levels below the curve map to the lowest audible
     /// step.
-    package static func volume(decibels: Double) -> Double {
+    public static func volume(decibels: Double) -> Double {
         guard decibels > -144 else { return 0 }
         return min(100, max(1, 100 * (1 - decibels / floor)))
     }
