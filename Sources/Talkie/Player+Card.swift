@@ -3,7 +3,7 @@
 @_exported public import MediaCore
 @_exported public import MediaFiles
 @_exported public import Playback
-import Profiles
+package import Profiles
 @_exported public import Routing
 @_exported public import ScreenOutput
 @_exported public import SyncRendering
@@ -55,7 +55,7 @@ extension Player {
     ) { self.init(outputs: outputs, registry: registry, profiles: ProfileStore(), options: options, news: news) }
 
     /// - Parameter profiles: what calibrations found out.
-    convenience init(
+    package convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry?, profiles: ProfileStore, options: PlayerOptions,
         news: @escaping @Sendable (PlayerEvent) -> Void
     ) {

@@ -1,6 +1,6 @@
 internal import CALSA
 internal import Glibc
-package import MediaCore
+import MediaCore
 package import SyncRendering
 internal import Synchronization
 

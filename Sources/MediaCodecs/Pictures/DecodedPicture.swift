@@ -1,5 +1,5 @@
 internal import CFFmpeg
-package import MediaCore
+import MediaCore
 
 /// A video frame in libavcodec's memory, without a copy.
 ///

@@ -1,7 +1,7 @@
 internal import CFFmpeg
 internal import Glibc
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// Decodes subtitles with libavcodec. Owned and called by one thread.
 ///

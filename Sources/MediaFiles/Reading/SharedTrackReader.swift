@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Reads one track of an input that all tracks share. See `SharedDemuxer`. One thread at a time, except `cancel`.
 final class SharedTrackReader: SampleSource {

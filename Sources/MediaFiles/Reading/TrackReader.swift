@@ -1,5 +1,5 @@
 internal import CFFmpeg
-package import MediaCore
+import MediaCore
 
 /// Reads one track through its own input, independent of other readers.
 ///
