@@ -137,8 +137,8 @@ extension KioskDirector {
 
     // MARK: Player events
 
-    func handlePlayerEvent(_ news: PlayerEvent) {
-        switch news {
+    func handlePlayerEvent(_ event: PlayerEvent) {
+        switch event {
         case .phase(.opening):
             let isCommanded = opensUnderWay > 0
             opensUnderWay = max(0, opensUnderWay - 1)
@@ -238,7 +238,7 @@ extension KioskDirector {
         let film = Item(item)
         let (name, isAwaited) = (Self.name(of: film), remarks.isAwaitingStart)
         let separate = remarks.begin(item.id, name)
-        record(isJoined ? [.joint(name: name, at: moment, origin: stage.player.state.lineOffset)] : separate)
+        record(isJoined ? [.gaplessBoundary(name: name, at: moment, origin: stage.player.state.lineOffset)] : separate)
         // It was opened separately.
         guard isJoined || isAwaited || !isOpen || hasBegun || item.id != currentID else { return }
         (current, currentID, isOpen) = (film, item.id, true)
