@@ -47,7 +47,14 @@ extension KioskDirector {
             return showSlate(.nothing(lastFailure))
         }
         self.items = items
-        if wall != nil { return measure(items) }
+        if let wall {
+            do throws(ExhaustionError) {
+                try wall.measure(items, programme: programme, stage) { [mailbox] in mailbox.post(.measured($0)) }
+            } catch {
+                say(.error, error.message)
+            }
+            return
+        }
         guard current != nil else { return begin(with: items) }
         say(.info, "the list now has \(Self.films(items.count))", KioskNote(.schedule))
         guard isPlaying, unopened == nil else {
@@ -109,7 +116,7 @@ extension KioskDirector {
     func open(at position: MediaTime? = nil) {
         guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
         if isWaiting { return }
-        if wall != nil { return meetWall() }
+        if startOnWall() { return }
         let (player, attempt) = (stage.player, attempt)
         (isSlatePicture, isPlaying, nextAttempt, self.attempt) = (false, true, nil, .reopen)
         if let unopened {
@@ -155,7 +162,7 @@ extension KioskDirector {
             exclusions.noteFailed(item.address)
             guard opensUnderWay == 0 else { return }
             record(remarks.skip(item.id, Self.name(of: Item(item))))
-            if configuration.onBrokenItem == .stop, wall == nil { return stop(before: item, failure) }
+            if configuration.onBrokenItem == .stop, rules.allowsSeeking { return stop(before: item, failure) }
             tellBroken(item.address, failure)
         case .incomplete(let item, let failure):
             // Once per item: a playlist may loop for months.
@@ -165,7 +172,7 @@ extension KioskDirector {
             say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
         case .lost(let failure):
             guard opensUnderWay == 0 else { return }
-            if wall != nil { return say(.error, failure.message) }
+            guard rules.allowsWaiting else { return say(.error, failure.message) }
             isPlaying = false
             record(remarks.interrupt())
             waitForFilms(nil)
@@ -249,7 +256,7 @@ extension KioskDirector {
 
     /// Applies a change of the items that are played alone.
     private func applySuspects() {
-        guard wall == nil, stopBefore == nil else { return }
+        guard rules.allowsSeeking, stopBefore == nil else { return }
         let suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
         guard suspects != self.suspects else { return }
         self.suspects = suspects
@@ -278,7 +285,7 @@ extension KioskDirector {
         }
         guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
         if !configuration.loops, isOpen { return end(.done) }
-        if wall != nil, isOpen { return open() }
+        if rules.restartsByClock, isOpen { return open() }
         // No item of the playlist was ever played: retried from the start after a delay or a change.
         attempt = .startOver
         waitForFilms(Self.again)
@@ -287,7 +294,7 @@ extension KioskDirector {
     private func goOnAfterFailure() {
         isPlaying = false
         if stopBefore != nil || !hasFilms { return continueAfterItem() }
-        if wall != nil { return hasPlayed ? open() : waitForFilms(Self.again) }
+        if rules.restartsByClock { return hasPlayed ? open() : waitForFilms(Self.again) }
         let state = stage.player.state
         let isLast = state.itemNumber >= state.itemCount && !(configuration.loops && hasPlayed)
         if slate == nil, configuration.onBrokenItem == .slate, let lastFailure, !isLast {
@@ -308,7 +315,7 @@ extension KioskDirector {
         }
         watch.startOver()
         applyExclusions()
-        if wall != nil { return open() }
+        if rules.restartsByClock { return open() }
         hasBegun = false
         stage.player.skip()
     }

@@ -16,7 +16,7 @@ extension KioskDirector {
         seen.isHeard = isHeard
         seen.stall = watch.fault
         (seen.outputProblems, seen.skippedItems) = (sound?.problems ?? [], exclusions.sentences)
-        seen.isWall = wall != nil
+        seen.isWall = rules == .wall
         seen.statistics = stage.distributor.statistics
         let known = Dictionary(outputs.all.map { ($0.output.index, $0) }) { first, _ in first }
         seen.outputs = player.audioOutputs.map { output in
@@ -42,7 +42,8 @@ extension KioskDirector {
 
     /// The source that playback waits for; nil while it does not wait, or for less than `Presence.tolerance`.
     var awaitedSource: String? {
-        guard isPlaying, wall == nil, let current, let since = watch.waitingSince, now - since >= Presence.tolerance
+        guard isPlaying, rules.allowsWaiting, let current, let since = watch.waitingSince,
+            now - since >= Presence.tolerance
         else { return nil }
         return InputCheck.isAddress(current.address) ? "the network" : "the disk"
     }

@@ -131,7 +131,8 @@ final class KioskDirector: @unchecked Sendable {
     /// True if a repair ends the program. The current item is then blamed as for a crash.
     var endsForFault = false
     /// Synchronization with the other kiosks of a wall; nil without a wall.
-    var wall: WallSteps?
+    var wall: KioskWall?
+    var rules = TimelineRules.own
     /// The connection to the MQTT broker; nil without `[fleet]`.
     var fleet: FleetLink?
     var commandLog = CommandLog()
@@ -255,7 +256,7 @@ final class KioskDirector: @unchecked Sendable {
         keepPlace()
         if !endsForFault { exclusions.close() }
         fleet?.stop()
-        wall?.clock.stop()
+        wall?.stop()
         stopWorkers()
         stage.screen?.stop()
     }

@@ -12,7 +12,7 @@ enum KioskEvent: Sendable {
     case sound(KioskRouteSupervisor.News)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
-    case measured(WallSteps.Measured)
+    case measured(KioskWall.Measured)
     case fleet(FleetCommand, FleetLink.Reply)
     case sleep(SleepInhibitor.News)
     /// The failure that prevents writing the state; nil once writing succeeds again.
