@@ -100,7 +100,7 @@ extension KioskDirector {
         let list = items.map(queueItem)
         let index = items.firstIndex { $0.address == address }
         unopened = (list, index.map { list[$0].id })
-        (current, isOpen, hasBegun) = (items[index ?? 0], false, false)
+        progress.select(items[index ?? 0])
     }
 
     /// Returns the first of `items` that follows the excluded `address` in the list; nil if `address` was not found.
@@ -122,13 +122,13 @@ extension KioskDirector {
         if let unopened {
             self.unopened = nil
             player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
-            opensUnderWay += 1
+            progress.expectOpening()
         } else if attempt == .skip {
             // The end of the list may follow, without an opening.
             player.skipFailed()
         } else {
             if attempt == .reopen { player.reopen(at: position) } else { player.startOver() }
-            opensUnderWay += 1
+            progress.expectOpening()
         }
         // The image of a slate is shown even while paused.
         if isHeld { player.pause() }
@@ -147,34 +147,31 @@ extension KioskDirector {
     func handlePlayerEvent(_ news: PlayerEvent) {
         switch news {
         case .phase(.opening):
-            let isCommanded = opensUnderWay > 0
-            opensUnderWay = max(0, opensUnderWay - 1)
-            if opensUnderWay == 0 { noteOpening(isCommanded: isCommanded) }
+            if let isCommanded = progress.takeOpening() { noteOpening(isCommanded: isCommanded) }
         case .phase(let phase):
-            guard opensUnderWay == 0 else { return }
+            guard !progress.isReplaced else { return }
             if isSlatePicture { return takeOfSlate(phase) }
-            record(phase)
             handlePhase(phase)
         case .message(let text): say(.warning, text)
         case .began(let item, let moment, let isJoined):
-            if opensUnderWay == 0, !isSlatePicture { film(item, beganAt: moment, isJoined: isJoined) }
+            if !progress.isReplaced, !isSlatePicture { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
             exclusions.noteFailed(item.address)
-            guard opensUnderWay == 0 else { return }
-            record(remarks.skip(item.id, Self.name(of: Item(item))))
+            guard !progress.isReplaced else { return }
+            record(progress.skip(item))
             if configuration.onBrokenItem == .stop, rules.allowsSeeking { return stop(before: item, failure) }
             tellBroken(item.address, failure)
         case .incomplete(let item, let failure):
             // Once per item: a playlist may loop for months.
-            guard opensUnderWay == 0, listed(item.address).map({ toldBroken.insert($0).inserted }) ?? true else {
+            guard !progress.isReplaced, listed(item.address).map({ toldBroken.insert($0).inserted }) ?? true else {
                 return
             }
             say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
         case .lost(let failure):
-            guard opensUnderWay == 0 else { return }
+            guard !progress.isReplaced else { return }
             guard rules.allowsWaiting else { return say(.error, failure.message) }
             isPlaying = false
-            record(remarks.interrupt())
+            record(progress.interrupt())
             waitForFilms(nil)
         case .outputProblem(let problem):
             if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
@@ -191,12 +188,13 @@ extension KioskDirector {
     }
 
     private func handlePhase(_ phase: PlayerState.Phase) {
+        let wasOpen = progress.isOpen
+        let change = progress.enter(phase)
+        record(change.remarks)
         switch phase {
         case .buffering:
-            guard !isOpen, current != nil else { return }
-            (isOpen, isPlaying) = (true, true)
-            // A film that follows another one is shown when it starts.
-            if !remarks.isAwaitingStart { showFilm() }
+            if !wasOpen, current != nil { isPlaying = true }
+            if change.isToBeShown { showFilm() }
         case .playing:
             (hasPlayed, passDelay) = (true, nil)
             if let current { exclusions.notePlaying(current, at: now) }
@@ -208,7 +206,6 @@ extension KioskDirector {
         case .failed:
             let state = stage.player.state
             let address = state.current?.address ?? current?.address ?? ""
-            (isOpen, hasBegun) = (false, false)
             exclusions.noteFailed(address)
             tellBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
             goOnAfterFailure()
@@ -217,15 +214,11 @@ extension KioskDirector {
     }
 
     private func noteOpening(isCommanded: Bool) {
-        guard !isSlatePicture, let item = stage.player.state.current, isCommanded || item.id != currentID else {
-            return
-        }
-        let isSeparate = suspects.contains(item.address) || current.map { suspects.contains($0.address) } ?? false
-        record(
-            remarks.open(
-                item.id, Self.name(of: Item(item)), isCommanded: isCommanded || !hasBegun, isSeparate: isSeparate))
-        if hasBegun, !isCommanded { exclusions.noteEnded() }
-        (current, currentID, isOpen, hasBegun) = (Item(item), item.id, false, false)
+        guard !isSlatePicture, let item = stage.player.state.current else { return }
+        let isAlone = suspects.contains(item.address) || current.map { suspects.contains($0.address) } ?? false
+        guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
+        record(change.remarks)
+        if change.hasEnded { exclusions.noteEnded() }
         // Attempts of a list without playable items do not count as playing.
         if case .nothing? = slate {} else { isPlaying = true }
     }
@@ -234,22 +227,12 @@ extension KioskDirector {
         for remark in remarks { stage.distributor.record(remark) }
     }
 
-    private func record(_ phase: PlayerState.Phase) {
-        guard let current, let currentID else { return record([.phase(phase.rawValue)]) }
-        record(remarks.enter(phase.rawValue, of: currentID, Self.name(of: current)))
-    }
-
     /// Handles the start of an item after the previous one.
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
-        defer { hasBegun = true }
-        let film = Item(item)
-        let (name, isAwaited) = (Self.name(of: film), remarks.isAwaitingStart)
-        let separate = remarks.begin(item.id, name)
-        record(isJoined ? [.joint(name: name, at: moment, origin: stage.player.state.lineOffset)] : separate)
-        // It was opened separately.
-        guard isJoined || isAwaited || !isOpen || hasBegun || item.id != currentID else { return }
-        (current, currentID, isOpen) = (film, item.id, true)
-        exclusions.noteBegan(film, at: now)
+        let change = progress.begin(item, at: moment, origin: isJoined ? stage.player.state.lineOffset : nil)
+        record(change.remarks)
+        guard change.isToBeShown else { return }
+        exclusions.noteBegan(Item(item), at: now)
         showFilm()
         applySuspects()
     }
@@ -284,8 +267,8 @@ extension KioskDirector {
             return end(.broken(stopBefore.failure))
         }
         guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
-        if !configuration.loops, isOpen { return end(.done) }
-        if rules.restartsByClock, isOpen { return open() }
+        if !configuration.loops, progress.isOpen { return end(.done) }
+        if rules.restartsByClock, progress.isOpen { return open() }
         // No item of the playlist was ever played: retried from the start after a delay or a change.
         attempt = .startOver
         waitForFilms(Self.again)
@@ -316,7 +299,7 @@ extension KioskDirector {
         watch.startOver()
         applyExclusions()
         if rules.restartsByClock { return open() }
-        hasBegun = false
+        progress.leave()
         stage.player.skip()
     }
 
@@ -356,7 +339,7 @@ extension KioskDirector {
         say(
             .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
             KioskNote(.item, item: current.address))
-        reporter.setItem(KioskHealth.Item(Self.name(of: current), index: state.itemNumber, began: stage.now()))
+        reporter.setItem(KioskHealth.Item(ItemProgress.name(of: current), index: state.itemNumber, began: stage.now()))
         guard stage.screen != nil else { return }
         attachScreen()
         if configuration.mode == .film { applyMode() }
@@ -365,9 +348,5 @@ extension KioskDirector {
 
     func attachScreen() {
         screen?.attach(stage.player)
-    }
-
-    static func name(of item: Item) -> String {
-        item.title ?? PrintableText.withoutCredentials(item.address)
     }
 }

@@ -52,7 +52,8 @@ extension KioskDirector {
             guard current != nil, stage.player.state.itemNumber > 1 else {
                 return reply(false, "this is the first film")
             }
-            (nextAttempt, isSlatePicture, hasBegun) = (nil, false, false)
+            (nextAttempt, isSlatePicture) = (nil, false)
+            progress.leave()
             stage.player.previous()
             if isHeld { stage.player.pause() }
         case .pause:

@@ -9,7 +9,7 @@ internal import Telemetry
 extension KioskDirector {
     /// Publishes the health.
     func tellHealth(at now: HostInstant) {
-        var seen = HealthReporter.Observation(shown: whatIsShown)
+        var seen = HealthReporter.Observation(shown: situation.shown)
         let player = stage.player
         let outputs = stage.distributor.outputs
         seen.isWindowVisible = isWaiting ? nil : screen?.isVisible
@@ -46,15 +46,5 @@ extension KioskDirector {
             now - since >= Presence.tolerance
         else { return nil }
         return InputCheck.isAddress(current.address) ? "the network" : "the disk"
-    }
-
-    private var whatIsShown: KioskHealth.Shown {
-        if shown.isQuiet { return .off("quiet hours\(quietEnd)") }
-        if let start = hours.start { return .off("starts at \(start)") }
-        if case .asked? = slate { return .slate }
-        if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films have been found yet") }
-        if isHeld { return .paused }
-        if let source = awaitedSource, let current { return .waiting("\(source): '\(Self.name(of: current))'") }
-        return isPlaying ? .playing : .nothing("no films have been found yet")
     }
 }

@@ -175,7 +175,7 @@ extension KioskDirector {
         guard let picture = configuration.slate, !isPlaying, stage.screen != nil, !exclusions.isSkipped(picture)
         else { return }
         isSlatePicture = true
-        opensUnderWay += 1
+        progress.expectOpening()
         stage.player.openOutsideList(picture)
         stage.player.play()
     }

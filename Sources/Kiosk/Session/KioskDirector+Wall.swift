@@ -28,7 +28,7 @@ extension KioskDirector {
         guard wall.play(measured, from: epoch, loops: configuration.loops) else {
             return showSlate(.nothing(lastFailure))
         }
-        if current == nil { current = measured.items[0] }
+        if current == nil { progress.select(measured.items[0]) }
         isPlaying = false
         _ = startOnWall()
     }
