@@ -21,49 +21,42 @@ extension KioskDirector {
             lastFailure = failure
             say(.error, failure)
         }
-        self.found = found.items
-        toldBroken.formIntersection(found.items)
+        items.setFound(found.items)
         applyExclusions()
     }
 
     /// Plays the found items, except those that are excluded at present.
     func applyExclusions() {
-        let (items, new) = exclusions.admit(found, at: now)
+        let (admitted, new) = exclusions.admit(items.found, at: now)
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
-            if items.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
+            if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
             stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
         }
-        applyItems(items)
-    }
-
-    private func applyItems(_ items: [Item]) {
         stopBefore = nil
-        hasFilms = !items.isEmpty
-        guard hasFilms else {
+        items.setAdmitted(admitted)
+        guard !items.isEmpty else {
             // The current film is played to its end.
             if isPlaying { return stage.player.replaceAll(with: []) }
             stage.player.removeAll()
             return showSlate(.nothing(lastFailure))
         }
-        self.items = items
         if let wall {
             do throws(ExhaustionError) {
-                try wall.measure(items, programme: programme, stage) { [mailbox] in mailbox.post(.measured($0)) }
+                try wall.measure(admitted, programme: programme, stage) { [mailbox] in mailbox.post(.measured($0)) }
             } catch {
                 say(.error, error.message)
             }
             return
         }
-        guard current != nil else { return begin(with: items) }
-        say(.info, "the list now has \(Self.films(items.count))", KioskNote(.schedule))
-        guard isPlaying, unopened == nil else {
+        guard current != nil else { return beginPlaylist() }
+        say(.info, "the list now has \(Self.films(admitted.count))", KioskNote(.schedule))
+        guard isPlaying, !items.isUnopened else {
             // New items may precede those that could not be played.
-            if case .nothing? = slate { load(items) } else { load(items, startingWith: current?.address) }
+            if case .nothing? = slate { load() } else { load(startingWith: current?.address) }
             return openSoon()
         }
-        suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
-        stage.player.apply(.replaceAll(items.map(queueItem), order: order))
+        stage.player.apply(.replaceAll(items.playlist(exclusions.isSuspect), order: order))
     }
 
     static func films(_ count: Int) -> String { count == 1 ? "one film" : "\(count) films" }
@@ -72,55 +65,30 @@ extension KioskDirector {
         shown.programme.order == .shuffled ? .shuffled(seed: stage.seed) : .listed
     }
 
-    private func queueItem(_ item: Item) -> QueueItem {
-        var made = QueueItem(item)
-        made.isAlone = suspects.contains(item.address)
-        return made
-    }
-
-    private func begin(with items: [Item]) {
-        var (first, position) = (String?.none, MediaTime?.none)
-        if let place = kept.place {
-            if let film = place.film(among: items.map(\.address)) {
-                (first, position) = (film, place.position)
-            } else if let film = place.film(among: found.map(\.address)) {
-                first = following(film, among: items)
-            }
-        }
+    private func beginPlaylist() {
+        let start = items.start(from: kept.place)
         kept.place = nil
         stage.player.setRetry(.eachPass)
         applyLoop()
-        load(items, startingWith: first)
-        open(at: position)
+        load(startingWith: start.address)
+        open(at: start.position)
     }
 
-    /// Makes items the playlist that is opened next.
-    private func load(_ items: [Item], startingWith address: String? = nil) {
-        suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
-        let list = items.map(queueItem)
-        let index = items.firstIndex { $0.address == address }
-        unopened = (list, index.map { list[$0].id })
-        progress.select(items[index ?? 0])
-    }
-
-    /// Returns the first of `items` that follows the excluded `address` in the list; nil if `address` was not found.
-    private func following(_ address: String, among items: [Item]) -> String? {
-        guard let place = found.firstIndex(where: { $0.address == address }) else { return nil }
-        let admitted = Set(items)
-        return found[place...].first(where: admitted.contains)?.address
+    /// Makes the items the playlist that is opened next.
+    private func load(startingWith address: String? = nil) {
+        progress.select(items.load(startingWith: address, exclusions.isSuspect))
     }
 
     // MARK: Opening
 
     /// Opens the current item of the playlist.
     func open(at position: MediaTime? = nil) {
-        guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
+        guard !items.isEmpty, current != nil else { return showSlate(.nothing(lastFailure)) }
         if isWaiting { return }
         if startOnWall() { return }
         let (player, attempt) = (stage.player, attempt)
         (isSlatePicture, isPlaying, nextAttempt, self.attempt) = (false, true, nil, .reopen)
-        if let unopened {
-            self.unopened = nil
+        if let unopened = items.takeUnopened() {
             player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
             progress.expectOpening()
         } else if attempt == .skip {
@@ -163,9 +131,7 @@ extension KioskDirector {
             tellBroken(item.address, failure)
         case .incomplete(let item, let failure):
             // Once per item: a playlist may loop for months.
-            guard !progress.isReplaced, listed(item.address).map({ toldBroken.insert($0).inserted }) ?? true else {
-                return
-            }
+            guard !progress.isReplaced, items.shouldLogFailure(of: item.address) else { return }
             say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
         case .lost(let failure):
             guard !progress.isReplaced else { return }
@@ -215,7 +181,7 @@ extension KioskDirector {
 
     private func noteOpening(isCommanded: Bool) {
         guard !isSlatePicture, let item = stage.player.state.current else { return }
-        let isAlone = suspects.contains(item.address) || current.map { suspects.contains($0.address) } ?? false
+        let isAlone = items.isAlone(item.address) || current.map { items.isAlone($0.address) } ?? false
         guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
         record(change.remarks)
         if change.hasEnded { exclusions.noteEnded() }
@@ -240,10 +206,7 @@ extension KioskDirector {
     /// Applies a change of the items that are played alone.
     private func applySuspects() {
         guard rules.allowsSeeking, stopBefore == nil else { return }
-        let suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
-        guard suspects != self.suspects else { return }
-        self.suspects = suspects
-        stage.player.replaceAll(with: items.map(queueItem))
+        if let changed = items.changedPlaylist(exclusions.isSuspect) { stage.player.replaceAll(with: changed) }
     }
 
     /// Lets the items before a broken one play to their end; the kiosk ends then.
@@ -266,7 +229,7 @@ extension KioskDirector {
             tellBroken(stopBefore.item.address, stopBefore.failure)
             return end(.broken(stopBefore.failure))
         }
-        guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
+        guard !items.isEmpty, current != nil else { return showSlate(.nothing(lastFailure)) }
         if !configuration.loops, progress.isOpen { return end(.done) }
         if rules.restartsByClock, progress.isOpen { return open() }
         // No item of the playlist was ever played: retried from the start after a delay or a change.
@@ -276,7 +239,7 @@ extension KioskDirector {
 
     private func goOnAfterFailure() {
         isPlaying = false
-        if stopBefore != nil || !hasFilms { return continueAfterItem() }
+        if stopBefore != nil || items.isEmpty { return continueAfterItem() }
         if rules.restartsByClock { return hasPlayed ? open() : waitForFilms(Self.again) }
         let state = stage.player.state
         let isLast = state.itemNumber >= state.itemCount && !(configuration.loops && hasPlayed)
@@ -320,12 +283,9 @@ extension KioskDirector {
         (passDelay, nextAttempt) = (delay, delay.notBefore)
     }
 
-    /// Returns the item of the playlist with an address.
-    private func listed(_ address: String) -> Item? { items.first { $0.address == address } }
-
     private func tellBroken(_ address: String, _ failure: TalkieError) {
         lastFailure = failure.message
-        if listed(address).map({ toldBroken.insert($0).inserted }) ?? true {
+        if items.shouldLogFailure(of: address) {
             say(.error, failure.message, KioskNote(.broken, item: address))
         }
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }

@@ -16,7 +16,7 @@ extension KioskDirector {
     }
 
     private var nextName: String? {
-        guard hasFilms, let next = stage.player.state.next else { return nil }
+        guard !items.isEmpty, let next = stage.player.state.next else { return nil }
         return Self.shortName(Item(next))
     }
 

@@ -24,7 +24,7 @@ extension KioskDirector {
 
     private var watchedItem: RepairLadder.Item? {
         guard let address = current?.address else { return nil }
-        let isListed = items.contains { $0.address == address }
+        let isListed = items.contains(address)
         let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
         return RepairLadder.Item(address, isRemote: InputCheck.isAddress(address), hasOther: hasOther)
     }

@@ -84,20 +84,11 @@ final class KioskDirector: @unchecked Sendable {
     var programme = 0
     let files: ItemsWatch
     let sound: KioskRouteSupervisor?
-    /// The items found last, before exclusions.
-    var found: [Item] = []
     var exclusions: ItemExclusions
-    /// The items of the playlist.
-    var items: [Item] = []
-    /// Items that are played while no other item is open.
-    var suspects: Set<String> = []
-    /// A playlist that the player does not have yet, and the item to start with.
-    var unopened: (items: [QueueItem], first: QueueItem.ID?)?
+    var items = KioskItems()
     var progress = ItemProgress()
     /// Whether an item has played.
     var hasPlayed = false
-    /// False if the playlist has become empty.
-    var hasFilms = false
     /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and its failure.
     var stopBefore: (item: QueueItem, failure: TalkieError)?
     /// True while the player plays an item of the playlist.
@@ -110,8 +101,6 @@ final class KioskDirector: @unchecked Sendable {
     var attempt = Attempt.reopen
     /// True while the player shows the configured slate image.
     var isSlatePicture = false
-    /// The items whose failure was logged, so that each edition is logged once.
-    var toldBroken: Set<Item> = []
     /// The last failure, shown on the slate.
     var lastFailure: String?
     /// The state that is written to disk.
