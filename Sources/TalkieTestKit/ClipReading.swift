@@ -163,7 +163,7 @@ extension SampleSource {
     /// Returns the next samples; nil at the end, also for an incomplete file.
     fileprivate func readToLastByte() throws(MediaError) -> SampleBuffer? {
         do throws(MediaError) { return try read() } catch {
-            guard error.code == .incomplete else { throw error }
+            guard error.isIncomplete else { throw error }
             return nil
         }
     }

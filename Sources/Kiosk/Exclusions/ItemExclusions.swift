@@ -12,6 +12,15 @@ struct ItemExclusions {
         case stuck
         /// The server or the disk is slower than the item's data rate.
         case slow
+
+        /// The reason to exclude an item that stalls; nil if the cause may be outside the item.
+        init?(of cause: Liveness.Cause) {
+            switch cause {
+            case .waiting, .silence: self = .slow
+            case .frozen, .hole, .decoder: self = .stuck
+            case .engine, .picture, .sound: return nil
+            }
+        }
     }
 
     private struct Entry {

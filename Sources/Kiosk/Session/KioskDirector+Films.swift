@@ -253,12 +253,7 @@ extension KioskDirector {
     /// Skips an item that makes no progress.
     func passOver(for cause: Liveness.Cause) {
         guard let current else { return }
-        switch cause {
-        case .waiting: exclusions.exclude(current, for: .slow, at: now)
-        case .frozen, .hole, .decoder: exclusions.exclude(current, for: .stuck, at: now)
-        // The cause may be outside the item.
-        case .engine, .picture, .sound: break
-        }
+        if let reason = ItemExclusions.Reason(of: cause) { exclusions.exclude(current, for: reason, at: now) }
         watch.startOver()
         applyExclusions()
         if rules.restartsByClock { return open() }

@@ -29,6 +29,8 @@ package struct Liveness: Sendable {
         package var soundAhead: Duration?
         /// The end of the audio read last. One packet crosses a gap, although its silence is accepted gradually.
         package var soundRead: MediaTime?
+        /// All audio that was read has played, and more follows in the file.
+        package var isSoundMissing = false
         /// All audio is read, and not all is played yet.
         package var isSoundPlayingOut = false
         /// Playback is waiting: the item is being opened, or data is missing.
@@ -48,6 +50,7 @@ package struct Liveness: Sendable {
         case frozen = "the position in the film does not advance"
         case picture = "no picture reaches the screen"
         case decoder = "no picture is decoded"
+        case silence = "no sound of the film arrives"
         case sound = "no output accepts sound"
         case hole = "neither picture nor sound arrives"
     }
@@ -112,10 +115,12 @@ package struct Liveness: Sendable {
         troubles[.waiting] = beat.isWaiting ? troubles[.waiting] ?? now : nil
         troubles[.frozen] = lastPosition.flatMap { isPlaying && now > $0.at ? $0.at : nil }
         troubles[.hole] = lastMedia.flatMap { isPlaying && now > $0.at ? $0.at : nil }
+        let isSilent = isPlaying && beat.hasSound && (beat.soundAhead.map { $0 < .zero } ?? false)
         let present: [Cause: Bool] = [
             .picture: isOverdue,
             .decoder: isPlaying && beat.hasPicture && beat.isStarved,
-            .sound: isPlaying && beat.hasSound && (beat.soundAhead.map { $0 < .zero } ?? false),
+            .silence: isSilent && beat.isSoundMissing,
+            .sound: isSilent && !beat.isSoundMissing,
         ]
         for (cause, isPresent) in present { troubles[cause] = isPresent ? troubles[cause] ?? now : nil }
         let stalled = Cause.allCases.first { cause in

@@ -112,6 +112,8 @@ extension Liveness.Beat {
         hasSound = state.hasAudio && isAudible && player.outputs?.failure == nil
         let ahead = ((state.handedUntil ?? .zero) - moment).duration
         if state.soundIsRead { isSoundPlayingOut = hasSound && ahead > .zero } else { soundAhead = ahead }
+        // Reading stays ahead of the playhead, also for outputs that accept nothing.
+        isSoundMissing = state.soundReadUntil.map { $0 < moment } ?? false
         readUntil = state.soundReadUntil ?? state.loadedUntil
         soundRead = hasSound ? readUntil : nil
     }

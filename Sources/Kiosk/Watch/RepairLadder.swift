@@ -101,7 +101,7 @@ package struct RepairLadder: Sendable {
         case .anchor?: return .route
         case .route? where canPass: return .next
         // A new window does not repair audio.
-        case .route?: return cause == .sound ? .exit : .window
+        case .route?: return cause == .sound || cause == .silence ? .exit : .window
         case .window?, .exit?: return .exit
         }
     }

@@ -22,7 +22,8 @@ public protocol SampleSource: AnyObject, Sendable {
     /// Returns the next samples; nil at the end of the track. May block on disk or network.
     ///
     /// - Throws: `damagedPacket` if reading can continue; any other code is final. `incomplete`: the data ends before
-    ///   the length in the header. `readFailed`: an error of disk or network. An error is never reported as the end.
+    ///   the length in the header. `truncated`: the file became shorter while it was open. `readFailed`: an error of
+    ///   disk or network. An error is never reported as the end.
     func read() throws(MediaError) -> SampleBuffer?
 
     /// Changes the reading position. Returns the media time of the next samples, if known: at or before the target,

@@ -23,6 +23,8 @@ extension CodedError<MediaErrors>.Code {
     public static var readFailed: Self { Self(rawValue: "readFailed") }
     /// The data ends before the length in the container's header. Everything before was read.
     public static var incomplete: Self { Self(rawValue: "incomplete") }
+    /// The file became shorter while it was open. Everything before its present end was read.
+    public static var truncated: Self { Self(rawValue: "truncated") }
     /// The operation exceeded its timeout.
     public static var timedOut: Self { Self(rawValue: "timedOut") }
     /// The caller cancelled the operation.
@@ -36,4 +38,6 @@ extension CodedError<MediaErrors>.Code {
 extension MediaError {
     /// Whether the next call to `SampleSource.read()` may succeed.
     package var isRecoverable: Bool { code == .damagedPacket || code == .lostSegment }
+    /// Whether data is missing at the end, and everything before was read.
+    package var isIncomplete: Bool { code == .incomplete || code == .truncated }
 }

@@ -8,6 +8,7 @@ internal import MediaCore
 final class AVIOBridge: @unchecked Sendable {
     private let asker: HTTPRequestBuilder
     private let waiting: InterruptCallback
+    private let pool = ConnectionPool()
     private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
     /// Whether a server redirected from `https` to `http`, or a playlist of an `https` film refers to `http`.
     private(set) var isDowngraded = false
@@ -123,7 +124,8 @@ final class AVIOBridge: @unchecked Sendable {
         let input: HTTPStream
         do throws(WebFailure) {
             input = try HTTPStream(
-                address, asker: asker, range: (first, last), isPatient: !isOpening, waiting: waiting
+                address, asker: asker, range: (first, last), isPatient: !isOpening, pool: isFilm ? nil : pool,
+                waiting: waiting
             ) { (address) throws(WebFailure) in try connect(address, waiting) }
         } catch {
             if error.isDowngrade { isDowngraded = true }
@@ -240,8 +242,11 @@ final class AVIOBridge: @unchecked Sendable {
         return true
     }
 
-    /// Closes all inputs after the demuxer was closed.
-    func closeAll() { for input in Array(open.keys) { _ = close(input) } }
+    /// Closes all inputs and connections after the demuxer was closed.
+    func closeAll() {
+        for input in Array(open.keys) { _ = close(input) }
+        pool.removeAll()
+    }
 }
 
 /// The data source of an `AVIOContext`: bytes of a server, decrypted if a playlist requires it. Used by one thread.

@@ -42,6 +42,8 @@ final class DemuxContext {
     private var consecutiveFailures = 0
     /// The byte position after the header, for an input without random access.
     private var headerEnd: Int64?
+    /// The size of the file when it was opened; nil for other inputs.
+    private var openedBytes: Int64?
     /// Segments that were skipped, until `takeLostSegment`.
     private var lostSegments: [AVIOBridge.LostSegment] = []
     /// The number of packets that libavformat rejected as invalid data.
@@ -114,6 +116,7 @@ final class DemuxContext {
             // On failure libavformat frees the context and sets the pointer to nil.
             code = avformat_open_input(&context, url, format.flatMap { av_find_input_format($0) }, &settings)
             if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }
+            if address.kind == .file { openedBytes = byteCount }
         } catch {
             finishOpening()
             throw error
@@ -618,7 +621,7 @@ final class DemuxContext {
             }
         }
         guard let expected, expected > size, context.pointee.pb != nil else { return nil }
-        return ReadingErrors.incomplete(address)
+        return ReadingErrors.incomplete(address, isTruncated: openedBytes.map { size < $0 } ?? false)
     }
 
     /// The byte position at which the outermost structure ends according to the header; nil if not stated.

@@ -115,8 +115,12 @@ enum ReadingErrors {
     }
 
     /// Returns the error for data that end before the length stated in the header.
-    static func incomplete(_ address: InputAddress) -> MediaError {
-        MediaError(.incomplete, "\"\(address.text)\" is incomplete; copy or download it again")
+    ///
+    /// - Parameter isTruncated: Whether the file became shorter while it was open.
+    static func incomplete(_ address: InputAddress, isTruncated: Bool) -> MediaError {
+        MediaError(
+            isTruncated ? .truncated : .incomplete,
+            "\"\(address.text)\" is incomplete; copy or download it again")
     }
 
     /// Returns the error for an MP4 whose `moov` box follows its `mdat` (ISO 14496-12, 8.1.1) in an input without

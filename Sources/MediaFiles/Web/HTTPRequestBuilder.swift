@@ -76,9 +76,10 @@ final class HTTPRequestBuilder: Sendable {
     /// - Parameters:
     ///   - challenge: The server's authentication challenge, to be answered with name and password.
     ///   - isProxied: Whether the request is sent to a proxy.
+    ///   - keepsConnection: Whether the server may keep the connection open after its response.
     func request(
         for address: WebAddress, from first: Int64, to last: Int64?, validator: String?, challenge: String?,
-        isProxied: Bool
+        isProxied: Bool, keepsConnection: Bool = false
     ) -> String {
         var lines = ["GET \(isProxied ? address.text : address.target) HTTP/1.1", "Host: \(address.authority)"]
         let isHome = home?.isHome(of: address) ?? false
@@ -105,7 +106,7 @@ final class HTTPRequestBuilder: Sendable {
             lines.append("If-Range: \(validator)")
         }
         for field in fields { lines.append("\(field.name): \(field.value)") }
-        lines.append("Connection: close")
+        if !keepsConnection { lines.append("Connection: close") }
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
     }
 

@@ -3,6 +3,7 @@ internal import MediaCore
 /// The status line and header fields of an HTTP response (RFC 9112, 4 and 5).
 struct HTTPResponse: Sendable {
     var status: Int
+    private let isHTTP11: Bool
     private(set) var fields: [(name: String, value: String)] = []
 
     /// The maximum size of status line and header fields in bytes.
@@ -34,6 +35,7 @@ struct HTTPResponse: Sendable {
             (100...599).contains(status)
         else { return nil }
         self.status = status
+        isHTTP11 = words[0].elementsEqual("HTTP/1.1".utf8)
         for line in lines.prefix(Self.maxFields) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { continue }
             let value = line[line.index(after: colon)...].drop { $0 == 0x20 || $0 == 0x09 }
@@ -52,6 +54,13 @@ struct HTTPResponse: Sendable {
     var length: Int64? { self["content-length"].flatMap { Int64(boundedBytes: Self.word($0)) } }
 
     var isChunked: Bool { self["transfer-encoding"]?.lowercased().contains("chunked") ?? false }
+
+    /// Whether another request may follow on the connection (RFC 9112, 9.3). Only for a body whose length is stated once:
+    /// its end is unambiguous.
+    var isPersistent: Bool {
+        isHTTP11 && !isChunked && length != nil && all("content-length").count == 1
+            && !all("connection").contains { $0.lowercased().contains("close") }
+    }
 
     /// The value of `Content-Range`, such as `bytes 0-99/1000` (RFC 9110, 14.4): first byte of the body, and total
     /// size.

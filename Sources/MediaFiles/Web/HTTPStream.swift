@@ -30,6 +30,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private let asker: HTTPRequestBuilder
     private let waiting: InterruptCallback
     private let connect: Connect
+    /// The idle connections of the demuxer; nil: each request has its own connection.
+    private let pool: ConnectionPool?
     /// The URL of the last response.
     private(set) var address: WebAddress
     /// The byte range: its first byte, and the byte after its last one (nil: to the end).
@@ -45,7 +47,11 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     /// The position of the connection.
     private var place: Int64 = 0
     private var body: WebBody?
+    /// Whether `connection` may be used again after the body.
+    private var isPersistent = false
     private var received: ArraySlice<UInt8> = []
+    /// Whether a byte of the response to the last request was received.
+    private var hasResponse = false
 
     /// The maximum number of redirects, same as in libavformat.
     private static let maxRedirects = 8
@@ -58,13 +64,15 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     /// - Parameters:
     ///   - range: The byte range stated by a playlist.
     ///   - isPatient: Whether server errors are retried.
+    ///   - pool: The idle connections of the demuxer; nil: each request has its own connection.
     /// - Throws: A libavutil error; EINVAL for a range beyond `InputLimit.maxBytes`.
     init(
         _ address: WebAddress, asker: HTTPRequestBuilder, range: (first: Int64, last: Int64?) = (0, nil),
-        isPatient: Bool = false, waiting: InterruptCallback, connect: @escaping Connect
+        isPatient: Bool = false, pool: ConnectionPool? = nil, waiting: InterruptCallback, connect: @escaping Connect
     ) throws(WebFailure) {
         self.address = address
         self.asker = asker
+        self.pool = pool
         self.waiting = waiting
         self.connect = connect
         guard let begin = range.first.boundedBytes, range.last.map({ $0.boundedBytes != nil }) ?? true else {
@@ -101,8 +109,10 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         (address, size, contentType) = (identity.address, identity.size, identity.contentType)
         (validator, isSeekable) = (identity.validator, true)
         (self.asker, self.waiting, self.connect) = (asker, waiting, connect)
-        (first, last, position) = (0, nil, 0)
+        (first, last, position, pool) = (0, nil, 0, nil)
     }
+
+    deinit { release() }
 
     // MARK: WebBytes
 
@@ -141,9 +151,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private func open() throws(WebFailure) {
         var (redirects, challenge) = (0, String?.none)
         while true {
-            connection = nil
-            let fresh = try connect(address)
-            let answer = try ask(fresh, challenge)
+            release()
+            let (fresh, answer) = try ask(challenge)
             for line in answer.all("set-cookie") { asker.cookies.store(line, from: address) }
             switch answer.status {
             case 200, 206:
@@ -158,9 +167,11 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 if address.isSecure, !next.isSecure, asker.trust.verifies {
                     throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
                 }
+                keep(fresh, after: answer)
                 // A redirect does not inherit the user's credentials; the server may state others.
                 (address, challenge) = (next, nil)
             case 401 where challenge == nil && asker.credentials(for: address) != nil:
+                keep(fresh, after: answer)
                 challenge = answer.all("www-authenticate").first { asker.answers($0) } ?? "Basic"
             // Within the known size the file has changed: a failure, not its end.
             case 416 where position > first && size.map({ position >= $0 }) ?? true:
@@ -172,11 +183,26 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         }
     }
 
+    /// Sends the request on an idle connection of the pool, or else on a new one.
+    private func ask(_ challenge: String?) throws(WebFailure) -> (any WebConnection, HTTPResponse) {
+        if let kept = pool?.take(for: address) {
+            // A router may have dropped the connection without notice.
+            kept.setMaxSilence(asker.maxSilence)
+            do throws(WebFailure) { return (kept, try ask(kept, challenge)) } catch {
+                // Servers close idle connections at any time (RFC 9112, 9.3.1).
+                guard !hasResponse, error.code != cff_error_exit else { throw error }
+            }
+        }
+        let fresh = try connect(address)
+        return (fresh, try ask(fresh, challenge))
+    }
+
     private func ask(_ connection: any WebConnection, _ challenge: String?) throws(WebFailure) -> HTTPResponse {
+        hasResponse = false
         let isProxied = (connection as? NetworkConnection)?.isProxied ?? false
         let head = asker.request(
             for: address, from: position, to: last, validator: position > first ? validator : nil, challenge: challenge,
-            isProxied: isProxied)
+            isProxied: isProxied, keepsConnection: pool != nil)
         let code = connection.send(Array(head.utf8))
         if code < 0 { throw WebFailure(code: code) }
         var bytes: [UInt8] = []
@@ -193,7 +219,10 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
             }
             searched = bytes.count
             guard bytes.count < HTTPResponse.largestHead else { throw WebFailure(code: cff_error_invalid_data) }
-            do throws(WebFailure) { bytes += try piece(from: connection) } catch {
+            do throws(WebFailure) {
+                bytes += try piece(from: connection)
+                hasResponse = true
+            } catch {
                 // A connection closed before the response is not the end of the file.
                 throw error.code == cff_error_eof ? WebFailure(code: cff_error_from_errno(ECONNRESET)) : error
             }
@@ -216,8 +245,21 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         }
         validator = answer.validator
         contentType = contentType ?? answer["content-type"]
-        (connection, place, body) = (fresh, start, WebBody(answer))
+        (connection, place, body, isPersistent) = (fresh, start, WebBody(answer), answer.isPersistent)
         fresh.setMaxSilence(isSeekable ? asker.maxSilence : nil)
+    }
+
+    /// Ends the use of the connection: it is closed unless its response is complete.
+    private func release() {
+        if let connection, isPersistent, body?.isComplete == true, received.isEmpty {
+            pool?.store(connection, to: address)
+        }
+        connection = nil
+    }
+
+    /// Keeps the connection of a response without a body.
+    private func keep(_ fresh: any WebConnection, after answer: HTTPResponse) {
+        if answer.isPersistent, answer.length == 0, received.isEmpty { pool?.store(fresh, to: address) }
     }
 
     private func reach() throws(WebFailure) {

@@ -204,9 +204,15 @@ final class SharedPlaybackList: Sendable {
     /// Records damaged packets of an entry.
     func noteDamage(of serial: Int) { update { list in list.change(serial) { $0.losses.isDamaged = true } } }
 
-    /// Records the end of the video of an entry as read, in media time.
-    func noteRead(picturesUntil time: MediaTime, of serial: Int) {
-        state.withLock { $0.list.noteRead(picturesUntil: time, of: serial) }
+    /// Records the end of the video of an entry as read, in media time, and the error that ended it.
+    func noteRead(picturesUntil time: MediaTime, failure: MediaError?, of serial: Int) {
+        update { list in
+            if let failure {
+                let failure = EntryLosses.Failure(kind: .video, error: failure, place: time)
+                list.change(serial) { $0.losses.record(failure) }
+            }
+            list.noteRead(picturesUntil: time, of: serial)
+        }
         onChange()
     }
 

@@ -147,10 +147,11 @@ final class VideoStage: TrackStage {
     private func noteEnd(of entry: PlaybackList.ScheduledItem, _ pictures: PictureTrack) {
         let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
         if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
-        if let error = pictures.failure {
-            list.recordFailure(error, at: end ?? entry.start, .picture, of: entry.serial)
+        if let end {
+            list.noteRead(picturesUntil: end, failure: pictures.failure, of: entry.serial)
+        } else if let error = pictures.failure {
+            list.recordFailure(error, at: entry.start, .picture, of: entry.serial)
         }
-        if let end { list.noteRead(picturesUntil: end, of: entry.serial) }
     }
 
     /// Reads packets in advance as the engine requires, although the layer is full.

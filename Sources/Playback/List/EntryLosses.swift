@@ -51,6 +51,9 @@ struct EntryLosses: Sendable {
         holes = holes?.adding(hole) ?? hole
     }
 
+    /// Whether the file became shorter while its video was read.
+    var isVideoTruncated: Bool { failures.contains { $0.kind == .video && $0.error.code == .truncated } }
+
     /// Resets the failures and read positions, because the tracks are read again after a seek.
     mutating func restart() { (failures, lostSegment, soundRead, picturesRead) = ([], nil, nil, nil) }
 
@@ -69,7 +72,8 @@ extension PlaybackList.ScheduledItem {
     /// - Parameters:
     ///   - moment: The current media time; nil if the playback has ended.
     func failure(at moment: MediaTime?) -> MediaFailure? {
-        guard !losses.isReported else { return nil }
+        // A truncated entry is reported once its end is settled.
+        guard !losses.isReported, moment == nil || brokenOff == nil else { return nil }
         return lossOfSegment(at: moment) ?? lossOfTracks(at: moment) ?? lossOfSound(at: moment)
     }
 
@@ -81,9 +85,9 @@ extension PlaybackList.ScheduledItem {
 
     private func lossOfTracks(at moment: MediaTime?) -> MediaFailure? {
         // Subtitles are read together with audio and video, which locate the end of an incomplete file better.
-        let failures = losses.failures.filter { $0.kind != .subtitle || $0.error.code != .incomplete }
+        let failures = losses.failures.filter { $0.kind != .subtitle || !$0.error.isIncomplete }
         let isRead = hasEnded(.audio, audioTrack) && hasEnded(.video, videoTrack.flatMap { $0.isCoverArt ? nil : $0 })
-        if failures.contains(where: { $0.error.code == .incomplete }) || isShort {
+        if failures.contains(where: { $0.error.isIncomplete }) || isShort {
             let end =
                 ([losses.soundRead, losses.picturesRead].compactMap { $0 } + failures.map(\.place)).max() ?? start
             guard isRead || moment.map({ $0 >= end }) ?? true else { return nil }

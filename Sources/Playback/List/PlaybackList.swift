@@ -259,21 +259,24 @@ package struct PlaybackList: Sendable {
     /// The minimum lead by which a truncated item ends early. Less is the duration of the last frame, or a rounded
     /// index.
     static let brokenOffLead = MediaTime(value: 1, timescale: 1)
-    /// The maximum duration for which audio read ahead extends beyond the video of a truncated file; longer audio is
-    /// part of the media.
+    /// The maximum duration for which audio extends beyond video that ends early; longer audio is part of the media,
+    /// unless the file is known to be truncated.
     static let longestTornTail = MediaTime(value: 3, timescale: 1)
 
     /// Records the end of the video as read, in media time.
     mutating func noteRead(picturesUntil time: MediaTime, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         entries[index].losses.picturesRead = time
-        guard entries[index].setEnd == nil, let known = entries[index].pictureEnd.time,
+        // The end of the video of a long film is unknown until the audio is near it.
+        let stated = entries[index].losses.isVideoTruncated ? entries[index].film.summary.duration : nil
+        guard entries[index].setEnd == nil, let known = entries[index].pictureEnd.time ?? stated,
             time + Self.brokenOffLead < known
         else { return }
         entries[index].brokenOff = time
     }
 
-    /// Ends a truncated entry at its actual end, or with its audio if that extends far beyond the video.
+    /// Ends a truncated entry at its actual end. Ends it with its audio if that extends far beyond the video and the
+    /// file has not become shorter: audio of such a file was read before, up to minutes ahead.
     ///
     /// - Returns: The actual end in media time; nil if it is not early.
     mutating func settleBrokenOff(_ serial: Int) -> MediaTime? {
@@ -283,7 +286,7 @@ package struct PlaybackList: Sendable {
         entries[index].brokenOff = nil
         entries[index].pictureEnd = .at(time)
         guard var now = entries[index].filmEnd else { return nil }
-        if now <= time + Self.longestTornTail { now = min(now, time) }
+        if entries[index].losses.isVideoTruncated || now <= time + Self.longestTornTail { now = min(now, time) }
         return now + Self.brokenOffLead < before ? now : nil
     }
 

@@ -84,7 +84,7 @@ enum SoundEndFinder {
                 guard !buffer.flags.contains(.decodeOnly), let begin = buffer.presentationTime ?? end else { continue }
                 end = max(end ?? begin, begin + buffer.soundLength)
             } catch {
-                if error.code == .incomplete { return end }
+                if error.isIncomplete { return end }
                 failures += 1
                 guard error.isRecoverable, failures < 100 else { throw error }
             }

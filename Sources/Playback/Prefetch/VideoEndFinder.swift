@@ -28,7 +28,7 @@ enum VideoEndFinder {
             }
         } catch {
             // An incomplete file plays as far as its data.
-            return error.code == .incomplete ? last.map { $0.time + $0.length } ?? stated(track) : stated(track)
+            return error.isIncomplete ? last.map { $0.time + $0.length } ?? stated(track) : stated(track)
         }
         return stated(track)
     }

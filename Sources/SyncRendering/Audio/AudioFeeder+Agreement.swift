@@ -70,6 +70,7 @@ extension AudioFeeder {
         converter = nil
         switch wanted {
         case .passThrough, .sampleBuffers: return true
+        case .encoded where maySharePackets: return true
         case .pcm, .encoded: return makeConverter(for: format)
         }
     }

@@ -57,6 +57,7 @@ extension AudioFeeder {
 
     private mutating func begin(_ request: PartialFlushRequest) {
         let time = request.time
+        stopSharing()
         guard let output, delivery != nil else {
             if request.feedsAgain { return answer(request, .overtaken) }
             cutQueue(at: time, isLast: false)
@@ -166,6 +167,7 @@ extension AudioFeeder {
     /// Starts a pending change of the processing that is due.
     mutating func serveTreatment() {
         guard partialFlush == nil, change.isDue(at: renderer.timebase.clock.now) else { return }
+        stopSharing()
         guard let output, delivery != nil, context != nil else { return change.finish() }
         // Such an output converts audio itself and has received the setting.
         if case .sampleBuffers? = delivery { return change.finish() }

@@ -74,6 +74,7 @@ extension AudioFeeder {
         isSilent = true
         // The output skips audio that it cannot decode; the next format may be decodable.
         isRefused = failure.code != .unsupportedFormat
+        if isRefused { shared = nil }
         renderer.fail(.outputFailed(failure))
     }
 

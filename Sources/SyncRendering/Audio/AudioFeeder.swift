@@ -23,6 +23,10 @@ struct AudioFeeder {
     /// The measured loudness and the gain that results.
     let leveller = LoudnessLeveller()
     var encoder = EncoderRun()
+    /// The conversion of a group that replaces `converter` and `encoder`; nil: this feeder converts.
+    var shared: SharedConversion.Cursor?
+    /// Whether the next audio is the first after a full flush, so that its conversion may be shared.
+    var mayShare = false
     var block: PCMBlock?
     var batch = PacketBatch()
     var pending = PendingSound.nothing
@@ -103,6 +107,7 @@ struct AudioFeeder {
     private mutating func retire() {
         isRetired = true
         overtakePartialFlush()
+        shared = nil
         output?.close()
         output = nil
         taker = nil
@@ -170,13 +175,17 @@ struct AudioFeeder {
             output?.setTreatment(change.treatment)
             if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
-        if command.flush || command.changed { resume = ResumePoint(command.resume) }
+        if command.flush || command.changed {
+            resume = ResumePoint(command.resume)
+            mayShare = true
+        }
     }
 
     /// Discards all audio in progress, for a seek.
     mutating func forget() {
         converter?.reset(to: change.treatment)
         encoder.reset()
+        (shared, mayShare) = (nil, false)
         pending = .nothing
         nextFormat = nil
         limit = nil
@@ -210,6 +219,7 @@ struct AudioFeeder {
         isFinishing = false
         isFinished = false
         encoder.continueAfterFinish()
+        if let shared { return send(buffer, to: shared) }
         if settleTail(before: buffer, output: output) { return true }
         let incoming = buffer.audioFormat(after: format)
         // Refused audio stays refused until a seek, another format or another output.
@@ -236,6 +246,7 @@ struct AudioFeeder {
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
+            mayShare = false
             // The output plays all audio it receives, so preroll is not delivered.
             guard !buffer.flags.contains(.decodeOnly) else { return true }
             let wanted = limit.map { packets.prefix(before: $0) } ?? packets
@@ -244,6 +255,7 @@ struct AudioFeeder {
             if let delivered { pending = .packets(delivered.packets, delivered.offset) }
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
+            if beginSharing(buffer, of: incoming) { return true }
             if converter == nil, !makeConverter(for: incoming) { return true }
             if let end = passed.end, !buffer.flags.contains(.decodeOnly) {
                 joinEncoder(at: buffer.presentationTime, after: end)
@@ -261,8 +273,10 @@ struct AudioFeeder {
 
     /// Receives one block from the converter or packets from the encoder; returns false if none are available.
     private mutating func convertMore() -> Bool {
+        if let shared { return receive(from: shared) }
         guard let converter, let block, !isRefused else { return false }
         do {
+            batch.removeAll()
             if try encoder.receive(into: batch) {
                 pending = .packets(batch, 0)
                 return true
@@ -282,16 +296,18 @@ struct AudioFeeder {
             isRefused = true
         }
         let damaged = converter.damagedPackets
-        if reports.noteDamage(damaged) {
-            let lost = converter.takeUndecodableSound()
-            renderer.state.withLock { state in
-                state.status.damagedPackets = damaged
-                guard let lost else { return }
-                state.undecodable = state.undecodable?.adding(lost) ?? lost
-                state.status.undecodable = state.status.undecodable?.adding(lost) ?? lost
-            }
-        }
+        if reports.noteDamage(damaged) { noteDamage(damaged, converter.takeUndecodableSound()) }
         return true
+    }
+
+    /// Publishes the number of undecodable packets and their audio.
+    func noteDamage(_ count: Int, _ lost: UndecodableSound?) {
+        renderer.state.withLock { state in
+            state.status.damagedPackets = count
+            guard let lost else { return }
+            state.undecodable = state.undecodable?.adding(lost) ?? lost
+            state.status.undecodable = state.status.undecodable?.adding(lost) ?? lost
+        }
     }
 
     private mutating func handOver(to output: any AudioOutput) -> Bool {
@@ -325,7 +341,11 @@ struct AudioFeeder {
         }
         if !isFinishing {
             isFinishing = true
-            converter?.finish()
+            if let shared {
+                if !shared.send(.end) { stopSharing() }
+            } else {
+                converter?.finish()
+            }
             return true
         }
         if encoder.finish() { return true }

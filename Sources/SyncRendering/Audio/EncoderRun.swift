@@ -21,6 +21,8 @@ struct EncoderRun {
     /// The number of frames per packet; nil without an encoder.
     var framesPerPacket: Int? { encoder?.framesPerPacket }
 
+    init(_ encoder: (any PCMEncoder)? = nil) { self.encoder = encoder }
+
     mutating func use(_ encoder: any PCMEncoder) { self.encoder = encoder }
 
     mutating func remove() { encoder = nil }
@@ -64,10 +66,9 @@ struct EncoderRun {
         return true
     }
 
-    /// Replaces the contents of `batch` by the available packets. Returns false if there are none.
+    /// Appends the available packets to `batch`. Returns false if there are none.
     func receive(into batch: PacketBatch) throws(MediaError) -> Bool {
         guard let encoder else { return false }
-        batch.removeAll()
         return try encoder.receive(into: batch)
     }
 

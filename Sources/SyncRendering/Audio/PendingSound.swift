@@ -52,6 +52,9 @@ struct ResumePoint {
     /// - Parameter time: Nil: all audio is delivered.
     init(_ time: MediaTime? = nil) { self.time = time }
 
+    /// Whether all audio is delivered.
+    var isEmpty: Bool { time == nil }
+
     /// Resumes at `end` or later.
     mutating func raise(to end: MediaTime) { time = max(time ?? end, end) }
 

@@ -135,6 +135,15 @@ struct SoundQueue {
         return true
     }
 
+    /// Moves taken audio from a media time on, with preroll for the codecs, back to the waiting buffers, for a new
+    /// converter. Earlier audio remains retained, because the output may not have played it.
+    mutating func putBackTaken(from moment: MediaTime) {
+        let needed = moment.advanced(by: .zero - Self.settling)
+        let count = kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
+        waiting.insert(contentsOf: kept[count...], at: 0)
+        kept.removeLast(kept.count - count)
+    }
+
     // MARK: Cutting
 
     /// Removes waiting buffers that start at or after a time. A buffer that spans the time is trimmed to it.

@@ -96,7 +96,7 @@ struct ReplayBuffer {
 
 extension SampleBuffer {
     /// The size of the payload in bytes.
-    fileprivate var byteCount: Int {
+    var byteCount: Int {
         switch payload {
         case .encodedAudio(_, let batch), .encodedVideo(_, let batch): batch.byteCount
         case .pcm(let block): block.frames * block.format.channels * MemoryLayout<Float>.size

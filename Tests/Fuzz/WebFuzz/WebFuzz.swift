@@ -39,14 +39,20 @@ public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 
 private func isOneLine(_ text: String) -> Bool { !text.utf8.contains { $0 == 0x0A || $0 == 0x0D || $0 == 0 } }
 
-/// A server that sends these bytes on every connection, a few at a time.
+/// A server that sends these bytes on every connection, a few at a time. `further` are the responses to further requests
+/// on the connection.
 private final class Sender: WebConnection {
     private var bytes: ArraySlice<UInt8>
-    init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
+    private var further: [[UInt8]]
+    private var hasRequest = false
+
+    init(_ bytes: [UInt8], further: [[UInt8]] = []) { (self.bytes, self.further) = (bytes[...], further) }
 
     func send(_ bytes: [UInt8]) -> Int32 {
         let head = String(decoding: bytes, as: UTF8.self)
         precondition(head.hasSuffix("\r\n\r\n") && head.components(of: "\r\n\r\n") == 1, "one request")
+        if hasRequest, !further.isEmpty { self.bytes += further.removeFirst() }
+        hasRequest = true
         return 0
     }
 
@@ -221,11 +227,12 @@ private func conversation(_ bytes: [UInt8]) {
     var connections = 0
     let input = try? HTTPStream(
         WebAddress(url)!, asker: HTTPRequestBuilder(url, options), range: range, isPatient: true,
+        pool: ConnectionPool(),
         waiting: InterruptCallback([])
     ) { address in
         precondition(!address.host.isEmpty && isOneLine(address.text))
         connections += 1
-        return Sender(next())
+        return Sender(next(), further: byte() % 2 == 0 ? [next()] : [])
     }
     guard let input else { return }
     var piece = [UInt8](repeating: 0, count: 64)

@@ -52,6 +52,15 @@ import Testing
         #expect(verdict == .stalled(.sound, since: start.advanced(by: .seconds(2))))
     }
 
+    @Test func soundThatIsNotReadIsAFaultOfTheFilmAlthoughPicturesMove() {
+        let verdict = verdict(after: 10) { beat, second in
+            (beat.soundAhead, beat.isSoundMissing) = (.seconds(1 - second), second > 1)
+        }
+        #expect(verdict == .stalled(.silence, since: start.advanced(by: .seconds(2))))
+        #expect(ItemExclusions.Reason(of: .silence) == .slow)
+        #expect(ItemExclusions.Reason(of: .sound) == nil)
+    }
+
     @Test func soundThatHasEndedBeforeThePictureIsNoStall() {
         #expect(verdict(after: 60) { beat, _ in beat.soundAhead = nil } == .alive)
     }

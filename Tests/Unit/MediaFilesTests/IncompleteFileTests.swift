@@ -64,14 +64,14 @@ import Testing
         #expect(abs(try #require(film.summary.duration).seconds - 12) < 0.2)
     }
 
-    @Test func aFileThatIsTruncatedWhileItIsReadIsIncomplete() throws {
+    @Test func aFileThatIsTruncatedWhileItIsReadIsReportedAsSuch() throws {
         let bytes = try clip("mp4")
         let path = try folder.write(bytes, to: "film.mp4")
         let film = try MediaFile.open(path)
         let reader = try film.reader(for: try #require(film.summary.track(.audio)))
         _ = try reader.read()
         truncate(path, bytes.count * 45 / 100)
-        #expect(read(reader).error?.code == .incomplete)
+        #expect(read(reader).error?.code == .truncated)
     }
 
     @Test func theLengthOfAContainerIsReadFromItsFirstBytes() {

@@ -99,6 +99,19 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         #expect(!isPutBack && queue.isEmpty && queue.keptCount == 0)
     }
 
+    @Test func audioForANewConverterIsPutBackAndEarlierAudioRemainsRetained() {
+        var queue = SoundQueue()
+        for start in 0..<6 { _ = add(&queue, Int64(start)) }
+        for _ in 0..<5 { _ = take(&queue) }
+        queue.putBackTaken(from: second(4))
+        #expect(queue.count == 3 && queue.keptCount == 3)
+        let next = take(&queue)
+        #expect(next?.presentationTime == second(3) && next?.flags.contains(.discontinuity) == false)
+        let isPutBack = queue.putBackKept(from: second(1))
+        #expect(isPutBack && queue.keptCount == 0 && queue.count == 6)
+        #expect((0..<6).compactMap { _ in take(&queue)?.presentationTime } == (0..<6).map { second(Int64($0)) })
+    }
+
     @Test func aCutTrimsTheBufferThatSpansItAndLeavesEarlierOnes() {
         var queue = SoundQueue()
         for start in 0..<4 { _ = add(&queue, Int64(start)) }

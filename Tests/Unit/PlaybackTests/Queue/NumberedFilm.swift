@@ -8,7 +8,8 @@ import MediaCore
 /// - frames: audio frames or "none".
 /// - rate: video frames per second, such as "24000:1001".
 /// - words: "stated" (the container states the duration of the video), "once" (the input cannot be opened twice),
-///   "late" (video starts a second after audio), and "torn20" (the file is truncated after that many video frames).
+///   "late" (video starts a second after audio), "torn20" (the video ends after that many frames), and "cut20" (the file
+///   was truncated there after its audio was read).
 ///
 /// "item/frames/cover" has a cover image, "item/none/picture" one image that is shown for two seconds; "broken" after
 /// it has no decodable image.
@@ -20,6 +21,7 @@ final class NumberedFilm: MediaSource {
     let first: MediaTime
     /// Frames that can be read.
     let present: Int64
+    let isTruncated: Bool
     private let sound: NumberedSound?
 
     static let audioID = 0
@@ -39,7 +41,9 @@ final class NumberedFilm: MediaSource {
         let parts = words[2].split(separator: ":").compactMap { Int32($0) }
         frame = isCover ? MediaTime(value: 1, timescale: 25) : MediaTime(value: Int64(parts[1]), timescale: parts[0])
         count = isCover ? 1 : Int64(words[3]) ?? 0
-        present = words.first { $0.hasPrefix("torn") }.flatMap { Int64($0.dropFirst(4)) } ?? count
+        let cut = words.first { $0.hasPrefix("cut") }.flatMap { Int64($0.dropFirst(3)) }
+        isTruncated = cut != nil
+        present = cut ?? words.first { $0.hasPrefix("torn") }.flatMap { Int64($0.dropFirst(4)) } ?? count
         first = words.contains("late") ? MediaTime(value: 1, timescale: 1) : .zero
         let format = VideoFormat(
             parameters: CodecParameters(
@@ -72,7 +76,8 @@ final class NumberedPictures: SampleSource, @unchecked Sendable {
 
     init(_ film: NumberedFilm, _ track: Track) { (self.film, self.track) = (film, track) }
 
-    func read() -> SampleBuffer? {
+    func read() throws(MediaError) -> SampleBuffer? {
+        if film.isTruncated, next >= film.present { throw MediaError(.truncated, "the file is incomplete") }
         guard next < film.present, let format = track.videoFormat else { return nil }
         defer { next += 1 }
         let time = film.first + film.frame * next

@@ -143,6 +143,24 @@ import Testing
         #expect(queue.stretches.last?.frames == 0..<16_000)
     }
 
+    /// Near the end of a film, where the end of its video is known, and far from it.
+    @Test(arguments: ["1/48000/25:1/150/stated/cut25", "1/200000/25:1/1250/stated/cut25"])
+    func soundThatWasReadBeforeItsFileWasTruncatedEndsWithThePictures(address: String) throws {
+        let queue = VirtualQueue()
+        queue.card.desiredDepth = .seconds(60)
+        queue.core.apply(.append(items([address, "2/16000/25:1/50"])))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "2:0...49"])
+        let second = try #require(queue.shown.first { $0.item == 2 })
+        let last = try #require(queue.shown.last { $0.item == 1 })
+        #expect((second.target - last.target).inSeconds < 0.5)
+        #expect(hasSaid(queue, "breaks off at"))
+        #expect(queue.stretches.map(\.sound) == [1, 2])
+        #expect(try #require(queue.stretches.first?.frames).count < 12_000)
+        #expect(queue.stretches.last?.frames == 0..<16_000)
+    }
+
     @Test func picturesAreReadNearThePlayheadThoughTheSoundIsMinutesAhead() {
         let queue = VirtualQueue()
         queue.card.desiredDepth = .seconds(60)

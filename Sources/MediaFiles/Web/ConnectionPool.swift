@@ -1,0 +1,51 @@
+internal import MediaCore
+
+/// The idle connections of one demuxer, for its further requests (RFC 9112, 9.3). Used on the thread of the demuxer.
+///
+/// All requests of a demuxer have the same `ServerTrust`.
+final class ConnectionPool {
+    private struct Idle {
+        let connection: any WebConnection
+        let address: WebAddress
+        let since: HostInstant
+    }
+    private var idle: [Idle] = []
+    private let now: () -> HostInstant
+
+    /// The maximum number of idle connections. The playlists of a film may be on different servers.
+    static let maxConnections = 4
+    /// The time after which an idle connection is closed. Routers drop idle connections without notice.
+    static let maxIdleTime = Duration.seconds(30)
+
+    init(now: @escaping () -> HostInstant = { .now }) { self.now = now }
+
+    /// Adds a connection whose last response is complete; the oldest is closed if there are too many.
+    func store(_ connection: any WebConnection, to address: WebAddress) {
+        closeExpired()
+        if idle.count == Self.maxConnections { idle.removeFirst() }
+        idle.append(Idle(connection: connection, address: address, since: now()))
+    }
+
+    /// Removes and returns the most recent connection to the server of an address, with its credentials; nil if there
+    /// is none.
+    func take(for address: WebAddress) -> (any WebConnection)? {
+        closeExpired()
+        let index = idle.lastIndex { $0.address.hasSameServer(as: address) }
+        return index.map { idle.remove(at: $0).connection }
+    }
+
+    /// Closes all idle connections.
+    func removeAll() { idle.removeAll() }
+
+    private func closeExpired() {
+        let now = now()
+        idle.removeAll { now - $0.since >= Self.maxIdleTime }
+    }
+}
+
+extension WebAddress {
+    /// Whether scheme, host, port and credentials are equal.
+    fileprivate func hasSameServer(as other: WebAddress) -> Bool {
+        isSecure == other.isSecure && host == other.host && port == other.port && credentials == other.credentials
+    }
+}
