@@ -69,8 +69,12 @@ struct ItemProgress: Sendable {
     /// Handles another phase.
     mutating func enter(_ phase: PlayerState.Phase) -> Change {
         guard let item else { return Change(remarks: [.phase(phase.rawValue)]) }
-        var change = Change(
-            remarks: id.map { recorder.enter(phase.rawValue, of: $0, Self.name(of: item)) } ?? [.phase(phase.rawValue)])
+        var change = Change()
+        if let id {
+            change.remarks = recorder.enter(phase.rawValue, of: id, Self.name(of: item))
+        } else {
+            change.remarks = [.phase(phase.rawValue)]
+        }
         switch phase {
         case .buffering:
             // An item that follows another one is shown when it starts.
@@ -95,7 +99,8 @@ struct ItemProgress: Sendable {
         if isToBeShown { (item, id, isOpen) = (begun, next.id, true) }
         hasBegun = true
         return Change(
-            remarks: origin.map { [.joint(name: name, at: moment, origin: $0)] } ?? separate, isToBeShown: isToBeShown)
+            remarks: origin.map { [TimelineRemark.joint(name: name, at: moment, origin: $0)] } ?? separate,
+            isToBeShown: isToBeShown)
     }
 
     /// Handles an item that is skipped.

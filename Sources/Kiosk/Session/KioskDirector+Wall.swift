@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Playback
 internal import SyncRendering
 
 // Synchronization with the other kiosks of a wall.
