@@ -40,7 +40,7 @@ extension SpeakerAnswer {
                         }) : .null
             ),
             ("sound_ms", .real(soundRest, decimals: 3)), ("screen_ms", .real(screenRest, decimals: 3)),
-            ("screen_source", .text("\(screenShare)")), ("behind_first_ms", .optional(behindFirst, decimals: 3)),
+            ("screen_source", .text(screenShare.rawValue)), ("behind_first_ms", .optional(behindFirst, decimals: 3)),
             ("behind_first_half_width_ms", .optional(behindFirstHalfWidth, decimals: 3)),
         ]
     }

@@ -4,16 +4,16 @@ package import SyncRendering
 
 /// The result for one speaker. Offsets are in milliseconds, positive when sound is later than picture.
 package struct SpeakerAnswer: Sendable {
-    /// The source of the screen's own delay.
-    package enum ScreenShare: Sendable {
+    /// The source of the screen's own delay. The raw values are in results and stored profiles.
+    package enum ScreenShare: String, Sendable {
         /// Measured by a light sensor.
-        case measured
+        case measured = "measured"
         /// Stated by the display (EDID).
-        case stated
+        case stated = "stated"
         /// Unknown; not included in the results.
-        case unknown
+        case unknown = "unknown"
         /// Included: the user compared sound and picture by eye and ear.
-        case inside
+        case inside = "inside"
     }
 
     /// The measurement of one event.

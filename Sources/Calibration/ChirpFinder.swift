@@ -59,7 +59,7 @@ final class ChirpFinder {
     /// - Parameter range: Frames in which chirps may begin; nil: all.
     func find(_ codes: [ChirpCode], in samples: [Float], range: Range<Int>? = nil) -> [ChirpCode: [Peak]] {
         var maxima: [ChirpCode: [Maximum]] = [:]
-        let size = transform.count
+        let (size, output) = (transform.count, transform.output)
         let hop = size - length
         let limits = (range ?? 0..<samples.count).clamped(to: 0..<samples.count)
         let bins = (Self.bandEdge.lowerBound / rate * Double(size), Self.bandEdge.upperBound / rate * Double(size))
@@ -73,14 +73,14 @@ final class ChirpFinder {
         while start < limits.upperBound {
             load(samples, from: start)
             transform.forward()
-            for index in 0..<(2 * size) { spectrum[index] = transform.output[index] }
+            for index in 0..<(2 * size) { spectrum[index] = output[index] }
             // Band energy: the analytic signal has half of it, in the positive frequencies.
             multiply(spectrum, by: nil, first: first, last: last)
             transform.inverse()
             let scale = 1 / Double(size)
             for index in 0..<size {
                 let (real, imaginary) = (
-                    Double(transform.output[2 * index]) * scale, Double(transform.output[2 * index + 1]) * scale
+                    Double(output[2 * index]) * scale, Double(output[2 * index + 1]) * scale
                 )
                 energies[index + 1] = energies[index] + real * real + imaginary * imaginary
             }
@@ -89,7 +89,7 @@ final class ChirpFinder {
                 multiply(spectrum, by: template.spectrum, first: first, last: last)
                 transform.inverse()
                 for index in 0..<(hop + 2) where index < size {
-                    let (real, imaginary) = (transform.output[2 * index], transform.output[2 * index + 1])
+                    let (real, imaginary) = (output[2 * index], output[2 * index + 1])
                     strengths[index] = (real * real + imaginary * imaginary).squareRoot() * Float(scale)
                 }
                 var found = maxima[code] ?? []
@@ -124,26 +124,27 @@ final class ChirpFinder {
     // MARK: Filtering
 
     private func load(_ samples: [Float], from start: Int) {
+        let input = transform.input
         for index in 0..<transform.count {
             let place = start + index
-            transform.input[2 * index] = place >= 0 && place < samples.count ? samples[place] : 0
-            transform.input[2 * index + 1] = 0
+            input[2 * index] = place >= 0 && place < samples.count ? samples[place] : 0
+            input[2 * index + 1] = 0
         }
     }
 
     /// Writes the product's positive frequencies within the band to the transform's input.
     private func multiply(_ spectrum: [Float], by template: [Float]?, first: Int, last: Int) {
-        for index in 0..<(2 * transform.count) { transform.input[index] = 0 }
+        let input = transform.input
+        input.update(repeating: 0, count: 2 * transform.count)
+        guard let template else {
+            for index in 2 * first..<2 * last { input[index] = spectrum[index] }
+            return
+        }
         for index in first..<last {
             let (real, imaginary) = (spectrum[2 * index], spectrum[2 * index + 1])
-            guard let template else {
-                transform.input[2 * index] = real
-                transform.input[2 * index + 1] = imaginary
-                continue
-            }
             let (otherReal, otherImaginary) = (template[2 * index], template[2 * index + 1])
-            transform.input[2 * index] = real * otherReal + imaginary * otherImaginary
-            transform.input[2 * index + 1] = imaginary * otherReal - real * otherImaginary
+            input[2 * index] = real * otherReal + imaginary * otherImaginary
+            input[2 * index + 1] = imaginary * otherReal - real * otherImaginary
         }
     }
 

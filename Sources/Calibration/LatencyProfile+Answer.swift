@@ -22,7 +22,7 @@ extension LatencyProfile {
         events = answer.used
         soundRest = answer.soundRest
         screenRest = answer.screenRest
-        screenSource = "\(answer.screenShare)"
+        screenSource = answer.screenShare.rawValue
         way = whole.way.rawValue
         room = whole.speakers.count > 1 ? Room(run: run, behindFirst: answer.behindFirst ?? 0) : nil
         measuredAt = time

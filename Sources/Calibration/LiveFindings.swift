@@ -10,7 +10,7 @@ package final class LiveFindings {
     private var looked = 0
 
     /// Time in seconds after which an event is evaluated; late sound and echoes are complete by then.
-    private static let patience = 1.2
+    private static let timeout = 1.2
     private static let columns = 41
     /// The range of the plot in milliseconds.
     private static let span = 20.0
@@ -26,11 +26,11 @@ package final class LiveFindings {
         guard looked < plan.events.count else { return }
         let event = plan.events[looked]
         let due = start.advanced(by: event.time.duration)
-        guard (now - due).inSeconds > Self.patience else { return }
+        guard (now - due).inSeconds > Self.timeout else { return }
         looked += 1
         let finder = self.finder ?? ChirpFinder(rate: Double(microphone.sampleRate))
         self.finder = finder
-        let reach = Int(clamping: Double(microphone.sampleRate) * (Self.patience + 1), in: 0...1 << 32)
+        let reach = Int(clamping: Double(microphone.sampleRate) * (Self.timeout + 1), in: 0...1 << 32)
         let first = max(0, microphone.frames - reach)
         let sound = microphone.sound(from: first)
         let anchors = sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) }

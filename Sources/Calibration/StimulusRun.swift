@@ -26,8 +26,8 @@ package final class StimulusRun {
         case events(Int, start: HostInstant)
     }
 
-    private static let openPatience = Duration.seconds(20)
-    private static let screenPatience = Duration.seconds(10)
+    private static let openTimeout = Duration.seconds(20)
+    private static let screenTimeout = Duration.seconds(10)
     /// Interval of the loop.
     private static let beat = Duration.milliseconds(20)
 
@@ -97,8 +97,8 @@ package final class StimulusRun {
     private func openSound() {
         for (index, output) in outputs.enumerated() {
             let renderer = AudioRenderer(codecs: FilmAudioCodecs(), contentKind: .testSignal, events: events)
-            renderer.onNews { [wake, trouble] news in
-                switch news {
+            renderer.onEvent { [wake, trouble] event in
+                switch event {
                 case .outputFailed(let error): trouble.withLock { $0 = $0 ?? error }
                 case .cannotDecode(let error):
                     trouble.withLock { $0 = $0 ?? OutputError(.failed, error.message) }
@@ -119,7 +119,7 @@ package final class StimulusRun {
 
     private func awaitScreen() throws(TalkieError) {
         guard let screen else { return }
-        let deadline = HostInstant.now.advanced(by: Self.screenPatience)
+        let deadline = HostInstant.now.advanced(by: Self.screenTimeout)
         while !screen.status.isVisible {
             try check()
             guard interruption.status == nil else { return }
@@ -152,7 +152,7 @@ package final class StimulusRun {
 
     /// Waits until the timeline starts. Returns the host time of media time 0, or nil if interrupted.
     private func awaitStart() throws(TalkieError) -> HostInstant? {
-        let deadline = HostInstant.now.advanced(by: Self.openPatience)
+        let deadline = HostInstant.now.advanced(by: Self.openTimeout)
         while synchronizer.effectiveRate == 0 {
             guard interruption.status == nil else { return nil }
             if HostInstant.now >= deadline, let late = synchronizer.pendingStart?.waits.first {

@@ -166,15 +166,15 @@ package final class SoundCardPump {
     /// Performs due work; returns when to call again, or that the device is lost.
     func step() -> Outcome {
         guard let device else { return .lost }
-        if playout.decideCut() { context.room.raise() }
+        if playout.decideCut() { context.writable.raise() }
         var reading = device.readState()
         switch reading.state {
         case .lost: return .lost
         case .underrun, .suspended:
             if reading.state == .underrun { noteDeviceUnderrun(at: reading.instant) }
             // A resuming machine needs time; a device that underruns and cannot be recovered is lost.
-            let patience = reading.state == .suspended ? Self.maxFaults : Self.maxFailedRecoveries
-            guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: patience) }
+            let maxAttempts = reading.state == .suspended ? Self.maxFaults : Self.maxFailedRecoveries
+            guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: maxAttempts) }
             reading = device.readState()
         case .running:
             learn(reading)
@@ -230,7 +230,7 @@ package final class SoundCardPump {
 
     /// Drops audio in real time, so that the feeder continues; returns when to call again.
     func stepWithoutDevice() -> HostInstant {
-        if playout.decideCut() { context.room.raise() }
+        if playout.decideCut() { context.writable.raise() }
         let now = clock.now
         var left = frames(depths.interval)
         var heard = now.advanced(by: depths.idle)
@@ -249,7 +249,7 @@ package final class SoundCardPump {
     private func giveRoom() {
         guard wantsRoom.load(ordering: .acquiring), buffer.free >= buffer.ring.capacity / 8 else { return }
         wantsRoom.store(false, ordering: .relaxed)
-        context.room.raise()
+        context.writable.raise()
     }
 
     private func frames(_ duration: Duration) -> Int { Int(duration.inSeconds * rate) }
@@ -266,7 +266,7 @@ package final class SoundCardPump {
         }
         if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
             steady.store(true, ordering: .releasing)
-            context.room.raise()
+            context.writable.raise()
         }
         let after = afterCard.load(ordering: .relaxed)
         let delay = Int64(Double(reading.delay) / rate * 1e9)

@@ -9,7 +9,7 @@ package import Sockets
 /// `stop` must be called before the last reference is released; it ends that thread.
 package final class ServiceWatch: @unchecked Sendable {
     /// The events, delivered on avahi's thread.
-    package enum News: Sendable {
+    package enum Event: Sendable {
         /// A daemon has connected; all earlier results are invalid.
         case connected
         /// No daemon is available; the reason as a part of a sentence. Reconnects automatically.
@@ -42,7 +42,7 @@ package final class ServiceWatch: @unchecked Sendable {
     }
 
     private let kinds: [ServiceName.Kind]
-    private let tell: @Sendable (ServiceWatch, News) -> Void
+    private let tell: @Sendable (ServiceWatch, Event) -> Void
     private let poll: OpaquePointer
     private var client: OpaquePointer?
     private var isBrowsing = false
@@ -61,7 +61,7 @@ package final class ServiceWatch: @unchecked Sendable {
     ///   - kinds: the service types to browse.
     ///   - tell: called on avahi's thread; must not block.
     /// - Throws: `daemonMissing` if the system is out of descriptors or memory.
-    package init(_ kinds: [ServiceName.Kind], tell: @escaping @Sendable (ServiceWatch, News) -> Void)
+    package init(_ kinds: [ServiceName.Kind], tell: @escaping @Sendable (ServiceWatch, Event) -> Void)
         throws(DiscoveryError)
     {
         guard let poll = avahi_threaded_poll_new() else {

@@ -108,7 +108,7 @@ package struct LatencyLedger: Sendable, Equatable {
         ]
     }
 
-    // MARK: For people and programs
+    // MARK: Text and JSON
 
     /// A table for the terminal, in milliseconds.
     package var text: String {

@@ -230,11 +230,11 @@ package final class TCPSocket: Sendable {
         package var longestPause: Duration
         /// Timeout without acknowledgements, also while the peer does not read (`TCP_USER_TIMEOUT`, tcp(7)). Nil keeps
         /// the default of 15 retransmissions (tcp_retries2).
-        package var patience: Duration?
+        package var timeout: Duration?
 
-        package init(longestPause: Duration, patience: Duration?) {
+        package init(longestPause: Duration, timeout: Duration?) {
             self.longestPause = longestPause
-            self.patience = patience
+            self.timeout = timeout
         }
     }
 
@@ -244,9 +244,9 @@ package final class TCPSocket: Sendable {
         var milliseconds = Int32(clamping: persistence.longestPause.wholeNanoseconds / 1_000_000)
         let size = socklen_t(MemoryLayout<Int32>.size)
         guard setsockopt(descriptor, Int32(IPPROTO_TCP), longestPauseOption, &milliseconds, size) == 0,
-            let patience = persistence.patience
+            let timeout = persistence.timeout
         else { return }
-        milliseconds = Int32(clamping: patience.wholeNanoseconds / 1_000_000)
+        milliseconds = Int32(clamping: timeout.wholeNanoseconds / 1_000_000)
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)
     }
 

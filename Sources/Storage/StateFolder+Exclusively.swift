@@ -5,7 +5,7 @@ extension StateFolder {
     /// An empty file next to the records. Never removed, because waiting processes have it open.
     private static let lockName = ".lock"
     /// Default timeout. Lock holders read and write one small file; a disk that takes longer is defective.
-    package static let lockPatience = Duration.seconds(2)
+    package static let lockTimeout = Duration.seconds(2)
     /// Interval of lock attempts.
     private static let lockPause = Duration.milliseconds(5)
 
@@ -18,12 +18,12 @@ extension StateFolder {
     /// - Throws: errors of `body`; `busy` after the timeout, or `inaccessible` if the folder is not writable. In these
     ///   cases `body` was not called.
     package func exclusively<Result>(
-        waiting patience: Duration = lockPatience, _ body: () throws(StateError) -> Result
+        waiting timeout: Duration = lockTimeout, _ body: () throws(StateError) -> Result
     ) throws(StateError) -> Result {
         let descriptor = try openLock()
         // Closing releases the lock.
         defer { close(descriptor) }
-        let deadline = HostInstant.now.advanced(by: patience)
+        let deadline = HostInstant.now.advanced(by: timeout)
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
             guard errno == EWOULDBLOCK else { break }

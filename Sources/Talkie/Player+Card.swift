@@ -24,24 +24,24 @@ extension Player {
     ///
     /// - Parameters:
     ///   - options: The options of every film.
-    ///   - news: Called on the player's thread; must not block. `states` delivers the same information as values.
+    ///   - onEvent: Called on the player's thread; must not block. `states` delivers the same information as values.
     public convenience init(
-        options: PlayerOptions = PlayerOptions(), news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
-    ) { self.init(output: SoundCard(channels: options.audioChannels), options: options, news: news) }
+        options: PlayerOptions = PlayerOptions(), onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
+    ) { self.init(output: SoundCard(channels: options.audioChannels), options: options, onEvent: onEvent) }
 
     /// Creates a player for speakers found by name. The calibration of each one is applied.
     public convenience init(
         destination: SoundDestination, options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
-    ) { self.init(destination.output, registry: destination.registry, options: options, news: news) }
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
+    ) { self.init(destination.output, registry: destination.registry, options: options, onEvent: onEvent) }
 
     /// Creates a player for an output of the application.
     ///
     /// Calibrations are applied to sound cards, alone or in an `OutputGroup`. Other outputs cannot be identified.
     public convenience init(
         output: any AudioOutput, options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
-    ) { self.init(output, registry: nil, options: options, news: news) }
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
+    ) { self.init(output, registry: nil, options: options, onEvent: onEvent) }
 
     /// Creates a player for several outputs, which play in sync.
     ///
@@ -51,23 +51,23 @@ extension Player {
     ///     identified.
     public convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry? = nil, options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
-    ) { self.init(outputs: outputs, registry: registry, profiles: ProfileStore(), options: options, news: news) }
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
+    ) { self.init(outputs: outputs, registry: registry, profiles: ProfileStore(), options: options, onEvent: onEvent) }
 
     /// - Parameter profiles: what calibrations found out.
     package convenience init(
         outputs: [any AudioOutput], registry: OutputRegistry?, profiles: ProfileStore, options: PlayerOptions,
-        news: @escaping @Sendable (PlayerEvent) -> Void
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         guard outputs.isEmpty else {
             let output =
                 outputs.count == 1 ? outputs[0] : OutputGroup(members: outputs, codecs: FilmAudioCodecs())
-            self.init(output, registry: registry, profiles: profiles, options: options, news: news)
+            self.init(output, registry: registry, profiles: profiles, options: options, onEvent: onEvent)
             return
         }
         var parts = Player.Parts.film(audioOutput: nil, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
-        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
+        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
     }
 
     /// Creates a player with a group of outputs.
@@ -79,7 +79,7 @@ extension Player {
     package convenience init(
         _ output: any AudioOutput, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
         options: PlayerOptions, willOpen: (@Sendable (String) -> Void)? = nil,
-        news: @escaping @Sendable (PlayerEvent) -> Void
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: FilmAudioCodecs())
         let known = KnownOutputs(registry)
@@ -97,6 +97,6 @@ extension Player {
                 return try open(address, cancellation)
             }
         }
-        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
+        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), onEvent: onEvent)
     }
 }

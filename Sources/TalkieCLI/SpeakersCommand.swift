@@ -23,11 +23,11 @@ struct SpeakersCommand: ParsableCommand, UsageLine {
     var timeout: Duration?
 
     func run() throws {
-        var lookout = SpeakerScan()
-        lookout.isJSON = json
-        lookout.watches = watch
-        lookout.limit = timeout
-        let status = try lookout.run(
+        var scan = SpeakerScan()
+        scan.isJSON = json
+        scan.watches = watch
+        scan.limit = timeout
+        let status = try scan.run(
             write: { StandardStream.output.write($0) },
             remark: { StandardStream.error.write("talkie: \(PrintableText.sentence($0))\n") })
         if status != ExitStatus.done { throw Finished(status: status) }

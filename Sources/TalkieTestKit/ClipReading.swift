@@ -19,7 +19,7 @@ package struct SeenPictures: Sendable {
     /// The frames in display order.
     package var pictures: [Seen] = []
     /// The number of packets that could not be decoded.
-    package var damagedPackets = 0
+    package var decodeErrorCount = 0
 
     package init() {}
 
@@ -44,7 +44,7 @@ package struct SeenPictures: Sendable {
         guard let format = source.track.videoFormat else { return SeenPictures() }
         let decoder = try VideoDecoder(format: format)
         let converter = SoftwarePictureConverter()
-        if let time { decoder.discardPictures(before: time) }
+        if let time { decoder.dropFrames(before: time) }
         var seen = SeenPictures()
         var isOver = false
         while true {
@@ -63,7 +63,7 @@ package struct SeenPictures: Sendable {
                 isOver = true
             }
         }
-        seen.damagedPackets = decoder.damagedPackets
+        seen.decodeErrorCount = decoder.decodeErrorCount
         return seen
     }
 
@@ -92,7 +92,7 @@ package struct HeardSound: Sendable {
     /// Media times of blocks that do not continue the previous one (more than 30 µs).
     package var jumps: [MediaTime] = []
     /// The number of packets that could not be decoded.
-    package var damagedPackets = 0
+    package var decodeErrorCount = 0
 
     package init() {}
 
@@ -154,7 +154,7 @@ package struct HeardSound: Sendable {
                 isOver = true
             }
         }
-        heard.damagedPackets = converter.damagedPackets
+        heard.decodeErrorCount = converter.decodeErrorCount
         return heard
     }
 }

@@ -161,7 +161,7 @@ package final class CountedPictureDecoder: PictureDecoder {
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
     package var skipPolicy = SkipPolicy.full
-    package let damagedPackets = 0
+    package let decodeErrorCount = 0
 
     package init() {}
 
@@ -184,5 +184,5 @@ package final class CountedPictureDecoder: PictureDecoder {
         (held, discardsBefore) = (nil, nil)
         ready.removeAll()
     }
-    package func discardPictures(before time: MediaTime) { discardsBefore = time }
+    package func dropFrames(before time: MediaTime) { discardsBefore = time }
 }

@@ -42,7 +42,8 @@ package struct FloatCodecs: AudioCodecs {
         var samples: [Float] = []
         for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(packet)) {
             let end = min(start + packet, range.upperBound)
-            // Loops without iterators and closures, here and below: they run per frame, and debug builds do not inline them.
+            // Loops without iterators and closures, here and below: they run per frame, and debug builds do not inline
+            // them.
             samples.removeAll(keepingCapacity: true)
             var frame = start
             while frame < end {
@@ -83,7 +84,7 @@ package struct FloatCodecs: AudioCodecs {
 private final class FloatConverter: PCMConverter {
     private let format: PCMFormat
     private var waiting: [(start: MediaTime, samples: [Float])] = []
-    let damagedPackets = 0
+    let decodeErrorCount = 0
 
     init(format: PCMFormat) { self.format = format }
 

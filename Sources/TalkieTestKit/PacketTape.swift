@@ -98,14 +98,14 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
 
     package func finish() { isFinished = true }
     package func flush() { (slots, acceptedUntil) = ([], nil) }
-    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { context?.room.raise() }
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { context?.writable.raise() }
     package func setGain(_ gain: Float) {}
     package func close() {}
 
     // MARK: Played audio
 
     /// The largest distance of a packet from its timestamp in frames.
-    package var furthest: Int64 { slots.map { abs($0.frames.lowerBound - $0.due) }.max() ?? 0 }
+    package var maxError: Int64 { slots.map { abs($0.frames.lowerBound - $0.due) }.max() ?? 0 }
 
     /// The longest gap between packets in frames.
     package var longestHole: Int64 {

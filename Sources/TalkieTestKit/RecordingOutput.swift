@@ -29,7 +29,7 @@ package final class RecordingOutput: AudioOutput {
         package var openings = 0
         /// The context of the last `prepare`.
         package var context: AudioOutputContext?
-        /// The timeline of which it was told last.
+        /// The timeline published last.
         package var timeline: TimebaseSnapshot?
     }
 

@@ -19,7 +19,7 @@ package final class SteppedDrawer {
 
     /// Runs all iterations that are due.
     package func step() {
-        while renderer.wake.wait(until: HostInstant(nanoseconds: 0)) || due.map({ $0 <= clock.now }) ?? false {
+        while renderer.wake.tryWait() || due.map({ $0 <= clock.now }) ?? false {
             due = drawer.runIteration()?.until
         }
     }

@@ -145,7 +145,7 @@ package final class SyntheticPictureDecoder: PictureDecoder {
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
     package var skipPolicy = SkipPolicy.full
-    package let damagedPackets = 0
+    package let decodeErrorCount = 0
 
     package init(frame: MediaTime) { self.frame = frame }
 
@@ -160,7 +160,7 @@ package final class SyntheticPictureDecoder: PictureDecoder {
         waiting.removeAll()
         discardsBefore = nil
     }
-    package func discardPictures(before time: MediaTime) { discardsBefore = time }
+    package func dropFrames(before time: MediaTime) { discardsBefore = time }
 }
 
 /// Decodes synthetic audio: every sample identifies its frame.
@@ -179,7 +179,7 @@ final class SyntheticConverter: PCMConverter {
     private let speed: Double
     /// The number of frames of the first packet already returned.
     private var done = 0
-    let damagedPackets = 0
+    let decodeErrorCount = 0
 
     init(speed: Double) { self.speed = speed }
 

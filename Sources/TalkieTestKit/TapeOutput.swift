@@ -12,14 +12,14 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package let latency = OutputLatency(startLead: .milliseconds(50))
     package let desiredDepth: Duration
     package let format: PCMFormat
-    /// The left channel by timeline frame, since the last flush.
-    package private(set) var tape: [Int64: Float] = [:]
+    /// The left channel since the last flush.
+    package private(set) var tape = Tape()
     /// The played audio before each flush.
-    package private(set) var takes: [[Int64: Float]] = []
+    package private(set) var takes: [Tape] = []
     /// The number of frames written to an occupied position.
     package private(set) var doubled = 0
     /// The largest distance of a block from a whole frame, in frames.
-    package private(set) var furthest = 0.0
+    package private(set) var maxError = 0.0
     /// The number of successful partial flushes.
     package private(set) var partialFlushes = 0
     /// Minimum lead of a partial flush before the playhead; nil: always refused.
@@ -48,14 +48,10 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
         let count = min(block.frames - offset, room)
         guard count > 0 else { return 0 }
         let first = block.start.rescaled(to: rate)
-        furthest = max(furthest, abs((block.start - MediaTime(value: first, timescale: rate)).seconds * Double(rate)))
-        // Per frame, and debug builds do not inline an iterator.
-        let (samples, channels) = (block.samples, block.format.channels)
-        var index = offset
-        while index < offset + count {
-            if tape.updateValue(samples[index * channels], forKey: first + Int64(index)) != nil { doubled += 1 }
-            index += 1
-        }
+        maxError = max(maxError, abs((block.start - MediaTime(value: first, timescale: rate)).seconds * Double(rate)))
+        let channels = block.format.channels
+        doubled += tape.write(
+            block.samples + offset * channels, channels: channels, count: count, at: first + Int64(offset))
         acceptedUntil = block.start + MediaTime(value: Int64(offset + count), timescale: rate)
         return count
     }
@@ -63,10 +59,9 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package func finish() {}
 
     package func flush() {
-        let now = playhead.rescaled(to: rate)
-        let heard = tape.filter { $0.key < now }
-        if !heard.isEmpty { takes.append(heard) }
-        tape.removeAll()
+        let heard = tape.prefix(before: playhead.rescaled(to: rate))
+        if heard.first != nil { takes.append(heard) }
+        tape = Tape()
         acceptedUntil = nil
     }
 
@@ -77,8 +72,7 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
             return partialFlushResult = .refused(leadNeeded: partialFlushLead)
         }
         partialFlushes += 1
-        let first = time.rescaled(to: rate)
-        tape = tape.filter { $0.key < first }
+        tape = tape.prefix(before: time.rescaled(to: rate))
         acceptedUntil = acceptedUntil.map { min($0, time) }
         partialFlushResult = .flushed(from: acceptedUntil ?? time)
     }
@@ -89,13 +83,109 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
 
     /// The sound per position from the first to the last one; nil where it is blank or silent.
     package var content: [(sound: Int, frame: Int64)?] {
-        guard let first = tape.keys.min(), let last = tape.keys.max() else { return [] }
+        guard let first = tape.first, let last = tape.last else { return [] }
         return (first...last).map { tape[$0].flatMap { FloatCodecs.meaning(of: $0) } }
     }
 
     /// The number of blank positions between the first and the last frame.
-    package var blanks: Int {
-        guard let first = tape.keys.min(), let last = tape.keys.max() else { return 0 }
-        return Int(last - first) + 1 - tape.count
+    package var blanks: Int { tape.span - tape.count }
+}
+
+/// The samples of a tape by timeline frame.
+package struct Tape {
+    /// From `start` on; NaN is blank. The first and the last one are not blank.
+    private var samples: [Float] = []
+    private var start: Int64 = 0
+
+    /// The first written frame.
+    package var first: Int64? { samples.isEmpty ? nil : start }
+    /// The last written frame.
+    package var last: Int64? { samples.isEmpty ? nil : start + Int64(samples.count) - 1 }
+    /// The number of positions from the first to the last written frame.
+    package var span: Int { samples.count }
+    /// The number of written frames.
+    package var count: Int { samples.withUnsafeBufferPointer { Self.written($0, 0..<$0.count) } }
+
+    /// Returns the sample of a frame; nil if it is blank.
+    package subscript(frame: Int64) -> Float? {
+        guard frame >= start, frame < start + Int64(samples.count) else { return nil }
+        let value = samples[Int(frame - start)]
+        return value.isNaN ? nil : value
+    }
+
+    /// The written samples other than zero, by frame.
+    package var sounding: [Int64: Float] {
+        var sounding: [Int64: Float] = [:]
+        samples.withUnsafeBufferPointer { samples in
+            var index = 0
+            while index < samples.count {
+                // NaN equals nothing.
+                if samples[index] < 0 || samples[index] > 0 { sounding[start + Int64(index)] = samples[index] }
+                index += 1
+            }
+        }
+        return sounding
+    }
+
+    /// Returns the frames before another one.
+    package func prefix(before frame: Int64) -> Tape {
+        var part = self
+        part.samples = Array(samples.prefix(Int(min(max(0, frame - start), Int64(samples.count)))))
+        while part.samples.last?.isNaN == true { part.samples.removeLast() }
+        return part
+    }
+
+    /// Returns the first position, counted from the first frame, with another sample than these numbered sounds one after
+    /// the other (`FloatCodecs.value`); nil if they agree as far as both go.
+    package func firstMismatch(with parts: [(sound: Int, frames: Range<Int64>)]) -> Int? {
+        samples.withUnsafeBufferPointer { samples in
+            var index = 0
+            for (sound, frames) in parts {
+                // Loops without iterators and closures, here and below: they run per frame, and debug builds do not
+                // inline them.
+                var wanted = FloatCodecs.value(sound, frames.lowerBound) * 8_388_608
+                let end = min(samples.count, index + frames.count)
+                while index < end {
+                    let difference = samples[index] * 8_388_608 - wanted
+                    // False for NaN as well.
+                    guard difference > -0.5, difference < 0.5 else { return index }
+                    wanted += 1
+                    index += 1
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Writes the first channel of interleaved samples. Returns the number of frames that were occupied.
+    mutating func write(_ values: UnsafePointer<Float>, channels: Int, count: Int, at frame: Int64) -> Int {
+        if samples.isEmpty { start = frame }
+        if frame < start {
+            samples.insert(contentsOf: [Float](repeating: .nan, count: Int(start - frame)), at: 0)
+            start = frame
+        }
+        let offset = Int(frame - start)
+        let missing = offset + count - samples.count
+        if missing > 0 { samples += [Float](repeating: .nan, count: missing) }
+        return samples.withUnsafeMutableBufferPointer { samples in
+            let occupied = Self.written(UnsafeBufferPointer(samples), offset..<offset + count)
+            var index = 0
+            while index < count {
+                samples[offset + index] = values[index * channels]
+                index += 1
+            }
+            return occupied
+        }
+    }
+
+    private static func written(_ samples: UnsafeBufferPointer<Float>, _ range: Range<Int>) -> Int {
+        var count = 0
+        var index = range.lowerBound
+        while index < range.upperBound {
+            // NaN differs from itself.
+            if samples[index] == samples[index] { count += 1 }
+            index += 1
+        }
+        return count
     }
 }

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Films for tests, made by the `ffmpeg` program at the first request and kept for later ones, also of other processes and runs.
+/// Films for tests, made by the `ffmpeg` program at the first request and kept for later ones, also of other processes
+/// and runs.
 package enum TestClips {
     /// A film could not be created; the message of the program.
     package struct Failure: Error, CustomStringConvertible {
@@ -38,9 +39,11 @@ package enum TestClips {
             ["-f", "lavfi", "-i", picture] + words(input) + ["-f", "lavfi", "-i", sound] + words(codec))
     }
 
-    /// Returns the path of the film that `ffmpeg` writes with these arguments; made once for each version of the program.
+    /// Returns the path of the film that `ffmpeg` writes with these arguments; made once for each version of the
+    /// program.
     ///
-    /// - Parameter arguments: all but the output's path. Of a file that is named with its whole path, the contents count.
+    /// - Parameter arguments: all but the output's path. Of a file that is named with its whole path, the contents
+    ///   count.
     package static func make(_ name: String, _ arguments: [String]) throws -> String {
         try publish(name, [version] + arguments.map(key)) { try write($0, arguments) }
     }
@@ -87,7 +90,8 @@ package enum TestClips {
         try run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments + [path])
     }
 
-    /// Returns the path of what `write` makes, in the folder of clips, and calls it where there is none of these parts yet.
+    /// Returns the path of what `write` makes, in the folder of clips, and calls it where there is none of these parts
+    /// yet.
     private static func publish(_ name: String, _ parts: [String], write: (String) throws -> Void) throws -> String {
         let path = "\(folder)/\(fingerprint(Array(parts.joined(separator: "\u{0}").utf8)))-\(name)"
         if access(path, R_OK) == 0 { return path }
@@ -118,7 +122,7 @@ package enum TestClips {
         return String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }()
 
-    /// Returns what stands for an argument in the name of a clip: a file's contents, as its path may be a random one.
+    /// Returns the text for an argument in the name of a clip: a file's contents, as its path may be random.
     private static func key(_ argument: String) throws -> String {
         var status = stat()
         guard argument.hasPrefix("/"), stat(argument, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -32,7 +32,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     /// Substitute devices by name after a loss; the card's own device has the card's name.
     package var supply = DeviceFailover.Supply { _ in nil }
     /// The failover logic; nil while closed.
-    package private(set) var keeper: DeviceFailover?
+    package private(set) var failover: DeviceFailover?
     /// The fixed timeline of an output that cannot be moved, such as a speaker in the same group.
     package var held: (() -> TimebaseSegment?)?
     /// Simulates an absent speaker.
@@ -63,10 +63,10 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
 
     /// Advances virtual time and runs the pump whenever it is due.
     package func run(until end: HostInstant) {
-        while let keeper, wake <= end {
+        while let failover, wake <= end {
             clock.advance(to: wake)
             feeder?(self)
-            let at = keeper.step()
+            let at = failover.step()
             random ^= random << 13
             random ^= random >> 7
             random ^= random << 17
@@ -100,7 +100,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
 
     package var remoteTimeline: TimebaseSegment? { held?() }
     package var loss: OutputError? {
-        guard let keeper, keeper.place == nil else { return nil }
+        guard let failover, failover.place == nil else { return nil }
         return OutputError(.lost, "\(name) is gone; connect it again")
     }
     package var isAudible: Bool { audibleFrom.map { $0 <= clock.now } ?? true }
@@ -120,7 +120,9 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         guard delivery == .pcm(device.format) else {
             throw OutputError(.unsupportedFormat, "this virtual card takes decoded sound of its own format only")
         }
-        if let context = self.context, pump != nil, context.timebase === other.timebase, context.room === other.room {
+        if let context = self.context, pump != nil, context.timebase === other.timebase,
+            context.writable === other.writable
+        {
             return
         }
         let buffer = PlayoutBuffer(format: device.format, depth: .milliseconds(400), history: Self.history)
@@ -129,7 +131,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
             history: Self.history, edges: edges, resampler: DriftResampler(taps: 8))
         let pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: other, depths: depths)
         // Read lazily: a test can set it later.
-        keeper = DeviceFailover(
+        failover = DeviceFailover(
             pump: pump, device: device, name: name, context: other,
             supply: DeviceFailover.Supply { [unowned self] in
                 supply.substitutes()
@@ -171,7 +173,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         if pump != nil { closings += 1 }
         _ = device.discard()
         pump = nil
-        keeper = nil
+        failover = nil
         playout = nil
         buffer = nil
     }

@@ -1,4 +1,5 @@
-// Counts memory allocations per thread and per calling library, between two moments. Preloaded (LD_PRELOAD); see alloccount.
+// Counts memory allocations per thread and per calling library, between two moments. Preloaded (LD_PRELOAD); see
+// alloccount.
 //
 // ALLOCCOUNT_OUT=FILE     where the report goes, as JSON (required)
 // ALLOCCOUNT_FROM=S       count from S seconds after process start ...
@@ -6,8 +7,8 @@
 // without FROM and UNTIL  SIGUSR1 starts, SIGUSR2 stops and writes the report
 //
 // An allocation belongs to the object file whose code called malloc. libc, libstdc++ and their like call on behalf of
-// others, so for them the stack is walked up to the first caller that is none of them. Allocations of the executable and
-// of Swift's own libraries are "ours": their stacks are kept.
+// others, so for them the stack is walked up to the first caller that is none of them. Allocations of the executable
+// and of Swift's own libraries are "ours": their stacks are kept.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <execinfo.h>

@@ -43,11 +43,11 @@ package final class AirPlaySession: Sendable {
         /// retransmits up to 28 s after the first loss on kernels without a configurable limit
         /// (`TCPSocket.Persistence`). The session then continues without a gap; after longer outages a new connection
         /// is faster.
-        package var patience = Duration.seconds(35)
+        package var timeout = Duration.seconds(35)
         /// The application's wording of remedies.
         package var phrases = RemedyPhrases()
         /// Timeout for establishing a connection.
-        var connectPatience = Duration.seconds(3)
+        var connectTimeout = Duration.seconds(3)
         /// Initial counters of the stream; nil: random, as RFC 3550, section 5.1 requires.
         var firstCounters: StreamCounters?
         /// Maximum age of an anchor before it is renewed; nil: `SentAnchor.longestReach`.
@@ -62,7 +62,7 @@ package final class AirPlaySession: Sendable {
     }
 
     /// An event of a session.
-    package enum News: Sendable {
+    package enum Event: Sendable {
         /// A message from the speaker: a button, a volume, its state.
         case message(PropertyList)
         /// The session has failed; sent once. The owner calls `end`.
@@ -108,7 +108,7 @@ package final class AirPlaySession: Sendable {
     package var isUnresponsive: Bool { shared.isUnresponsive }
 
     /// The events of the session. At most 256 unread events are kept, the newest ones. One consumer.
-    package var news: AsyncStream<News> { shared.news }
+    package var events: AsyncStream<Event> { shared.events }
 
     /// Whether the session has failed or ended.
     package var isLost: Bool { shared.isLost }
@@ -131,21 +131,21 @@ package final class AirPlaySession: Sendable {
 
     /// Sets up the stream of the configured route: buffered (type 103) or realtime (type 96).
     ///
-    /// - Parameter room: Called on the sending thread once there is space again after `full`; must not block.
+    /// - Parameter onWritable: Called on the sending thread once there is space again after `full`; must not block.
     package func startStream(
-        _ format: StreamFormat, room: @escaping @Sendable () -> Void = {}
+        _ format: StreamFormat, onWritable: @escaping @Sendable () -> Void = {}
     ) throws(AirPlayError) -> StreamSetup {
-        try startStream(format, store: Self.emptyStore(configuration.route), room: room)
+        try startStream(format, store: Self.emptyStore(configuration.route), onWritable: onWritable)
     }
 
     /// Sets up a stream that continues with the packets of an earlier session.
     func startStream(
-        _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
+        _ format: StreamFormat, store: PacketStore, onWritable: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
         // Added first, so that the peer lists of this speaker and the others include it.
         if case .ptp(_, let address) = shared.clock { configuration.peers.add(self, at: address) }
         return try control.perform { (core) throws(AirPlayError) in
-            try core.startStream(format, store: store, room: room)
+            try core.startStream(format, store: store, onWritable: onWritable)
         }
     }
 
@@ -204,7 +204,7 @@ package final class AirPlaySession: Sendable {
     /// The minimum times for start commands.
     var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
 
-    /// The path delay that the speaker is told to add to our time; zero if it measures the path itself.
+    /// The path delay sent to the speaker, which adds it to our time; zero if it measures the path itself.
     package var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }
 
     /// Starts playback or moves its anchor: the frame `position` is heard at `instant`.

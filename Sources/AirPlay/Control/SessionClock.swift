@@ -58,7 +58,7 @@ enum SessionClock: Sendable {
         return peer.isFollowed || peer.readiness.probes > 0 || peer.readiness.isKnownToProbe
     }
 
-    /// The path delay that the speaker is told to add to our time.
+    /// The path delay sent to the speaker, which adds it to our time.
     var pathCorrection: Duration {
         guard case .ptp(let instance, let address) = self else { return .zero }
         return instance.peer(address)?.correctionInForce ?? .zero

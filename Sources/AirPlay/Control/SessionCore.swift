@@ -21,7 +21,7 @@ final class SessionCore {
     }
 
     /// A speaker that is not synchronized with our clock by then never will be on this route.
-    private static let clockPatience: Duration = .seconds(8)
+    private static let clockTimeout: Duration = .seconds(8)
 
     let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
@@ -99,7 +99,7 @@ final class SessionCore {
         let address = try TCPSocket.speaker(named: configuration.address.host)
         let socket = try TCPSocket.speaker(
             at: address, port: configuration.address.port,
-            deadline: .now.advanced(by: configuration.connectPatience))
+            deadline: .now.advanced(by: configuration.connectTimeout))
         socket.setPersistence(.requests)
         let connection = RTSPConnection(socket: socket, identity: configuration.identity)
         self.connection = connection
@@ -119,7 +119,7 @@ final class SessionCore {
         return info
     }
 
-    /// Starts serving time before pairing, so that the clock is already running when the speaker is told of it.
+    /// Starts serving time before pairing, so that the clock is already running when the speaker receives its address.
     private func serveTime(_ socket: TCPSocket) throws(PTPError) {
         guard configuration.route.needsPTP else {
             let timing = try TimingResponder(on: socket.local, for: socket.remote, telling: clocks.served)
@@ -140,7 +140,7 @@ final class SessionCore {
         let remote = first.socket.remote
         let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
             let socket = try TCPSocket.speaker(
-                at: remote, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectPatience)
+                at: remote, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectTimeout)
             )
             socket.setPersistence(.requests)
             return RTSPConnection(socket: socket, identity: configuration.identity)
@@ -205,7 +205,7 @@ final class SessionCore {
 
     /// Sets up the stream of the route and its sender.
     func startStream(
-        _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
+        _ format: StreamFormat, store: PacketStore, onWritable: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
         guard let connection, let secret, stream == nil else {
             throw AirPlayError(.outOfOrder, "A stream needs a connected session that has none yet.")
@@ -233,11 +233,11 @@ final class SessionCore {
             ptp.noteStreamSetUp(remote)
             _ = try tellPeers(connection).accepted("share a clock")
         }
-        let sender = StreamSender(format: format, store: store, key: key, counters: counters, room: room)
+        let sender = StreamSender(format: format, store: store, key: key, counters: counters, onWritable: onWritable)
         let shared = shared
         if configuration.route == .buffered {
             shared.setWriter(
-                try sender.buffered(to: remote, setup, connectPatience: configuration.connectPatience) {
+                try sender.buffered(to: remote, setup, connectTimeout: configuration.connectTimeout) {
                     shared.fail(AirPlayError(.ended, "The speaker has closed the stream."))
                 })
         } else {
@@ -304,7 +304,7 @@ final class SessionCore {
     private func noteExperience() {
         let lessons = configuration.lessons
         if let ptp, let remote, let peer = ptp.peer(remote) { lessons.learn(SpeakerExperience(of: peer)) }
-        guard stream != nil, let streamBegan, host.now - streamBegan >= Self.clockPatience else { return }
+        guard stream != nil, let streamBegan, host.now - streamBegan >= Self.clockTimeout else { return }
         if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }
 
@@ -367,23 +367,23 @@ final class SessionCore {
     /// The speaker may have ended the session meanwhile, which TCP detects late. Without a response the session is lost
     /// at once.
     private func lookAgain() {
-        keepAlive(patience: .zero)
+        keepAlive(timeout: .zero)
         schedule.deferKeepAlive(at: host.now)
         schedule.setAttention(at: host.now)
     }
 
     /// Sends a keep-alive request; the session is lost if it fails.
     ///
-    /// - Parameter patience: Timeout since the last response; nil: the configured one. Before it, a missing response is
+    /// - Parameter timeout: Timeout since the last response; nil: the configured one. Before it, a missing response is
     ///   ignored.
-    private func keepAlive(patience: Duration? = nil) {
-        let patience = patience ?? configuration.patience
+    private func keepAlive(timeout: Duration? = nil) {
+        let timeout = timeout ?? configuration.timeout
         guard let connection else { return }
         defer { shared.noteAnswer(at: connection.lastAnswer) }
         // During an outage, waiting is useless: user requests must be sent as soon as it ends, and late responses
         // count.
         let isAway =
-            patience > .zero
+            timeout > .zero
             && HostInstant.now - connection.lastAnswer > SessionSchedule.keepAliveInterval + Deadline.request
         do throws(AirPlayError) {
             let response = try connection.exchange(
@@ -391,7 +391,7 @@ final class SessionCore {
             // Receivers without `/feedback` respond with 404, which proves that they are alive.
             if response.status == 454 { throw Self.sessionEnded }
         } catch {
-            guard error.code != .timedOut || .now - connection.lastAnswer >= patience else { return }
+            guard error.code != .timedOut || .now - connection.lastAnswer >= timeout else { return }
             schedule.end()
             if error.status == 454 { return shared.fail(error) }
             shared.fail(AirPlayError(.lost, "The speaker stopped responding (\(error.message))"))

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// State shared by the threads of one session: the sender, the clock, and the event stream. Any thread.
 final class SessionShared: Sendable {
-    let news: AsyncStream<AirPlaySession.News>
-    private let continuation: AsyncStream<AirPlaySession.News>.Continuation
+    let events: AsyncStream<AirPlaySession.Event>
+    private let continuation: AsyncStream<AirPlaySession.Event>.Continuation
     private let stream = Lock<(any StreamWriter)?>(nil)
     private let clockState = Lock<SessionClock?>(nil)
     private let group = Lock(false)
@@ -19,14 +19,14 @@ final class SessionShared: Sendable {
     private static let answerTimeout: Duration = .seconds(5)
 
     init() {
-        (news, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+        (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
     var writer: (any StreamWriter)? { stream.withLock { $0 } }
 
     func setWriter(_ writer: (any StreamWriter)?) { stream.withLock { $0 = writer } }
 
-    func publish(_ news: AirPlaySession.News) { continuation.yield(news) }
+    func publish(_ event: AirPlaySession.Event) { continuation.yield(event) }
 
     /// Marks the session as failed. Only the first cause is reported.
     func fail(_ error: AirPlayError) {

@@ -25,7 +25,7 @@ final class TimingResponder: Sendable {
     let served: ServedTimeline
     private let socket: DatagramSocket
     private let exchange = Lock(Exchange())
-    private let news: PollableSignal
+    private let wakeSignal: PollableSignal
     private let isClosing = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -39,7 +39,7 @@ final class TimingResponder: Sendable {
         self.served = served
         socket = try SenderPorts.open(on: local)
         do throws(ExhaustionError) {
-            news = try PollableSignal()
+            wakeSignal = try PollableSignal()
             // The thread retains this object until `close`.
             let worker = try WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }
             thread.withLock { $0 = worker }
@@ -57,7 +57,7 @@ final class TimingResponder: Sendable {
     /// Stops answering and joins the thread.
     func close() {
         isClosing.store(true, ordering: .releasing)
-        news.raise()
+        wakeSignal.raise()
         thread.withLock({ $0 })?.join()
     }
 
@@ -73,7 +73,7 @@ final class TimingResponder: Sendable {
     private func run(_ remote: IPv4Address) {
         var buffer = [UInt8](repeating: 0, count: 64)
         while !isClosing.load(ordering: .acquiring) {
-            _ = news.wait(until: nil, orReadable: socket.descriptor)
+            _ = wakeSignal.wait(until: nil, orReadable: socket.descriptor)
             for _ in 0..<Self.share {
                 guard let datagram = socket.receive(into: &buffer, by: served.clock) else { break }
                 guard datagram.source == remote, let question = TimingRequest(Array(buffer[..<datagram.count])) else {

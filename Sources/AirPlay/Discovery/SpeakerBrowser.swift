@@ -45,7 +45,7 @@ package final class SpeakerBrowser: SpeakerSource {
     package init(serviceLimit: Int) throws(DiscoveryError) {
         let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
         self.listener = listener
-        watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, news in listener.handle(news, from: watch) }
+        watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, event in listener.handle(event, from: watch) }
         watch.start()
     }
 
@@ -113,8 +113,8 @@ package final class SpeakerBrowser: SpeakerSource {
             for name in directory.wishes.names { watch.resolve(.sought(.airPlay, name)) }
         }
 
-        func handle(_ news: ServiceWatch.News, from watch: ServiceWatch) {
-            switch news {
+        func handle(_ event: ServiceWatch.Event, from watch: ServiceWatch) {
+            switch event {
             case .connected:
                 directory.clear()
                 listed = 0

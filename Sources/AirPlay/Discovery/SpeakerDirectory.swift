@@ -27,7 +27,7 @@ package struct SpeakerDirectory: Sendable {
 
     private struct Resolution: Hashable, Sendable {
         /// Order of arrival: of several announcements of one service the last one is valid.
-        var news: UInt64
+        var serial: UInt64
         var endpoint: NetworkEndpoint
         var id: SpeakerID?
         var traits: SpeakerTraits
@@ -134,7 +134,7 @@ package struct SpeakerDirectory: Sendable {
         }
         if let before { removeSource(before) } else { unresolvedCount -= 1 }
         sources[endpoint.address, default: 0] += 1
-        service.resolution = Resolution(news: counter, endpoint: endpoint, id: id, traits: traits)
+        service.resolution = Resolution(serial: counter, endpoint: endpoint, id: id, traits: traits)
         services[name] = service
         return true
     }
@@ -233,7 +233,7 @@ package struct SpeakerDirectory: Sendable {
 
         func speaker(for key: DiscoveredSpeaker.Key) -> DiscoveredSpeaker {
             func latest(_ resolutions: [Resolution]) -> SpeakerTraits? {
-                resolutions.max { $0.news < $1.news }?.traits
+                resolutions.max { $0.serial < $1.serial }?.traits
             }
             let own = latest(airPlay)
             let other = latest(raop)

@@ -20,9 +20,9 @@ extension SpeakerSource {
 /// Finds user-provided speakers as they appear.
 package struct SpeakerSearch {
     /// Timeout for a missing daemon, which may be starting; without it no speaker can appear.
-    static let daemonPatience: Duration = .seconds(2)
+    static let daemonTimeout: Duration = .seconds(2)
     /// Timeout for the second member of a stereo pair; after it, the first plays alone.
-    static let pairPatience: Duration = .seconds(2)
+    static let pairTimeout: Duration = .seconds(2)
 
     private let source: any SpeakerSource
     private let clock: any HostClock
@@ -50,7 +50,7 @@ package struct SpeakerSearch {
     ) throws(DiscoveryError) -> [SpeakerEntry] {
         let paired = queries.map(paired)
         source.wish(for: SpeakerWishes(queries, ids: paired.reduce(into: []) { $0.formUnion($1) }))
-        var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonPatience))) {
+        var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonTimeout))) {
             Self.isDecided(queries, paired, $0)
         }
         if !decided {
@@ -63,7 +63,7 @@ package struct SpeakerSearch {
         }
         if let found = try Self.match(queries, paired, snapshot).whole, found.contains(where: { !$0.isComplete }) {
             snapshot =
-                source.wait(until: min(deadline, clock.now.advanced(by: Self.pairPatience))) { snapshot in
+                source.wait(until: min(deadline, clock.now.advanced(by: Self.pairTimeout))) { snapshot in
                     // ignored: matching again after the wait throws.
                     guard let matching = try? Self.match(queries, paired, snapshot), let found = matching.whole else {
                         return true

@@ -7,7 +7,7 @@ extension AirPlaySpeaker {
     /// Delay after the speaker ended the session: by then a new sender shows in its flags.
     private static let courtesy: Duration = .seconds(1)
     /// Connection timeout of a rejoin; an available host on the same network accepts at once.
-    private static let connectPatience: Duration = .seconds(1)
+    private static let connectTimeout: Duration = .seconds(1)
 
     // MARK: Begin
 
@@ -48,7 +48,7 @@ extension AirPlaySpeaker {
     ///   - isYielding: Whether a busy speaker is left to the other sender.
     private func join(
         _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, titleAt moment: RTPTimestamp,
-        at address: SpeakerAddress? = nil, connectPatience: Duration? = nil, isYielding: Bool = false
+        at address: SpeakerAddress? = nil, connectTimeout: Duration? = nil, isYielding: Bool = false
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
         var configuration = configuration
         if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
@@ -56,8 +56,8 @@ extension AirPlaySpeaker {
         configuration.address = address
         let reported = state.withLock { $0.reported }
         configuration.expected = reported.deviceID ?? configuration.expected
-        if let connectPatience { configuration.connectPatience = connectPatience }
-        let room = context.room
+        if let connectTimeout { configuration.connectTimeout = connectTimeout }
+        let writable = context.writable
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
             // Without a thread for the task that reads the session's events, this thread would block.
@@ -67,9 +67,9 @@ extension AirPlaySpeaker {
             volume.withLock { $0.noteReport(info.initialVolume) }
             let setup: StreamSetup
             if let store {
-                setup = try session.startStream(stream, store: store, room: { room.raise() })
+                setup = try session.startStream(stream, store: store, onWritable: { writable.raise() })
             } else {
-                setup = try session.startStream(stream, room: { room.raise() })
+                setup = try session.startStream(stream, onWritable: { writable.raise() })
             }
             // Some speakers are silent until they receive a title, and some forget a volume that precedes it.
             let title = title
@@ -103,10 +103,10 @@ extension AirPlaySpeaker {
             // ignored: see `setTitle`.
             session.control.post { core in try? core.setMetadata(title: title, at: moment) }
         }
-        let news = session.news
+        let events = session.events
         let use = state.use
-        state.news = Task { [weak self] in
-            for await item in news {
+        state.eventTask = Task { [weak self] in
+            for await item in events {
                 if case .lost(let error) = item { self?.rejoin(after: session, because: error, use: use) }
             }
         }
@@ -130,10 +130,10 @@ extension AirPlaySpeaker {
         guard let (context, isUnwelcome) = lost else { return }
         context.events.append(.outputLost(output: context.id))
         // A pending start must wait for the rejoin.
-        context.room.raise()
+        context.writable.raise()
         do throws(ExhaustionError) {
             run(
-                try BackgroundTask(name: "airplay rejoin") { errand in
+                try BackgroundTask(name: "airplay rejoin") { backgroundTask in
                     session.end()
                     guard !isUnwelcome else {
                         return self.giveUp(
@@ -141,8 +141,8 @@ extension AirPlaySpeaker {
                                 .busy, "\(self.name) keeps ending the session; another sender may be using it."),
                             use: use)
                     }
-                    if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
-                    self.rejoin(context, use: use, after: session, isEvicted: error.code == .ended, errand)
+                    if error.code == .ended, !backgroundTask.rest(until: .now.advanced(by: Self.courtesy)) { return }
+                    self.rejoin(context, use: use, after: session, isEvicted: error.code == .ended, backgroundTask)
                 })
         } catch let exhausted {
             giveUp(OutputError(.lost, "\(name) was lost and cannot be reconnected: \(exhausted.message)."), use: use)
@@ -151,7 +151,7 @@ extension AirPlaySpeaker {
 
     private func rejoin(
         _ context: AudioOutputContext, use: UInt64, after lost: AirPlaySession, isEvicted: Bool,
-        _ errand: BackgroundTask
+        _ backgroundTask: BackgroundTask
     ) {
         var attempts = RejoinAttempts(
             isEvicted: isEvicted, from: lost.configuration.address, tellsGroup: lost.tellsGroup, at: .now)
@@ -164,7 +164,7 @@ extension AirPlaySpeaker {
             do throws(AirPlayError) {
                 let (session, setup) = try join(
                     input.format, store: input.store, context, titleAt: input.timestampOnWire(heardAt: nil),
-                    at: address, connectPatience: Self.connectPatience, isYielding: isYielding)
+                    at: address, connectTimeout: Self.connectTimeout, isYielding: isYielding)
                 let isWanted = state.withLock { state in
                     guard state.use == use else { return false }
                     adopt(session, setup, &state)
@@ -172,7 +172,7 @@ extension AirPlaySpeaker {
                 }
                 if isWanted {
                     context.events.append(.outputRestored(output: context.id))
-                    context.room.raise()
+                    context.writable.raise()
                 } else {
                     session.end()
                 }
@@ -184,7 +184,7 @@ extension AirPlaySpeaker {
                     return giveUp(OutputError(.busy, "Another sender is now playing on \(name)."), use: use)
                 }
             }
-            guard errand.rest(until: attempts.nextAttempt(after: attempt)) else { return }
+            guard backgroundTask.rest(until: attempts.nextAttempt(after: attempt)) else { return }
         }
     }
 
@@ -192,15 +192,15 @@ extension AirPlaySpeaker {
 
     /// Ends this use of the speaker without a rejoin. Any thread; returns at once.
     func giveUp(_ error: OutputError, use: UInt64? = nil) {
-        let (context, session, news) = state.withLock { state in
+        let (context, session, eventTask) = state.withLock { state in
             guard use == nil || state.use == use, state.failure == nil else {
                 return (AudioOutputContext?.none, AirPlaySession?.none, Task<Void, Never>?.none)
             }
             state.failure = error
-            defer { (state.session, state.news) = (nil, nil) }
-            return (state.context, state.session, state.news)
+            defer { (state.session, state.eventTask) = (nil, nil) }
+            return (state.context, state.session, state.eventTask)
         }
-        news?.cancel()
+        eventTask?.cancel()
         if let session {
             if let context { context.events.append(.outputLost(output: context.id)) }
             // Ending joins the control thread, which may be the caller.
@@ -210,11 +210,11 @@ extension AirPlaySpeaker {
                 // Releasing the last reference ends the session.
             }
         }
-        context?.room.raise()
+        context?.writable.raise()
     }
 
     /// Stores a background task; `close` stops it.
-    private func run(_ errand: BackgroundTask) { state.withLock { $0.errand = errand } }
+    private func run(_ backgroundTask: BackgroundTask) { state.withLock { $0.backgroundTask = backgroundTask } }
 
     /// Converts a session's error to one that names the speaker.
     func outputError(_ error: AirPlayError) -> OutputError {

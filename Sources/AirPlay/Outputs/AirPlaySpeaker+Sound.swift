@@ -133,7 +133,7 @@ extension AirPlaySpeaker: PartialFlushing {
     public var partialFlushResult: PartialFlushResult? { state.withLock { $0.cuts.result } }
 
     /// After `flushed`: the packet that spans the requested time; nil if none does.
-    public var severedPacket: PacketBatch? { state.withLock { $0.cuts.severed } }
+    public var truncatedPacket: PacketBatch? { state.withLock { $0.cuts.truncated } }
 
     /// Cuts the stream on the control thread.
     private func cut(from time: MediaTime, _ epoch: UInt64, _ core: SessionCore?) {
@@ -151,20 +151,20 @@ extension AirPlaySpeaker: PartialFlushing {
                 arrivalToRender: setup?.arrivalToRender, skipsPackets: skips
             ).run(on: core)
         }
-        let room = state.withLock { state in
+        let writable = state.withLock { state in
             if let outcome, let input {
                 state.finish(outcome, of: input, epoch)
             } else {
                 state.cuts.decide(.flushed(from: time))
             }
-            return state.context?.room
+            return state.context?.writable
         }
         if outcome?.voidsAnchor == true { core?.requestAttention() }
         if outcome != nil {
             input?.store.setHeld(false)
             core?.shared.writer?.wake()
         }
-        room?.raise()
+        writable?.raise()
     }
 }
 
@@ -178,10 +178,10 @@ extension AirPlaySpeaker.State {
         if let lead = outcome.refusal {
             cuts.decide(.refused(leadNeeded: lead))
         } else {
-            if let severed = outcome.severed, anchors.epoch == epoch { input?.cut(at: severed.timestamp) }
-            let batch = outcome.severed?.batch(in: before)
+            if let truncated = outcome.truncated, anchors.epoch == epoch { input?.cut(at: truncated.timestamp) }
+            let batch = outcome.truncated?.batch(in: before)
             let end = input?.acceptedUntil ?? batch?.packets.first?.presentationTime
-            cuts.decide(.flushed(from: end ?? .zero), severed: batch)
+            cuts.decide(.flushed(from: end ?? .zero), truncated: batch)
         }
         if let due = outcome.heldUntil { cuts.hold(until: due) }
         guard outcome.voidsAnchor else { return }

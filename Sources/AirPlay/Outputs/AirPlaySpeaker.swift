@@ -48,9 +48,9 @@ public final class AirPlaySpeaker: AudioOutput {
         /// Incremented by `close`: a rejoin for an older use ends.
         var use: UInt64 = 0
         /// Reads the events of the session.
-        var news: Task<Void, Never>?
+        var eventTask: Task<Void, Never>?
         /// A rejoin, or the end of a session, on its own thread.
-        var errand: BackgroundTask?
+        var backgroundTask: BackgroundTask?
         /// Why the last session was lost; nil if none was.
         var interruption: String?
         /// The title that the session was set up with.
@@ -229,13 +229,13 @@ public final class AirPlaySpeaker: AudioOutput {
     /// Ends the session and stops background work. May block for a few seconds. Volume, speed and address are kept for
     /// the next use.
     public func close() {
-        let (session, news, errand) = state.withLock { state in
+        let (session, eventTask, backgroundTask) = state.withLock { state in
             defer { state = state.closed }
-            return (state.session, state.news, state.errand)
+            return (state.session, state.eventTask, state.backgroundTask)
         }
         volume.withLock { $0.endUse() }
-        news?.cancel()
+        eventTask?.cancel()
         session?.end()
-        errand?.stop()
+        backgroundTask?.stop()
     }
 }

@@ -4,7 +4,7 @@ internal import Synchronization
 /// Background work on its own thread for a speaker that may be closed meanwhile.
 final class BackgroundTask: Sendable {
     /// How long `stop` waits for a connection attempt; one still in progress then ends on its own timeout.
-    private static let patience: Duration = .seconds(1)
+    private static let timeout: Duration = .seconds(1)
 
     private let done = Signal()
     private let stopping = Signal()
@@ -25,7 +25,7 @@ final class BackgroundTask: Sendable {
     func stop() {
         isStopped.store(true, ordering: .releasing)
         stopping.raise()
-        done.wait(until: .now.advanced(by: Self.patience))
+        done.wait(until: .now.advanced(by: Self.timeout))
     }
 
     /// Waits until `moment`. Returns false if `stop` was called.

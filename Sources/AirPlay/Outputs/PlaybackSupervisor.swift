@@ -40,13 +40,13 @@ final class PlaybackSupervisor: Sendable {
 
     /// A speaker that refuses starts on our clock for this long may require its own (others observed locks after up to
     /// 4 s).
-    private static let yieldPatience: Duration = .seconds(4)
+    private static let yieldTimeout: Duration = .seconds(4)
     /// A speaker that refuses for this long accepts neither clock.
-    private static let refusalPatience: Duration = .seconds(10)
+    private static let refusalTimeout: Duration = .seconds(10)
     /// A speaker with a stalled clock gets a new session after this, unless it still reads audio.
-    private static let stallPatience: Duration = .seconds(10)
+    private static let stallTimeout: Duration = .seconds(10)
     /// A speaker that has sent no timing request after this does not receive us.
-    private static let silencePatience: Duration = .seconds(8)
+    private static let silenceTimeout: Duration = .seconds(8)
 
     /// Poll interval for a clock that is not ready.
     private static let clockLook: Duration = .milliseconds(50)
@@ -75,7 +75,7 @@ final class PlaybackSupervisor: Sendable {
                 "\(name) requires its own clock, and so does another speaker in use; only one clock can be followed:"
                     + " play to one of them, or group them in their own app and play to the group.")
         }
-        if told.refusedSince.map({ now - $0 >= Self.refusalPatience }) ?? false {
+        if told.refusedSince.map({ now - $0 >= Self.refusalTimeout }) ?? false {
             return OutputError(
                 .failed,
                 "\(name) does not start on this computer's clock, and no PTP messages of its clock arrive (UDP ports 319 and"
@@ -83,14 +83,14 @@ final class PlaybackSupervisor: Sendable {
         }
         let clock = core.clock
         if core.isClockFollowed, clock.readiness == .cold, let began = core.streamBegan,
-            now - began >= Self.silencePatience
+            now - began >= Self.silenceTimeout
         {
             return OutputError(
                 .notPermitted,
                 "\(name) requires its own clock but does not announce it.", remedy: .checkFirewall)
         }
         if clock.ready == nil, clock.readiness == .cold, let began = core.streamBegan,
-            now - began >= Self.silencePatience
+            now - began >= Self.silenceTimeout
         {
             return OutputError(
                 .notPermitted, "\(name) does not request this computer's time.", remedy: .checkFirewall)
@@ -128,7 +128,7 @@ final class PlaybackSupervisor: Sendable {
             case .clockNotReady:
                 let since = told.refusedSince ?? core.host.now
                 told.refusedSince = since
-                if core.host.now - since >= Self.yieldPatience { _ = core.yieldClock() }
+                if core.host.now - since >= Self.yieldTimeout { _ = core.yieldClock() }
                 return core.host.now.advanced(by: Self.retry)
             case .timedOut: return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:
@@ -148,7 +148,7 @@ final class PlaybackSupervisor: Sendable {
             defer { last = isKnown }
             return last != isKnown
         }
-        if isNew { context.room.raise() }
+        if isNew { context.writable.raise() }
         return isKnown ? nil : core.host.now.advanced(by: Self.clockLook)
     }
 
@@ -185,7 +185,7 @@ final class PlaybackSupervisor: Sendable {
             told.stalled = flowing.map { ($0, now) }
             return nil
         }
-        guard now - stalled.since >= Self.stallPatience, speaker?.state.withLock({ $0.anchors.mayRenew() }) ?? false
+        guard now - stalled.since >= Self.stallTimeout, speaker?.state.withLock({ $0.anchors.mayRenew() }) ?? false
         else { return nil }
         told.stalled = nil
         core.lose("The speaker has lost its reference clock.")

@@ -23,7 +23,7 @@ struct RTPTimestampMapper: Sendable {
     /// Before comparisons, frame numbers are clamped to a quarter of the timestamp range around the next packet.
     private static let reach: Int64 = 1 << 30
     /// Limit of frame numbers in 64 bits; no media reaches it.
-    private static let furthest = 9e18
+    private static let maxFrames = 9e18
 
     init(sampleRate: Int, first: RTPTimestamp) {
         self.sampleRate = sampleRate
@@ -115,7 +115,7 @@ struct RTPTimestampMapper: Sendable {
             distance = frames(in: film)
         } else {
             let exact = (film.seconds / rate * Double(sampleRate)).rounded()
-            distance = Int64(max(-Self.furthest, min(exact, Self.furthest)))
+            distance = Int64(max(-Self.maxFrames, min(exact, Self.maxFrames)))
         }
         return origin.count.addingClamped(distance)
     }

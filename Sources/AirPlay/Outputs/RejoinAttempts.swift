@@ -12,7 +12,7 @@ struct RejoinAttempts {
     ///
     /// `told`: its announcements show that another sender owns it. `untold`: the owner is unknown and may be our own
     /// session, which shairport-sync and others end 60 s after our last message.
-    private static let busyPatience: (told: Duration, untold: Duration) = (.seconds(3), .seconds(130))
+    private static let busyTimeout: (told: Duration, untold: Duration) = (.seconds(3), .seconds(130))
 
     /// Whether the speaker ended the session: it belongs to another sender then.
     private let isEvicted: Bool
@@ -50,8 +50,8 @@ struct RejoinAttempts {
         let since = busySince ?? now
         busySince = since
         if isEvicted { return true }
-        let patience = tellsGroup && !announcesOurs ? Self.busyPatience.told : Self.busyPatience.untold
-        return now - since >= patience
+        let timeout = tellsGroup && !announcesOurs ? Self.busyTimeout.told : Self.busyTimeout.untold
+        return now - since >= timeout
     }
 
     /// Returns the instant of the next attempt.

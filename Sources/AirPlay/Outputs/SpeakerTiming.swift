@@ -9,7 +9,7 @@ struct SpeakerTiming: Sendable {
     /// When the speaker's clock is ready; nil while unknown.
     let ready: HostInstant?
     let leads: StartLeads
-    /// The path delay of our clock to the speaker, which it is told to correct.
+    /// The path delay from our clock to the speaker, sent to it for correction.
     var path = Duration.zero
 
     /// When the speaker has read its stream after its clock became ready.

@@ -37,7 +37,7 @@ struct StreamCut {
         /// The lead needed, if nothing was dropped.
         var refusal: Duration?
         /// The first dropped packet; nil if there was none.
-        var severed: PacketStore.DroppedPacket?
+        var truncated: PacketStore.DroppedPacket?
         /// Until when the speaker holds the request; nil without one.
         var heldUntil: HostInstant?
         /// Whether the speaker needs all remaining packets and another anchor.
@@ -68,22 +68,22 @@ struct StreamCut {
     func run(on stream: (any CuttableStream)?) -> Outcome {
         let store = input.store
         if let stream, stream.isPlaying, route != .buffered {
-            guard let severed = store.dropUnsent(from: timestamp, frames: input.format.framesPerPacket) else {
+            guard let truncated = store.dropUnsent(from: timestamp, frames: input.format.framesPerPacket) else {
                 return Outcome(refusal: Self.lead(route, arrivalToRender: arrivalToRender))
             }
-            return Outcome(severed: severed)
+            return Outcome(truncated: truncated)
         }
         store.setHeld(true)
         let cut = store.cut(at: timestamp, frames: input.format.framesPerPacket)
         switch cut {
-        case .nothing, .unsent: return Outcome(severed: store.drop(cut))
+        case .nothing, .unsent: return Outcome(truncated: store.drop(cut))
         case .sent(let sent):
             guard let stream, stream.isPlaying else {
                 // The speaker holds packets without playing: it discards all and receives the remaining ones.
-                let severed = store.drop(cut)
+                let truncated = store.drop(cut)
                 // ignored: the next session starts from the store.
                 if let stream { try? startAgain(stream, from: timebase.currentTime) }
-                return Outcome(severed: severed)
+                return Outcome(truncated: truncated)
             }
             return recall(sent, cut, stream)
         }
@@ -100,16 +100,16 @@ struct StreamCut {
         else { return Outcome(refusal: Self.requestLead) }
         guard skipsPackets else {
             // Skipping is untested on this model. A restart is audible as a short gap.
-            let severed = input.store.drop(cut)
+            let truncated = input.store.drop(cut)
             // ignored: a lost connection is replaced, and the new session sends the remaining packets.
             try? startAgain(stream, from: segment.mediaTime(at: began.advanced(by: stream.startLeads.request)))
-            return Outcome(severed: severed, voidsAnchor: true)
+            return Outcome(truncated: truncated, voidsAnchor: true)
         }
         do throws(AirPlayError) {
             try stream.forget(from: sent.from, until: sent.until)
-            if due - host.now > reach { return Outcome(severed: input.store.drop(cut), heldUntil: due) }
+            if due - host.now > reach { return Outcome(truncated: input.store.drop(cut), heldUntil: due) }
         } catch {
-            if stream.isLost { return Outcome(severed: input.store.drop(cut)) }
+            if stream.isLost { return Outcome(truncated: input.store.drop(cut)) }
         }
         // Unknown whether the speaker skipped the packets. It receives everything again, unchanged.
         return Outcome(refusal: Self.requestLead + (host.now - began), voidsAnchor: true)
@@ -130,15 +130,15 @@ struct StreamCutRecord: Sendable {
     /// The result of the last flush; nil while it is undecided.
     private(set) var result: PartialFlushResult?
     /// After `flushed`: the packet that spans the requested time; nil if none does.
-    private(set) var severed: PacketBatch?
+    private(set) var truncated: PacketBatch?
     /// The due instants of packets to skip, one per request.
     private var held: [HostInstant] = []
 
     /// Begins another flush.
-    mutating func begin() { (result, severed) = (nil, nil) }
+    mutating func begin() { (result, truncated) = (nil, nil) }
 
-    mutating func decide(_ result: PartialFlushResult, severed: PacketBatch? = nil) {
-        (self.result, self.severed) = (result, severed)
+    mutating func decide(_ result: PartialFlushResult, truncated: PacketBatch? = nil) {
+        (self.result, self.truncated) = (result, truncated)
     }
 
     /// Records a request that the speaker holds until an instant.

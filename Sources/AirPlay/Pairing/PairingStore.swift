@@ -131,14 +131,14 @@ package struct PairingStore: Sendable {
     /// All speakers with stored credentials.
     package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
-    /// The speaker that a person who names another one has paired under that name or at that address.
+    /// Returns the speaker that was paired under the name or address of a query that now finds another speaker.
     ///
     /// - Parameters:
-    ///   - speaker: who was found; nil when it does not say who it is.
-    ///   - query: how the person named it. Whoever is named by its id is meant.
-    ///   - name: how it names itself.
-    ///   - note: called with a sentence for each file that cannot be read.
-    /// - Returns: nil as well for a speaker that something is kept for under its own id: it was paired on purpose.
+    ///   - speaker: The speaker found; nil if it does not state its ID.
+    ///   - query: The user-provided query. A query by ID has no predecessor.
+    ///   - name: The name that the speaker announces.
+    ///   - note: Called with a sentence for each unreadable file.
+    /// - Returns: Also nil for a speaker with stored credentials: it was paired by the user.
     func predecessor(
         of speaker: SpeakerID?, _ query: SpeakerQuery?, name: String, note: (String) -> Void = { _ in }
     ) -> SpeakerID? {

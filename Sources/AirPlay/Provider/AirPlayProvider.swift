@@ -107,7 +107,7 @@ public final class AirPlayProvider: OutputProvider {
     /// Whether a name may be a speaker: all except those of other providers. It is asked last.
     public func answers(to name: String) -> Bool { name != "local" }
 
-    /// Returns the places of user-provided names. Blocks until they are found, at most `SpeakerSelection.patience`.
+    /// Returns the places of user-provided names. Blocks until they are found, at most `SpeakerSelection.timeout`.
     ///
     /// - Parameter notice: Receives a sentence if the search takes longer.
     /// - Throws: `TalkieError` as `SpeakerSelection.choose` does.

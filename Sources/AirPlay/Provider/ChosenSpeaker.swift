@@ -31,7 +31,7 @@ package struct ChosenSpeaker: Sendable {
         let name = speaker.name
         let stored = speaker.id.map { knowledge.credentials(for: $0) }
         credentials = stored ?? SpeakerCredentials()
-        // Its keys open another speaker; without them anybody could take its place.
+        // Its keys open another speaker; without them any device could impersonate it.
         // ignored: what is no query was not used to pair a speaker.
         if let paired = knowledge.predecessor(of: speaker.id, try? SpeakerQuery(query), name: name) {
             let present = speaker.id.map { "its id is \($0)" } ?? "it has no ID"

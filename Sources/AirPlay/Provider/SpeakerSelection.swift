@@ -8,7 +8,7 @@ package struct SpeakerSelection {
     typealias Browse = () throws(DiscoveryError) -> any SpeakerSource
 
     /// Timeout for a requested speaker, which may be starting, or be on a slow network.
-    package static let patience: Duration = .seconds(8)
+    package static let timeout: Duration = .seconds(8)
 
     package var knowledge: SpeakerKnowledge
     package var clock: any HostClock = MonotonicClock()
@@ -56,7 +56,7 @@ package struct SpeakerSelection {
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing or unusable speaker,
     ///   `notPermitted` if a PIN, a password or a permission is required.
     package func choose(_ names: [String]) throws(TalkieError) -> [[ChosenSpeaker]] {
-        let deadline = clock.now.advanced(by: Self.patience)
+        let deadline = clock.now.advanced(by: Self.timeout)
         let found: [[DiscoveredSpeaker]]
         var queries: [SpeakerQuery] = []
         do {
@@ -84,7 +84,7 @@ package struct SpeakerSelection {
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing speaker.
     package func receivers(_ query: SpeakerQuery) throws(TalkieError) -> [DiscoveredSpeaker] {
         do {
-            return try speakers([query], until: clock.now.advanced(by: Self.patience)) { _ in [] }[0]
+            return try speakers([query], until: clock.now.advanced(by: Self.timeout)) { _ in [] }[0]
         } catch {
             throw TalkieError(error)
         }

@@ -27,12 +27,12 @@ final class BufferedWriter: StreamWriter {
     /// - Parameters:
     ///   - counters: The initial sequence number and nonce.
     ///   - store: The source of packets; its sequence numbers are reset.
-    ///   - room: Called on the writer thread once packets can be appended again; must not block.
+    ///   - onWritable: Called on the writer thread once packets can be appended again; must not block.
     ///   - ended: Called on the writer thread when the speaker closes the connection.
     /// - Throws: `ExhaustionError` if the system provides no thread.
     init(
         socket: TCPSocket, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(),
-        store: PacketStore, room: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void
+        store: PacketStore, onWritable: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void
     ) throws(ExhaustionError) {
         self.socket = socket
         self.store = store
@@ -43,7 +43,7 @@ final class BufferedWriter: StreamWriter {
         let duration = Duration.seconds(Double(format.framesPerPacket) / Double(format.sampleRate))
         // The thread retains the writer until `close`.
         let worker = try WorkerThread.start(name: "airplay writer", priority: .elevated) {
-            self.run(packetizer, lasting: duration, room)
+            self.run(packetizer, lasting: duration, onWritable)
             if !self.isClosed.exchange(true, ordering: .acquiringAndReleasing) { ended() }
         }
         thread.withLock { $0 = worker }
@@ -82,7 +82,7 @@ final class BufferedWriter: StreamWriter {
         thread.withLock({ $0 })?.join()
     }
 
-    private func run(_ first: BufferedPacketizer, lasting duration: Duration, _ room: () -> Void) {
+    private func run(_ first: BufferedPacketizer, lasting duration: Duration, _ onWritable: () -> Void) {
         var packetizer = first
         var window = DeliveryWindow()
         var sound: [UInt8] = []
@@ -91,7 +91,7 @@ final class BufferedWriter: StreamWriter {
         wire.reserveCapacity(Int(UInt16.max) + 1)
         while !isClosed.load(ordering: .acquiring) {
             let timestamp = store.removeNext(into: &sound)
-            if store.takesRoomNotice() { room() }
+            if store.shouldSignalWritable() { onWritable() }
             guard let timestamp else {
                 arrival.wait()
                 continue

@@ -10,7 +10,7 @@ internal import MediaCore
 /// radio, is recognized by its throughput. It is still filled many times faster than real time.
 struct DeliveryWindow {
     /// Maximum queueing delay; audio is late by about half of it while a buffer fills.
-    static let patience: Duration = .milliseconds(15)
+    static let timeout: Duration = .milliseconds(15)
     /// A packet is sent after this wait in any case, because only a send detects a closed connection.
     static let longestWait: Duration = .milliseconds(500)
     /// The initial window in bytes; `widest` is the maximum.
@@ -59,7 +59,7 @@ struct DeliveryWindow {
     private mutating func learn(from trip: Duration, _ shortest: Duration, pace: Double, packet: Int) {
         usualTrip = usualTrip.map { ($0 * 7 + trip) / 8 } ?? trip
         let passes = Double(bytes) / (trip / .seconds(1))
-        if trip - shortest > Self.patience {
+        if trip - shortest > Self.timeout {
             if passes < Self.enough * pace {
                 bytes /= 2
                 hasFoundTheEnd = true

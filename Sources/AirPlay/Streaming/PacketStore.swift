@@ -38,7 +38,7 @@ final class PacketStore: Sendable {
     var nextTimestamp: RTPTimestamp? { contents.withLock { $0.nextTimestamp } }
 
     /// Returns true once after a failed append, when half of the capacity is free.
-    func takesRoomNotice() -> Bool { contents.withLock { $0.takesRoomNotice() } }
+    func shouldSignalWritable() -> Bool { contents.withLock { $0.shouldSignalWritable() } }
 
     /// Sets the timestamp before which sent packets may be discarded.
     func setFloor(_ timestamp: RTPTimestamp?) { contents.withLock { $0.floor = timestamp } }
@@ -159,7 +159,7 @@ private struct PacketStoreContents {
     /// Frames added to timestamps on the wire; grows with each rewind.
     private var shift: Int64 = 0
     /// The highest timestamp sent.
-    private var furthest: RTPTimestamp?
+    private var highestSentTimestamp: RTPTimestamp?
 
     init(bytes: Int, packets: Int) {
         byteCapacity = max(1, bytes)
@@ -218,13 +218,13 @@ private struct PacketStoreContents {
         cursor += 1
         nextSequence = SequenceCircle.buffered.advanced(nextSequence)
         let timestamp = onWire(entry.timestamp)
-        if (furthest ?? timestamp).distance(to: timestamp) >= 0 { furthest = timestamp }
+        if (highestSentTimestamp ?? timestamp).distance(to: timestamp) >= 0 { highestSentTimestamp = timestamp }
         return timestamp
     }
 
     var nextTimestamp: RTPTimestamp? { cursor < end && !isHeld ? onWire(entry(cursor).timestamp) : nil }
 
-    mutating func takesRoomNotice() -> Bool {
+    mutating func shouldSignalWritable() -> Bool {
         // Half empty, so that the appender is woken rarely and for many packets.
         guard wasFull, end - cursor <= entryCapacity / 2, waitingBytes <= byteCapacity / 2 else { return false }
         wasFull = false
@@ -278,8 +278,8 @@ private struct PacketStoreContents {
         while index > first, entry(index).timestamp.distance(to: timestamp) < 0 { index -= 1 }
         cursor = max(first, index - 1)
         let start = entry(cursor).timestamp
-        if let furthest {
-            let wanted = furthest.advanced(byFrames: gap)
+        if let highestSentTimestamp {
+            let wanted = highestSentTimestamp.advanced(byFrames: gap)
             shift += Int64(max(0, onWire(start).distance(to: wanted)))
         }
         return PacketStore.Position(sequence: nextSequence, timestamp: onWire(start))

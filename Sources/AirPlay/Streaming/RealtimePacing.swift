@@ -31,7 +31,7 @@ struct RealtimePacing {
     /// Seconds between a moved anchor and the present.
     private static let behind: Int64 = 60
     /// An anchor farther away is void: the clock has been replaced.
-    private static let furthest: Duration = .seconds(30 * 86_400)
+    private static let maxDistance: Duration = .seconds(30 * 86_400)
 
     private let sampleRate: Int64
     private let depth: Duration
@@ -108,7 +108,7 @@ struct RealtimePacing {
         defer { isFirstSync = false }
         nextSync = now.advanced(by: Self.syncInterval)
         let since = line.moment.duration(to: mapping.target(at: now))
-        guard since > .zero - Self.furthest, since < Self.furthest else { return nil }
+        guard since > .zero - Self.maxDistance, since < Self.maxDistance else { return nil }
         if since > Self.reach { follow(since) }
         let steps = since.wholeNanoseconds / Self.syncStep.duration.wholeNanoseconds
         let position = line.position.advanced(byFrames: steps * Self.syncStep.frames * sampleRate / 44100)

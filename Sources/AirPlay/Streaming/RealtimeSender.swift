@@ -57,7 +57,7 @@ final class RealtimeSender: StreamWriter {
     private let host: any HostClock
     private let format: StreamFormat
     private let shared: Lock<Shared>
-    private let news: PollableSignal
+    private let wakeSignal: PollableSignal
     /// Bytes sent; written by the sender thread.
     private let sent = Atomic<Int64>(0)
     /// Set by `close` on any thread.
@@ -72,15 +72,15 @@ final class RealtimeSender: StreamWriter {
     ///   - arrivalToRender: The receiver's minimum processing time, as it reports it.
     ///   - host: This computer's clock.
     ///   - clock: Returns the speaker's clock as currently known; takes no longer than a lock is held.
-    ///   - room: Called on the sender thread once packets can be appended again; must not block.
+    ///   - onWritable: Called on the sender thread once packets can be appended again; must not block.
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     init(
         ends: Ends, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(), source: UInt32,
         arrivalToRender: Duration?,
         store: PacketStore, host: any HostClock = MonotonicClock(), clock: @escaping @Sendable () -> PTPTimeline?,
-        room: @escaping @Sendable () -> Void
+        onWritable: @escaping @Sendable () -> Void
     ) throws(ExhaustionError) {
-        news = try PollableSignal()
+        wakeSignal = try PollableSignal()
         self.host = host
         self.ends = ends
         self.format = format
@@ -95,7 +95,7 @@ final class RealtimeSender: StreamWriter {
                 packetizer: RealtimePacketizer(
                     key: key, source: source, firstSequence: first, firstNonce: counters.nonce),
                 allowance: ResendAllowance(packet: Self.packet(format), queue: depth, at: host.now))
-            self.run(&round, clock, room)
+            self.run(&round, clock, onWritable)
         }
         thread.withLock { $0 = worker }
     }
@@ -114,7 +114,7 @@ final class RealtimeSender: StreamWriter {
 
     // MARK: From other threads
 
-    func wake() { news.raise() }
+    func wake() { wakeSignal.raise() }
 
     /// Whether `close` was called: UDP has no connection that could end. The request channel detects the end of the
     /// session.
@@ -135,7 +135,7 @@ final class RealtimeSender: StreamWriter {
             body(&shared.line)
             shared.serial += 1
         }
-        news.raise()
+        wakeSignal.raise()
     }
 
     /// The sequence number and timestamp of the next packet; no timestamp before the first.
@@ -145,13 +145,13 @@ final class RealtimeSender: StreamWriter {
 
     func close() {
         isClosing.store(true, ordering: .releasing)
-        news.raise()
+        wakeSignal.raise()
         thread.withLock({ $0 })?.join()
     }
 
     // MARK: The thread
 
-    private func run(_ round: inout Round, _ clock: () -> PTPTimeline?, _ room: () -> Void) {
+    private func run(_ round: inout Round, _ clock: () -> PTPTimeline?, _ onWritable: () -> Void) {
         while !isClosing.load(ordering: .acquiring) {
             let (line, serial) = shared.withLock { ($0.line, $0.serial) }
             if let timeline = clock() { round.pacing.mapping = timeline.mapping }
@@ -169,23 +169,23 @@ final class RealtimeSender: StreamWriter {
             case .wait(let departure): rest(until: departure, round)
             case nil: rest(until: HostInstant(nanoseconds: .max), round)
             }
-            if store.takesRoomNotice() { room() }
+            if store.shouldSignalWritable() { onWritable() }
         }
     }
 
     private func rest(until departure: HostInstant, _ round: Round) {
         let deadline = round.pacing.line == nil ? nil : min(departure, round.pacing.nextSync)
-        _ = news.wait(until: deadline.map { host.machineInstant(of: $0) }, orReadable: ends.control.descriptor)
+        _ = wakeSignal.wait(until: deadline.map { host.machineInstant(of: $0) }, orReadable: ends.control.descriptor)
     }
 
     private func sendNext(_ round: inout Round, at now: HostInstant) {
         // A flush may have emptied the store concurrently; a new anchor follows then.
         guard let timestamp = store.removeNext(into: &round.sound) else { return }
         let sequence = round.packetizer.nextSequence
-        let isMarked = round.pacing.noteSent(at: now)
+        let hasMarker = round.pacing.noteSent(at: now)
         round.wire.removeAll(keepingCapacity: true)
         round.sound.withUnsafeBufferPointer {
-            round.packetizer.append($0, timestamp: timestamp, marked: isMarked, to: &round.wire)
+            round.packetizer.append($0, timestamp: timestamp, marked: hasMarker, to: &round.wire)
         }
         round.kept.store(round.wire, sequence: sequence)
         send(round.wire, through: ends.data, to: ends.dataPort)

@@ -10,20 +10,21 @@ struct StreamSender {
     let key: SecretBytes
     let counters: StreamCounters
     /// Called on the sending thread once there is space again.
-    let room: @Sendable () -> Void
+    let onWritable: @Sendable () -> Void
 
     /// Connects to the data port of a buffered stream.
     ///
     /// - Parameter ended: Called when the speaker closes the stream.
     func buffered(
-        to remote: IPv4Address, _ setup: StreamSetup, connectPatience: Duration, ended: @escaping @Sendable () -> Void
+        to remote: IPv4Address, _ setup: StreamSetup, connectTimeout: Duration, ended: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> BufferedWriter {
         let socket = try TCPSocket.speaker(
-            at: remote, port: setup.dataPort, deadline: .now.advanced(by: connectPatience))
+            at: remote, port: setup.dataPort, deadline: .now.advanced(by: connectTimeout))
         socket.setPersistence(.sound)
         do {
             return try BufferedWriter(
-                socket: socket, key: key, format: format, counters: counters, store: store, room: room, ended: ended)
+                socket: socket, key: key, format: format, counters: counters, store: store, onWritable: onWritable,
+                ended: ended)
         } catch {
             throw AirPlayError(error)
         }
@@ -50,7 +51,7 @@ struct StreamSender {
         do {
             return try RealtimeSender(
                 ends: ends, key: key, format: format, counters: counters, source: source,
-                arrivalToRender: setup.arrivalToRender, store: store, host: host, clock: clock, room: room)
+                arrivalToRender: setup.arrivalToRender, store: store, host: host, clock: clock, onWritable: onWritable)
         } catch {
             throw AirPlayError(error)
         }

@@ -7,7 +7,7 @@ package struct RealtimeUnpacker: Sendable {
         package let sequence: UInt16
         package let timestamp: RTPTimestamp
         /// RTP's marker bit: the first packet after a start or a flush.
-        package let isMarked: Bool
+        package let hasMarker: Bool
         package let sound: [UInt8]
     }
 
@@ -33,7 +33,7 @@ package struct RealtimeUnpacker: Sendable {
         }
         guard authentic else { return nil }
         return Packet(
-            sequence: sequence, timestamp: RTPTimestamp(rawValue: time), isMarked: type & 0x80 != 0, sound: sound)
+            sequence: sequence, timestamp: RTPTimestamp(rawValue: time), hasMarker: type & 0x80 != 0, sound: sound)
     }
 }
 

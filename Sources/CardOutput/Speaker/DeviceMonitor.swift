@@ -10,7 +10,7 @@ internal import Synchronization
 final class DeviceMonitor: Sendable {
     private static let interval = Duration.seconds(2)
 
-    private let keeper: DeviceFailover
+    private let failover: DeviceFailover
     private let wake: Signal
     private let open: @Sendable (String) -> ALSADevice?
     private let stopping = Atomic<Bool>(false)
@@ -20,8 +20,8 @@ final class DeviceMonitor: Sendable {
     /// - Parameters:
     ///   - wake: Raised when the pump thread has to adopt a device.
     ///   - open: Opens a device in the pump's format.
-    init(keeper: DeviceFailover, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?) {
-        (self.keeper, self.wake, self.open) = (keeper, wake, open)
+    init(failover: DeviceFailover, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?) {
+        (self.failover, self.wake, self.open) = (failover, wake, open)
     }
 
     /// Starts the thread. If that fails, the current device keeps playing and is never replaced.
@@ -36,31 +36,31 @@ final class DeviceMonitor: Sendable {
         stopping.store(true, ordering: .releasing)
         tick.raise()
         thread.withLock { $0 }?.join()
-        keeper.closeRetired()
+        failover.closeRetired()
     }
 
     private func run() {
         let configuration = ALSAConfiguration()
-        var meaning = configuration.definition(of: keeper.own)
+        var meaning = configuration.definition(of: failover.own)
         var next = HostInstant.now.advanced(by: Self.interval)
         while !stopping.load(ordering: .acquiring) {
             tick.wait(until: next)
             tick.clear()
             guard !stopping.load(ordering: .acquiring), HostInstant.now >= next else { continue }
             next = HostInstant.now.advanced(by: Self.interval)
-            keeper.closeRetired()
+            failover.closeRetired()
             // Without any device, the pump thread itself tries to reopen one.
-            guard let place = keeper.place else { continue }
-            let isElsewhere = place != keeper.own
+            guard let place = failover.place else { continue }
+            let isElsewhere = place != failover.own
             var hasNewMeaning = false
             if configuration.hasChanged {
-                let now = configuration.definition(of: keeper.own)
+                let now = configuration.definition(of: failover.own)
                 hasNewMeaning = now != nil && now != meaning
                 if !isElsewhere, !hasNewMeaning { meaning = now ?? meaning }
             }
-            guard isElsewhere || hasNewMeaning, let device = open(keeper.own) else { continue }
-            meaning = configuration.definition(of: keeper.own) ?? meaning
-            keeper.offer(device, name: keeper.own)
+            guard isElsewhere || hasNewMeaning, let device = open(failover.own) else { continue }
+            meaning = configuration.definition(of: failover.own) ?? meaning
+            failover.offer(device, name: failover.own)
             wake.raise()
         }
     }

@@ -68,7 +68,7 @@ public final class SoundCard: AudioOutput {
 
     /// The ALSA name of the device that plays, requested or substitute; nil without a device and before `prepare`. Any
     /// thread.
-    public var playingDevice: String? { state.withLock { $0.worker }?.keeper.place }
+    public var playingDevice: String? { state.withLock { $0.worker }?.failover.place }
 
     /// Whether the requested device plays, not a substitute. Any thread.
     public var isPlayingOwnDevice: Bool { playingDevice == device }
@@ -85,8 +85,8 @@ public final class SoundCard: AudioOutput {
     ///
     /// The latter is also an `outputMoved` event. A device replaced by another one is reported by events only.
     ///
-    /// - Parameter news: Called on an internal thread; must return at once. Replaces the previous handler.
-    public func setSinkNews(_ news: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = news } }
+    /// - Parameter onEvent: Called on an internal thread; must return at once. Replaces the previous handler.
+    public func setSinkNews(_ onEvent: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = onEvent } }
 
     /// Adds a handler for changes of `sink`, in addition to the one of `setSinkNews`. Any thread.
     package func addSinkWatcher(_ watcher: @escaping @Sendable () -> Void) {
@@ -94,8 +94,8 @@ public final class SoundCard: AudioOutput {
     }
 
     func sinkHasChanged() {
-        let (news, watchers) = state.withLock { ($0.sinkNews, $0.sinkWatchers) }
-        news()
+        let (onEvent, watchers) = state.withLock { ($0.sinkNews, $0.sinkWatchers) }
+        onEvent()
         for watcher in watchers { watcher() }
     }
 
@@ -197,7 +197,7 @@ public final class SoundCard: AudioOutput {
 
     /// The reason for silence: the device is lost, and no substitute plays. Nil while a device plays. Any thread.
     public var loss: OutputError? {
-        guard let worker = state.withLock({ $0.worker }), worker.keeper.place == nil else { return nil }
+        guard let worker = state.withLock({ $0.worker }), worker.failover.place == nil else { return nil }
         return OutputError(
             .lost, "the sound device \"\(device)\" was disconnected; connect it again, or choose another output")
     }
@@ -208,7 +208,7 @@ public final class SoundCard: AudioOutput {
     /// Sets the calibrated delay from the card's output to the listener, which the card cannot report. Any thread.
     public func setDelayAfterCard(_ delay: Duration) {
         delayAfterCard.store(delay.wholeNanoseconds, ordering: .relaxed)
-        state.withLock { $0.worker }?.keeper.setDelayAfterOwn(delay)
+        state.withLock { $0.worker }?.failover.setDelayAfterOwn(delay)
     }
 
     /// Returns PCM at the sample rate of the media if the device supports it. The first call may block while the device
@@ -247,7 +247,7 @@ public final class SoundCard: AudioOutput {
             device: device, name: self.device, context: context, depths: depths,
             gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes,
             sinkNews: { [weak self] in self?.sinkHasChanged() })
-        worker.keeper.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
+        worker.failover.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
         do throws(ExhaustionError) {
             try worker.start()
         } catch {
@@ -310,7 +310,7 @@ public final class SoundCard: AudioOutput {
             return state.worker
         }
         guard let worker else { return }
-        let isElsewhere = worker.keeper.place != device
+        let isElsewhere = worker.failover.place != device
         let idle = worker.stop()
         state.withLock { state in
             state.wasLost = isElsewhere

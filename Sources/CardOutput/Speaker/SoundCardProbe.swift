@@ -53,7 +53,7 @@ public enum SoundCardProbe {
     }
 
     /// The timeout for the sound server to report the sink of a stream.
-    private static let sinkPatience = Duration.seconds(1)
+    private static let sinkTimeout = Duration.seconds(1)
 
     /// Opens a device as for playback, queries its sink, and closes it. Plays nothing; may block for 1 s.
     ///
@@ -65,7 +65,7 @@ public enum SoundCardProbe {
         let opened = try ALSADevice(name: device)
         try opened.configure(opened.nearest(to: 48_000, layout: .stereo))
         finder.register(opened)
-        if opened.way == .elsewhere, PulseLibrary.shared != nil { told.wait(until: .now.advanced(by: sinkPatience)) }
+        if opened.way == .elsewhere, PulseLibrary.shared != nil { told.wait(until: .now.advanced(by: sinkTimeout)) }
         return withExtendedLifetime(opened) { finder.knowledge(of: device) }
     }
 

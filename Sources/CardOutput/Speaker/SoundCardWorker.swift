@@ -16,11 +16,11 @@ final class SoundCardWorker: @unchecked Sendable {
     let buffer: PlayoutBuffer
     let pump: SoundCardPump
     let wake = Signal()
-    let keeper: DeviceFailover
+    let failover: DeviceFailover
     private let context: AudioOutputContext
     private let isStopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
-    private let lookout: DeviceMonitor
+    private let monitor: DeviceMonitor
     private let sinks: SinkFinder
 
     /// - Parameters:
@@ -52,20 +52,20 @@ final class SoundCardWorker: @unchecked Sendable {
             sinks.register(device)
             return device
         }
-        keeper = DeviceFailover(
+        failover = DeviceFailover(
             pump: pump, device: device, name: name, place: device.name, context: context,
             supply: DeviceFailover.Supply(substitutes: substitutes, open: open))
-        lookout = DeviceMonitor(keeper: keeper, wake: wake, open: open)
+        monitor = DeviceMonitor(failover: failover, wake: wake, open: open)
     }
 
     /// Returns true if this worker was created for an equal context, so that it can be reused.
     func isFor(_ other: AudioOutputContext) -> Bool {
-        context.timebase === other.timebase && context.room === other.room && context.events === other.events
+        context.timebase === other.timebase && context.writable === other.writable && context.events === other.events
             && context.id == other.id
     }
 
     /// The destination of the audio. Any thread.
-    var sink: SinkKnowledge { sinks.knowledge(of: keeper.place) }
+    var sink: SinkKnowledge { sinks.knowledge(of: failover.place) }
 
     /// Starts the pump thread and the device monitor.
     ///
@@ -74,22 +74,22 @@ final class SoundCardWorker: @unchecked Sendable {
         // Two thirds of the range of sched(7): above decoders, below kernel threads.
         let worker = try WorkerThread.start(name: "sound card", priority: .realtime(50)) { self.run() }
         thread.withLock { $0 = worker }
-        lookout.start()
+        monitor.start()
     }
 
     /// Stops and joins all threads. Returns the device, or nil if it is lost.
     func stop() -> ALSADevice? {
         sinks.stop()
-        lookout.stop()
+        monitor.stop()
         isStopping.store(true, ordering: .releasing)
         wake.raise()
         thread.withLock { $0 }?.join()
-        return keeper.retire() as? ALSADevice
+        return failover.retire() as? ALSADevice
     }
 
     private func run() {
         while !isStopping.load(ordering: .acquiring) {
-            wake.wait(until: keeper.step())
+            wake.wait(until: failover.step())
             wake.clear()
         }
     }

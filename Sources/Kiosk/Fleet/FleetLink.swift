@@ -11,7 +11,7 @@ package final class FleetLink: Sendable {
     package typealias Reply = @Sendable (_ isDone: Bool, _ words: String?) -> Void
 
     private struct State {
-        var desk = FleetCommandFilter()
+        var filter = FleetCommandFilter()
         /// The state to send next; earlier unsent ones are dropped.
         var state: String?
         var answers: [String] = []
@@ -24,7 +24,7 @@ package final class FleetLink: Sendable {
     private static let firstPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
     /// The timeout for the broker to accept the connection.
-    private static let patience = Duration.seconds(15)
+    private static let timeout = Duration.seconds(15)
     /// The duration of a connection after which the next attempt has the shortest delay again.
     private static let goodFor = Duration.seconds(30)
     /// The minimum interval between state messages.
@@ -162,7 +162,7 @@ package final class FleetLink: Sendable {
             let now = HostInstant.now
             try connection.runIteration(until: now.advanced(by: .seconds(1)), signal: signal)
             guard connection.isConnected else {
-                if now - began > Self.patience { throw ValueError("no response") }
+                if now - began > Self.timeout { throw ValueError("no response") }
                 continue
             }
             if isNew {
@@ -190,12 +190,12 @@ package final class FleetLink: Sendable {
     }
 
     private func handleMessage(_ bytes: UnsafeRawBufferPointer, _ isRetained: Bool) {
-        switch state.withLock({ $0.desk.accept(bytes, isRetained: isRetained) }) {
+        switch state.withLock({ $0.filter.accept(bytes, isRetained: isRetained) }) {
         case .answer(let answer): send(answer)
         case .carryOut(let command):
             handle(command) { [weak self] isDone, words in
                 let answer = FleetAnswer(id: command.id, isDone: isDone, words: words)
-                if self?.state.withLock({ $0.desk.recordAnswer(answer) }) ?? false { self?.send(answer) }
+                if self?.state.withLock({ $0.filter.recordAnswer(answer) }) ?? false { self?.send(answer) }
             }
         }
     }

@@ -119,10 +119,10 @@ final class ItemsWatch: Sendable {
                 found.remarks.append(
                     "'\(folder)' is checked only once a minute, because it cannot be watched (\(cause))")
             }
-            var news = found
-            news.remarks = found.remarks.filter { last?.remarks.contains($0) != true }
+            var event = found
+            event.remarks = found.remarks.filter { last?.remarks.contains($0) != true }
             if last?.programme != found.programme || last?.items != found.items || last?.failure != found.failure {
-                report(news)
+                report(event)
             }
             last = found
         }

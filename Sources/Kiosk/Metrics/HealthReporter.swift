@@ -22,7 +22,7 @@ struct HealthReporter: Sendable {
         /// The names of the outputs, with their statistics if known.
         var outputs: [(name: String, statistics: OutputStatistics?)] = []
         var skew: Duration?
-        /// When an output last accepted audio.
+        /// When a connected output last accepted audio; nil without one.
         var lastSound: HostInstant?
         var restarts = 0
         var repairs: [RepairLadder.Stage: Int] = [:]
@@ -35,6 +35,7 @@ struct HealthReporter: Sendable {
     /// When the kiosk was started.
     private let began: HostInstant
     private var presence = Presence()
+    private var lastSound: HostInstant?
     private var item: KioskHealth.Item?
     private var configuration: KioskHealth.Configuration
 
@@ -71,7 +72,8 @@ struct HealthReporter: Sendable {
         }
         health.skippedItems = seen.skippedItems.count
         health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }
-        health.sinceSound = seen.lastSound.map { max(.zero, now - $0) }
+        lastSound = seen.lastSound ?? lastSound
+        health.sinceSound = lastSound.map { max(.zero, now - $0) }
         health.offset = seen.statistics.offset
         health.skew = seen.skew
         health.pictures = presence.pictures
@@ -86,7 +88,7 @@ struct HealthReporter: Sendable {
             return output
         }
         health.restarts = seen.restarts
-        health.repairs = Dictionary(uniqueKeysWithValues: seen.repairs.map { ("\($0.key)", $0.value) })
+        health.repairs = Dictionary(uniqueKeysWithValues: seen.repairs.map { ($0.key.name, $0.value) })
         health.item = item
         if let position = seen.position { health.item?.position = position }
         return health

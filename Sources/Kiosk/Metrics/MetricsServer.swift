@@ -34,19 +34,19 @@ package final class MetricsServer: Sendable {
     /// - Parameters:
     ///   - address: Port 0: chosen by the system.
     ///   - clock: The clock of `KioskHealth.moment`.
-    ///   - patience: The idle timeout of a connection, in whole seconds. Its total timeout is three times as long.
+    ///   - timeout: The idle timeout of a connection, in whole seconds. Its total timeout is three times as long.
     ///   - tell: Called on the server's thread with sentences about a port in use, and about its later success.
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     package init(
-        at address: MetricsAddress, clock: any HostClock = MonotonicClock(), patience: Duration = .seconds(5),
+        at address: MetricsAddress, clock: any HostClock = MonotonicClock(), timeout: Duration = .seconds(5),
         source: Source,
         tell: @escaping @Sendable (LogLevel, String) -> Void = { _, _ in }
     ) throws(ExhaustionError) {
         let (wake, isStopping, bound) = (try PollableSignal(), Lock(false), Lock<UInt16?>(nil))
         (self.wake, self.isStopping, self.bound) = (wake, isStopping, bound)
         thread = try WorkerThread.start(name: "metrics", priority: .background) {
-            let desk = MetricsRequestHandler(source: source, clock: clock, patience: patience, wake: wake)
-            Self.run(at: address, desk: desk, patience: patience, wake: wake, bound: bound, tell: tell) {
+            let handler = MetricsRequestHandler(source: source, clock: clock, timeout: timeout, wake: wake)
+            Self.run(at: address, handler: handler, timeout: timeout, wake: wake, bound: bound, tell: tell) {
                 isStopping.withLock { $0 }
             }
         }
@@ -71,13 +71,13 @@ package final class MetricsServer: Sendable {
     private static let retry = Duration.seconds(10)
 
     private static func run(
-        at address: MetricsAddress, desk: MetricsRequestHandler, patience: Duration, wake: PollableSignal,
+        at address: MetricsAddress, handler: MetricsRequestHandler, timeout: Duration, wake: PollableSignal,
         bound: Lock<UInt16?>,
         tell: (LogLevel, String) -> Void, isOver: () -> Bool
     ) {
         var hasTold = false
         while !isOver() {
-            guard let (server, port) = open(address, desk, patience, { if !hasTold { tell(.warning, $0) } }) else {
+            guard let (server, port) = open(address, handler, timeout, { if !hasTold { tell(.warning, $0) } }) else {
                 hasTold = true
                 _ = wake.wait(until: .now.advanced(by: retry))
                 continue
@@ -86,20 +86,20 @@ package final class MetricsServer: Sendable {
             bound.withLock { $0 = port }
             while !isOver() {
                 chttp_serve(server)
-                desk.answerHeldRequest()
+                handler.answerHeldRequest()
                 let due = chttp_due_ms(server)
                 let deadline = due < 0 ? nil : HostInstant.now.advanced(by: .milliseconds(max(1, due)))
-                _ = wake.wait(until: desk.next(before: deadline), orReadable: chttp_descriptor(server))
+                _ = wake.wait(until: handler.next(before: deadline), orReadable: chttp_descriptor(server))
             }
             bound.withLock { $0 = nil }
-            desk.giveUp()
+            handler.giveUp()
             chttp_serve(server)
             chttp_close(server)
         }
     }
 
     private static func open(
-        _ address: MetricsAddress, _ desk: MetricsRequestHandler, _ patience: Duration, _ complain: (String) -> Void
+        _ address: MetricsAddress, _ handler: MetricsRequestHandler, _ timeout: Duration, _ complain: (String) -> Void
     ) -> (OpaquePointer, UInt16)? {
         func fail(_ reason: String) -> (OpaquePointer, UInt16)? {
             complain(
@@ -116,10 +116,10 @@ package final class MetricsServer: Sendable {
             // The library closes its duplicate; the listener closes the original.
             let descriptor = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 3)
             guard descriptor >= 0 else { return fail(SystemCause.text(errno)) }
-            let context = Unmanaged.passUnretained(desk).toOpaque()
+            let context = Unmanaged.passUnretained(handler).toOpaque()
             guard
                 let server = chttp_open(
-                    descriptor, maxConnections, Int32(patience.inMilliseconds),
+                    descriptor, maxConnections, Int32(timeout.inMilliseconds),
                     { context, exchange, request in
                         guard let context, let exchange, let request else { return }
                         Unmanaged<MetricsRequestHandler>.fromOpaque(context).takeUnretainedValue().handle(
@@ -151,10 +151,10 @@ private final class MetricsRequestHandler {
     }
 
     /// The timeout of a screenshot: a window without content may never draw one.
-    private let patience: Duration
+    private let timeout: Duration
 
-    init(source: MetricsServer.Source, clock: any HostClock, patience: Duration, wake: PollableSignal) {
-        (self.source, self.clock, self.patience, self.wake) = (source, clock, patience, wake)
+    init(source: MetricsServer.Source, clock: any HostClock, timeout: Duration, wake: PollableSignal) {
+        (self.source, self.clock, self.timeout, self.wake) = (source, clock, timeout, wake)
     }
 
     func handle(_ exchange: OpaquePointer, _ request: chttp_request) {
@@ -182,7 +182,7 @@ private final class MetricsRequestHandler {
         }
         guard held == nil else { return answer(exchange, 503, "another screenshot is being taken\n") }
         let picture = Lock(Picture.awaited)
-        held = (exchange, .now.advanced(by: patience), picture)
+        held = (exchange, .now.advanced(by: timeout), picture)
         chttp_hold(exchange)
         Task { [source, wake] in
             let bytes = await source.screenshot()

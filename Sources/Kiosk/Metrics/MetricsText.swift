@@ -90,7 +90,7 @@ enum MetricsText {
                 named.flatMap { name, output -> [MetricFamily.Sample] in
                     guard let clock = output.clock else { return [] }
                     return SpeakerClockState.allCases.map {
-                        .init($0 == clock ? 1 : 0, [.init("output", name), .init("state", "\($0)")])
+                        .init($0 == clock ? 1 : 0, [.init("output", name), .init("state", $0.name)])
                     }
                 }),
         ]

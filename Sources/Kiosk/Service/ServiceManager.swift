@@ -8,7 +8,7 @@ internal import Sockets
 /// receives the last state later.
 package final class ServiceManager: Sendable {
     /// The notifications, named as in sd_notify(3).
-    package enum News: Sendable, Equatable {
+    package enum Event: Sendable, Equatable {
         /// The start or the reload is complete.
         case ready
         /// The configuration is being reloaded; ends with `ready`.
@@ -28,7 +28,7 @@ package final class ServiceManager: Sendable {
     private let address: LocalSocketAddress?
     private let socket: LocalDatagramSocket?
     /// The notifications that could not be sent, the latest of each kind. Sent before later ones.
-    private let unsent = Lock<[News]>([])
+    private let unsent = Lock<[Event]>([])
     /// The watchdog timeout, after which the manager ends this process; nil without a watchdog.
     package let watchdogTime: Duration?
     /// A sentence about invalid variables; nil if there are none.
@@ -77,10 +77,10 @@ package final class ServiceManager: Sendable {
     package var isPresent: Bool { address != nil }
 
     /// Sends all notifications in one datagram. Never blocks.
-    package func notify(_ news: News...) {
+    package func notify(_ event: Event...) {
         guard let address, let socket else { return }
         unsent.withLock { unsent in
-            for item in news {
+            for item in event {
                 unsent.removeAll { $0.isOutdone(by: item) }
                 unsent.append(item)
             }
@@ -91,7 +91,7 @@ package final class ServiceManager: Sendable {
     }
 }
 
-extension ServiceManager.News {
+extension ServiceManager.Event {
     /// The text of the datagram.
     var text: String {
         switch self {

@@ -7,7 +7,7 @@ struct ServiceReport: Sendable {
     private var lastStatus = ""
 
     /// - Parameter watchdogTime: `ServiceManager.watchdogTime`.
-    init(watchdogTime: Duration?, at now: HostInstant) { watchdog = Watchdog(patience: watchdogTime, at: now) }
+    init(watchdogTime: Duration?, at now: HostInstant) { watchdog = Watchdog(timeout: watchdogTime, at: now) }
 
     /// When `notifications` must be called at the latest; nil without a watchdog.
     var nextDeadline: HostInstant? { watchdog?.next }
@@ -20,8 +20,8 @@ struct ServiceReport: Sendable {
     ///   - isAlive: Playback advances, or a restart would not help.
     mutating func notifications(
         status: String, isReady: Bool, isAlive: Bool, at now: HostInstant
-    ) -> [ServiceManager.News] {
-        var due: [ServiceManager.News] = []
+    ) -> [ServiceManager.Event] {
+        var due: [ServiceManager.Event] = []
         if status != lastStatus { due.append(.status(status)) }
         if isReady, !self.isReady { due.append(.ready) }
         if watchdog?.isSignDue(at: now, isAlive: isAlive) == true { due.append(.alive) }

@@ -9,7 +9,7 @@ internal import Synchronization
 /// logind is asked for a lock against sleep and idleness, then, without the permission, against idleness only. If it
 /// provides neither, the portal of the desktop is asked. A bus that is lost or missing is retried.
 final class SleepInhibitor: Sendable {
-    enum News: Sendable, Equatable {
+    enum Event: Sendable, Equatable {
         /// The lock is held.
         case kept(Keeper)
         /// There is no lock, with the reason.
@@ -27,7 +27,7 @@ final class SleepInhibitor: Sendable {
 
     private enum Measure {
         /// The timeout of a response from a bus.
-        static let patience = Duration.seconds(5)
+        static let timeout = Duration.seconds(5)
         /// The delays between attempts to connect to a bus.
         static let pauses: [Duration] = [.seconds(1), .seconds(5), .seconds(30), .seconds(60)]
     }
@@ -38,7 +38,7 @@ final class SleepInhibitor: Sendable {
         var session: String?
     }
 
-    private let tell: @Sendable (News) -> Void
+    private let tell: @Sendable (Event) -> Void
     private let why: String
     private let buses: Buses
     private let wake: PollableSignal
@@ -52,7 +52,7 @@ final class SleepInhibitor: Sendable {
     ///   - tell: Called on the inhibitor's thread; must not block.
     /// - Throws: `ExhaustionError` if the system provides no descriptor.
     init(
-        why: String, buses: Buses = Buses(), tell: @escaping @Sendable (News) -> Void
+        why: String, buses: Buses = Buses(), tell: @escaping @Sendable (Event) -> Void
     ) throws(ExhaustionError) {
         (self.why, self.buses, self.tell) = (why, buses, tell)
         wake = try PollableSignal()
@@ -77,18 +77,18 @@ final class SleepInhibitor: Sendable {
 
     private func run() {
         var round = 0
-        var last: News?
+        var last: Event?
         while !isStopping {
-            let news = holdLock { news in
+            let event = holdLock { event in
                 // A lock resets the delays.
                 round = 0
-                if news != last { tell(news) }
-                last = news
+                if event != last { tell(event) }
+                last = event
             }
             if isStopping { return }
-            if let news, news != last {
-                tell(news)
-                last = news
+            if let event, event != last {
+                tell(event)
+                last = event
             }
             let pause = Measure.pauses[min(round, Measure.pauses.count - 1)]
             round += 1
@@ -97,7 +97,7 @@ final class SleepInhibitor: Sendable {
     }
 
     /// Holds a lock until the bus is lost or the inhibitor is stopped. Returns the reason if there was none.
-    private func holdLock(_ report: (News) -> Void) -> News? {
+    private func holdLock(_ report: (Event) -> Void) -> Event? {
         let refusal: String
         do throws(Refusal) {
             return try keepBySystem(report)
@@ -111,7 +111,7 @@ final class SleepInhibitor: Sendable {
         }
     }
 
-    private func keepBySystem(_ report: (News) -> Void) throws(Refusal) -> News? {
+    private func keepBySystem(_ report: (Event) -> Void) throws(Refusal) -> Event? {
         let bus = try Bus(csystemd_system_bus, at: buses.system)
         var kept: (lock: Int32, what: String)?
         var error: Int32 = 0
@@ -138,7 +138,7 @@ final class SleepInhibitor: Sendable {
         return nil
     }
 
-    private func keepByPortal(_ report: (News) -> Void) throws(Refusal) -> News? {
+    private func keepByPortal(_ report: (Event) -> Void) throws(Refusal) -> Event? {
         let bus = try Bus(csystemd_session_bus, at: buses.session)
         let outcome = csystemd_inhibit_by_portal(bus.connection, why)
         guard outcome >= 0 else { throw Refusal(errno: -outcome) }
@@ -160,8 +160,8 @@ final class SleepInhibitor: Sendable {
     }
 
     private final class Hearing {
-        let tell: (News) -> Void
-        init(_ tell: @escaping (News) -> Void) { self.tell = tell }
+        let tell: (Event) -> Void
+        init(_ tell: @escaping (Event) -> Void) { self.tell = tell }
     }
 
     private final class Bus {
@@ -169,11 +169,11 @@ final class SleepInhibitor: Sendable {
 
         init(_ which: csystemd_which, at address: String?) throws(Refusal) {
             var error: Int32 = 0
-            let (number, patience) = (Int32(which.rawValue), UInt64(Measure.patience.wholeNanoseconds / 1000))
+            let (number, timeout) = (Int32(which.rawValue), UInt64(Measure.timeout.wholeNanoseconds / 1000))
             if let address {
-                connection = address.withCString { csystemd_bus_open(number, $0, patience, &error) }
+                connection = address.withCString { csystemd_bus_open(number, $0, timeout, &error) }
             } else {
-                connection = csystemd_bus_open(number, nil, patience, &error)
+                connection = csystemd_bus_open(number, nil, timeout, &error)
             }
             if connection == nil { throw Refusal(errno: -error) }
         }

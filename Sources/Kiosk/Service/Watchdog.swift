@@ -4,22 +4,22 @@ package import MediaCore
 /// while playback is alive, so that a stalled kiosk is restarted. A value; the caller provides the time.
 package struct Watchdog: Sendable, Equatable {
     /// The timeout of the service manager.
-    private let patience: Duration
+    private let timeout: Duration
     private var lastSign: HostInstant
     /// When `isSignDue` must be called at the latest.
     package private(set) var next: HostInstant
 
     /// Creates a watchdog; nil without a timeout.
     ///
-    /// - Parameter patience: `ServiceManager.watchdogTime`.
-    package init?(patience: Duration?, at now: HostInstant) {
-        guard let patience, patience > .zero else { return nil }
-        self.patience = patience
-        (lastSign, next) = (now, now.advanced(by: patience / 2))
+    /// - Parameter timeout: `ServiceManager.watchdogTime`.
+    package init?(timeout: Duration?, at now: HostInstant) {
+        guard let timeout, timeout > .zero else { return nil }
+        self.timeout = timeout
+        (lastSign, next) = (now, now.advanced(by: timeout / 2))
     }
 
     /// When the manager ends this process without a further notification.
-    package var end: HostInstant { lastSign.advanced(by: patience) }
+    package var end: HostInstant { lastSign.advanced(by: timeout) }
 
     /// Returns true if a notification is due, and records it as sent.
     ///
@@ -28,10 +28,10 @@ package struct Watchdog: Sendable, Equatable {
         guard now >= next else { return false }
         guard isAlive else {
             // Shorter delay: a recovery is reported before the timeout.
-            next = now.advanced(by: patience / 8)
+            next = now.advanced(by: timeout / 8)
             return false
         }
-        (lastSign, next) = (now, now.advanced(by: patience / 2))
+        (lastSign, next) = (now, now.advanced(by: timeout / 2))
         return true
     }
 }

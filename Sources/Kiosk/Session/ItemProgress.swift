@@ -99,7 +99,7 @@ struct ItemProgress: Sendable {
         if isToBeShown { (item, id, isOpen) = (begun, next.id, true) }
         hasBegun = true
         return Change(
-            remarks: origin.map { [TimelineRemark.joint(name: name, at: moment, origin: $0)] } ?? separate,
+            remarks: origin.map { [TimelineRemark.gaplessBoundary(name: name, at: moment, origin: $0)] } ?? separate,
             isToBeShown: isToBeShown)
     }
 

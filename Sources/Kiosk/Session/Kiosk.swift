@@ -131,7 +131,7 @@ package final class Kiosk: Sendable {
         }
         loop.run()
         let end = director.join()
-        let isDown = player.shutDown(within: Player.usualPatience)
+        let isDown = player.shutDown(within: Player.usualTimeout)
         metrics?.stop()
         inhibitor?.stop()
         parts.registry.remember()

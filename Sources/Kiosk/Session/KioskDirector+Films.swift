@@ -112,8 +112,8 @@ extension KioskDirector {
 
     // MARK: Player events
 
-    func handlePlayerEvent(_ news: PlayerEvent) {
-        switch news {
+    func handlePlayerEvent(_ event: PlayerEvent) {
+        switch event {
         case .phase(.opening):
             if let isCommanded = progress.takeOpening() { noteOpening(isCommanded: isCommanded) }
         case .phase(let phase):

@@ -23,7 +23,8 @@ extension KioskDirector {
             (output.name, player.outputs?.number(of: output).flatMap { known[$0] })
         }
         seen.skew = outputs.skew
-        seen.lastSound = outputs.all.compactMap(\.accepted).max()
+        // The buffer of a lost output is still filled.
+        seen.lastSound = outputs.all.filter { !$0.isLost }.compactMap(\.accepted).max()
         seen.restarts = max(0, kept.starts - 1)
         seen.repairs = watch.repairs
         if isPlaying { seen.position = player.state.position }

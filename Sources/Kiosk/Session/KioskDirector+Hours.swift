@@ -73,8 +73,8 @@ extension KioskDirector {
             return
         }
         reporter.noteConfiguration(at: stage.now())
-        let news = fresh == configuration ? ": no changes" : ""
-        say(.info, "the configuration was reloaded\(news)", KioskNote(.reload))
+        let event = fresh == configuration ? ": no changes" : ""
+        say(.info, "the configuration was reloaded\(event)", KioskNote(.reload))
         if fresh != configuration { apply(fresh) }
         let waiting = configuration.keysThatWait(inForce: inForce, hasAudioOutputs: sound != nil)
         if !waiting.isEmpty {
@@ -123,8 +123,8 @@ extension KioskDirector {
     // MARK: Sleep
 
     /// Logs the state of the sleep inhibitor; saves the position before sleep.
-    func handleSleepEvent(_ news: SleepInhibitor.News) {
-        switch news {
+    func handleSleepEvent(_ event: SleepInhibitor.Event) {
+        switch event {
         case .kept(.system("idle")):
             say(.info, "this computer is kept from idling, but the system does not permit blocking sleep")
         case .kept: say(.info, "this computer is kept from sleeping")

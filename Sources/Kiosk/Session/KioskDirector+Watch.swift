@@ -33,7 +33,7 @@ extension KioskDirector {
         stage.log.say(
             .error,
             "\(repair.cause.rawValue) for \(Decimals.text(repair.duration.inSeconds, 0)) s: \(repair.stage.words)",
-            KioskNote(.repair, item: repair.item, stage: "\(repair.stage)"))
+            KioskNote(.repair, item: repair.item, stage: repair.stage.name))
         let player = stage.player
         switch repair.stage {
         case .anchor:

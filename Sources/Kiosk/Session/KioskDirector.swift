@@ -131,8 +131,9 @@ final class KioskDirector: @unchecked Sendable {
     static let beat = Duration.seconds(1)
     /// The interval at which the position is written: the maximum loss after a kill. At most 5760 small writes a day.
     static let keepingInterval = Duration.seconds(15)
-    /// The interval at which free memory is returned to the system. Each film is decoded on new threads, and glibc keeps
-    /// what they freed in up to eight arenas per processor: 100 MB more after an hour of films that were opened again.
+    /// The interval at which free memory is returned to the system. Each film is decoded on new threads, and glibc
+    /// keeps what they freed in up to eight arenas per processor: 100 MB more after an hour of films that were opened
+    /// again.
     static let releaseInterval = Duration.seconds(60)
     /// Delay before a playlist without playable items is tried again, unless something changes earlier.
     static let again = Duration.seconds(10)
@@ -264,17 +265,17 @@ final class KioskDirector: @unchecked Sendable {
 
     private func handle(_ event: KioskEvent) {
         switch event {
-        case .player(let news): handlePlayerEvent(news)
+        case .player(let event): handlePlayerEvent(event)
         case .screen(let input): handleInput(input)
         case .output(let output, let isLost): logRemark(sound?.handleOutput(output, isLost: isLost))
-        case .sound(let news):
-            logRemark(sound?.handle(news, at: now))
+        case .sound(let event):
+            logRemark(sound?.handle(event, at: now))
             noteRoutes()
             refreshSlate()
         case .found(let found): applySearchResult(found)
         case .measured(let measured): applyMeasurement(measured)
         case .fleet(let command, let reply): carryOut(command, reply)
-        case .sleep(let news): handleSleepEvent(news)
+        case .sleep(let event): handleSleepEvent(event)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
         case .places(let failure?):
@@ -379,10 +380,10 @@ final class KioskDirector: @unchecked Sendable {
     /// Notifies the service manager.
     private func tellManager() {
         guard stage.manager.isPresent else { return }
-        let news = service?.notifications(
+        let event = service?.notifications(
             status: situation.line(), isReady: slate != nil || isWaiting || stage.player.state.phase == .playing,
             isAlive: watch.isAlive, at: now)
-        for item in news ?? [] { stage.manager.notify(item) }
+        for item in event ?? [] { stage.manager.notify(item) }
     }
 
     /// What is shown at present.

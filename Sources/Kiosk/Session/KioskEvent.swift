@@ -9,12 +9,12 @@ enum KioskEvent: Sendable {
     case screen(ScreenInput)
     /// An output was lost or has recovered.
     case output(OutputID, isLost: Bool)
-    case sound(KioskRouteSupervisor.News)
+    case sound(KioskRouteSupervisor.Event)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
     case measured(KioskWall.Measured)
     case fleet(FleetCommand, FleetLink.Reply)
-    case sleep(SleepInhibitor.News)
+    case sleep(SleepInhibitor.Event)
     /// The failure that prevents writing the state; nil once writing succeeds again.
     case places(String?)
     /// A text for the log.

@@ -8,7 +8,7 @@ internal import Synchronization
 /// kiosk's thread only; `SpeakerFinder` searches on its own thread.
 final class KioskRouteSupervisor {
     /// An event for the keeper.
-    enum News: Sendable {
+    enum Event: Sendable {
         case found(String, [any AudioOutput])
         /// A name without an output, with the reason.
         case missing(String, TalkieError)
@@ -23,14 +23,14 @@ final class KioskRouteSupervisor {
     }
 
     /// The timeout for finding the wanted speakers, after which fallbacks are used.
-    static let patience = Duration.seconds(8)
+    static let timeout = Duration.seconds(8)
     /// The delay before an output that refused is retried.
     private static let again = Duration.seconds(15)
 
     private let player: Player
     private let group: OutputGroup
     private let finder: SpeakerFinder
-    private let post: @Sendable (News) -> Void
+    private let post: @Sendable (Event) -> Void
     private(set) var tiers: SoundTiers
     /// The outputs found, by configured name.
     private var outputs: [String: [any AudioOutput]] = [:]
@@ -41,7 +41,7 @@ final class KioskRouteSupervisor {
     /// When each output that refused is retried.
     private var refusedUntil: [String: HostInstant] = [:]
     /// When fallbacks may be used although wanted speakers were not found.
-    private var impatientFrom: HostInstant
+    private var fallbacksFrom: HostInstant
     /// The unresponsive speakers, and when that was reported.
     private var unresponsive: [String: HostInstant] = [:]
     /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
@@ -55,7 +55,7 @@ final class KioskRouteSupervisor {
     init(
         player: Player, group: OutputGroup, registry: OutputRegistry, tiers: SoundTiers, at now: HostInstant,
         clock: any HostClock = MonotonicClock(), answerTimeout: Duration? = nil,
-        post: @escaping @Sendable (News) -> Void
+        post: @escaping @Sendable (Event) -> Void
     ) {
         self.player = player
         self.group = group
@@ -63,7 +63,7 @@ final class KioskRouteSupervisor {
         self.post = post
         self.answerTimeout = answerTimeout
         finder = SpeakerFinder(registry, clock: clock) { post($0) }
-        impatientFrom = now.advanced(by: Self.patience)
+        fallbacksFrom = now.advanced(by: Self.timeout)
         // The initial members stay muted until they are chosen.
         if !tiers.wanted.contains(SoundTiers.thisComputer) {
             for member in group.members { player.setMuted(true, of: member) }
@@ -86,7 +86,7 @@ final class KioskRouteSupervisor {
         var tiers = tiers
         for (name, presence) in self.tiers.presence where presence != .sought { tiers.setPresence(name, presence) }
         self.tiers = tiers
-        impatientFrom = now.advanced(by: Self.patience)
+        fallbacksFrom = now.advanced(by: Self.timeout)
         finder.find(tiers.sought)
         applyChoice()
     }
@@ -117,7 +117,7 @@ final class KioskRouteSupervisor {
 
     /// When `performDueWork` must be called; nil if only events can change the state.
     var nextDeadline: HostInstant? {
-        ([tiers.isPatient ? impatientFrom : nil] + refusedUntil.values.map { $0 } + unresponsive.keys.map(takeover))
+        ([tiers.waitsForWanted ? fallbacksFrom : nil] + refusedUntil.values.map { $0 } + unresponsive.keys.map(takeover))
             .compactMap { $0 }.min()
     }
 
@@ -125,8 +125,8 @@ final class KioskRouteSupervisor {
     func performDueWork(at now: HostInstant) {
         finder.runDueWork()
         var changed = false
-        if tiers.isPatient, now >= impatientFrom {
-            tiers.isPatient = false
+        if tiers.waitsForWanted, now >= fallbacksFrom {
+            tiers.waitsForWanted = false
             changed = true
         }
         for (name, moment) in refusedUntil where moment <= now {
@@ -143,8 +143,8 @@ final class KioskRouteSupervisor {
     }
 
     /// Handles an event; returns a sentence for the log, if any.
-    func handle(_ news: News, at now: HostInstant) -> Remark? {
-        switch news {
+    func handle(_ event: Event, at now: HostInstant) -> Remark? {
+        switch event {
         case .found(let name, let members):
             outputs[name] = members
             toldMissing[name] = nil
@@ -206,14 +206,14 @@ final class KioskRouteSupervisor {
         return (name, member)
     }
 
-    /// Reopens the outputs: the muted output of this computer replaces them for a moment.
+    /// Reopens the outputs: the muted output of this computer replaces them for a moment. Has no effect if that is the
+    /// only one.
     func reopen() {
-        guard let home = outputs[SoundTiers.thisComputer], let choice = asked else { return }
+        guard let home = outputs[SoundTiers.thisComputer], let choice = asked,
+            choice.members != [SoundTiers.thisComputer]
+        else { return }
         asked = nil
-        let post = post
-        if choice.members != [SoundTiers.thisComputer] {
-            player.setAudioOutputs(home) { _ in post(.found(SoundTiers.thisComputer, home)) }
-        }
+        player.setAudioOutputs(home) { [post] _ in post(.found(SoundTiers.thisComputer, home)) }
     }
 
     private func refuse(_ names: [String], at now: HostInstant) {

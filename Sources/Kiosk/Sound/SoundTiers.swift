@@ -26,7 +26,7 @@ struct SoundTiers: Sendable, Equatable {
     let fallbacks: [String]
     private(set) var presence: [String: Presence]
     /// True while the wanted outputs are waited for before fallbacks are used.
-    var isPatient = true
+    var waitsForWanted = true
 
     static let thisComputer = "local"
 
@@ -58,7 +58,7 @@ struct SoundTiers: Sendable, Equatable {
         if !heard.isEmpty {
             return Choice(members: wanted.filter { presence[$0] != .sought }, heard: heard, isFallback: false)
         }
-        if isPatient, away.isEmpty { return nil }
+        if waitsForWanted, away.isEmpty { return nil }
         guard let other = fallbacks.first(where: { presence[$0] == .present }) else {
             return away.isEmpty ? nil : Choice(members: away, heard: [], isFallback: false)
         }

@@ -17,7 +17,7 @@ final class SpeakerFinder: Sendable {
 
     private let registry: OutputRegistry
     private let clock: any HostClock
-    private let report: @Sendable (KioskRouteSupervisor.News) -> Void
+    private let report: @Sendable (KioskRouteSupervisor.Event) -> Void
     /// The names not found yet, and whether they were set since the last search. Set by `find`; a search removes found
     /// names.
     private let wanted = Lock<(names: [String], isNew: Bool)>(([], false))
@@ -35,7 +35,7 @@ final class SpeakerFinder: Sendable {
     ///   - report: Called on the finder's thread; must not block.
     init(
         _ registry: OutputRegistry, clock: any HostClock,
-        report: @escaping @Sendable (KioskRouteSupervisor.News) -> Void
+        report: @escaping @Sendable (KioskRouteSupervisor.Event) -> Void
     ) {
         (self.registry, self.clock, self.report) = (registry, clock, report)
     }

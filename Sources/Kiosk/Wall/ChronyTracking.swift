@@ -86,7 +86,7 @@ package struct ChronyReader: Sendable {
     package init(host: String = "127.0.0.1", port: Int = 323) { (self.host, self.port) = (host, port) }
 
     /// chronyc itself sends three requests, at least a second apart, before it fails.
-    private static let patience = Duration.seconds(10)
+    private static let timeout = Duration.seconds(10)
 
     /// Queries chronyd. Blocks for some milliseconds, at most ten seconds.
     package func read(isCancelled: () -> Bool = { false }) -> ChronyAnswer {
@@ -97,7 +97,7 @@ package struct ChronyReader: Sendable {
         do throws(BoundedProgram.Failure) {
             let outcome = try BoundedProgram.run(
                 program, ["-n", "-c", "-h", host, "-p", String(port), "tracking"], most: ChronyTracking.maxBytes,
-                patience: Self.patience, isCancelled: isCancelled)
+                timeout: Self.timeout, isCancelled: isCancelled)
             if outcome.status == 0, let tracking = ChronyTracking(outcome.output) { return .report(tracking) }
             // "506 Cannot talk to daemon" is written to standard output, like a report.
             let said = String(decoding: outcome.output.prefix(200), as: UTF8.self) + outcome.complaint.prefix(200)

@@ -54,7 +54,7 @@ package final class WallClock: Sendable {
     private static let firstReadings = 4
     /// A chronyd that was just started has its reference within seconds (`iburst`, chrony.conf(5)). Without a reference
     /// after this time, the system clock is used.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
     /// The clock of host instants.
     package let clock: any HostClock
@@ -142,7 +142,7 @@ package final class WallClock: Sendable {
         case .report(let tracking) where tracking.isSynchronised:
             believed = .some(tracking)
             state.shown.standing = .synchronised
-        case .report where before == .unknown && reading.host - began < patience: break
+        case .report where before == .unknown && reading.host - began < timeout: break
         case .report, .absent:
             if before == .synchronised || before == .remembered {
                 state.shown.standing = .remembered
@@ -165,14 +165,14 @@ package final class WallClock: Sendable {
             )
             state.good += 1
         }
-        if state.shown.standing != before { sentences += news(of: state.shown, answer, before) }
+        if state.shown.standing != before { sentences += event(of: state.shown, answer, before) }
         // A doubt recurs with each reading and is reported once.
         sentences.removeAll { $0 == state.hasTold }
         if let last = sentences.last { state.hasTold = last }
         return sentences
     }
 
-    private static func news(of shown: WallClockState, _ answer: ChronyAnswer, _ before: WallStanding) -> [String] {
+    private static func event(of shown: WallClockState, _ answer: ChronyAnswer, _ before: WallStanding) -> [String] {
         let why = if case .absent(let why) = answer { why } else { "chrony has lost its reference" }
         switch shown.standing {
         case .unknown: return []

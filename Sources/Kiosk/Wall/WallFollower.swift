@@ -142,7 +142,7 @@ package final class WallFollower: TimelineSource {
     }
 
     package func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) {
-        let news = state.withLock { state -> String? in
+        let event = state.withLock { state -> String? in
             (state.status.outcome, state.status.lookedAt) = (outcome, now)
             switch outcome {
             case .followed:
@@ -163,7 +163,7 @@ package final class WallFollower: TimelineSource {
             }
             return nil
         }
-        if let news { tell(news) }
+        if let event { tell(event) }
     }
 
     private static func words(_ late: Duration) -> String {

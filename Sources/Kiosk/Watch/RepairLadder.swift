@@ -18,6 +18,17 @@ package struct RepairLadder: Sendable {
 
         package static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
 
+        /// The name in metrics and in the fields of the journal.
+        package var name: String {
+            switch self {
+            case .anchor: "anchor"
+            case .route: "route"
+            case .next: "next"
+            case .window: "window"
+            case .exit: "exit"
+            }
+        }
+
         /// The repair as text for the log.
         package var words: String {
             switch self {

@@ -18,7 +18,7 @@ final class AudioDecoder {
 
     /// The frame that the last `Output` refers to; valid until the next call.
     let frame: UnsafeMutablePointer<AVFrame>
-    private(set) var damagedPackets = 0
+    private(set) var decodeErrorCount = 0
     /// The audio of packets that could not be decoded, until the owner takes it.
     var undecodable: UndecodableSound?
     /// The time range of the packet being decoded; nil for a decode-only packet.
@@ -230,7 +230,7 @@ final class AudioDecoder {
 
     /// Whether a buffer begins after a gapless boundary: another format, or the delay of a new encoder run.
     private func isSeam(_ buffer: SampleBuffer, _ fresh: AudioFormat) -> Bool {
-        if buffer.flags.contains(.joint) { return true }
+        if buffer.flags.contains(.gaplessBoundary) { return true }
         if fresh === format { return false }
         if fresh != format { return true }
         guard case .encodedAudio(_, let batch) = buffer.payload else { return false }
@@ -273,7 +273,7 @@ final class AudioDecoder {
     }
 
     private func noteDamage() {
-        damagedPackets += 1
+        decodeErrorCount += 1
         guard let lost = sending.take() else { return }
         undecodable = undecodable?.adding(lost) ?? lost
     }

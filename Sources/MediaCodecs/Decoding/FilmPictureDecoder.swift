@@ -53,7 +53,7 @@ public final class FilmPictureDecoder: PictureDecoder {
     }
 
     /// The number of packets that could not be decoded.
-    public var damagedPackets: Int { decoder.damagedPackets }
+    public var decodeErrorCount: Int { decoder.decodeErrorCount }
 
     /// The error of a failed hardware decoder without replacement.
     public var failure: MediaError? { decoder.failure }
@@ -87,9 +87,9 @@ public final class FilmPictureDecoder: PictureDecoder {
     /// Drops frames that end at or before `time`, after an exact seek.
     ///
     /// If the film ends before `time`, its last frame is returned.
-    public func discardPictures(before time: MediaTime) {
+    public func dropFrames(before time: MediaTime) {
         showFrom = time
-        decoder.discardPictures(before: time)
+        decoder.dropFrames(before: time)
     }
 
     /// Skips forward to `time` without a flush. Returns false and changes nothing while the deinterlacer holds frames.

@@ -7,7 +7,7 @@ public import SyncRendering
 /// Send one buffer, then receive until nil. Frames are returned in display order with start and duration.
 public final class VideoDecoder: PictureDecoder {
     /// The number of packets that could not be decoded; their frames are missing or concealed by the decoder.
-    public private(set) var damagedPackets = 0
+    public private(set) var decodeErrorCount = 0
     /// The error after a hardware failure if no software decoder could be opened; all further calls throw it.
     public private(set) var failure: MediaError?
     /// The number of frames with missing or wrong timestamps that were repaired.
@@ -146,7 +146,7 @@ public final class VideoDecoder: PictureDecoder {
             let code = avcodec_send_packet(context, packet)
             if code != cff_error_again {
                 if code < 0, code != cff_error_eof {
-                    damagedPackets += 1
+                    decodeErrorCount += 1
                     noteHardwareFailure()
                 }
                 return
@@ -178,11 +178,11 @@ public final class VideoDecoder: PictureDecoder {
     /// Drops frames that end at or before `time`, for an exact seek.
     ///
     /// If the film ends before `time`, its last frame is returned. Reset by the first returned frame and by `flush`.
-    public func discardPictures(before time: MediaTime) { showFrom = time }
+    public func dropFrames(before time: MediaTime) { showFrom = time }
 
     /// Skips forward to `time` without a flush. Always succeeds.
     public func skipForward(to time: MediaTime) -> Bool {
-        discardPictures(before: time)
+        dropFrames(before: time)
         return true
     }
 
@@ -217,7 +217,7 @@ public final class VideoDecoder: PictureDecoder {
 
     /// libavcodec's frame threads hold at most 64 packets.
     private static let maxErrors = 64
-    /// Consecutive failures after which the hardware is given up; a single one can be a damaged packet.
+    /// Consecutive failures after which hardware decoding is disabled; a single one can be a damaged packet.
     private static let maxFailures = 3
 
     private func noteHardwareFailure(isCertain: Bool = false) {
@@ -293,7 +293,7 @@ public final class VideoDecoder: PictureDecoder {
                 return held
             }
             if code < 0 {
-                damagedPackets += 1
+                decodeErrorCount += 1
                 noteHardwareFailure()
                 errors += 1
                 // A damaged packet is reported once; after more errors than frames inside,

@@ -18,7 +18,7 @@ final class FilmAudioConverter: PCMConverter {
     private var pending: AudioDecoder.Output?
     private var isDraining = false
     /// Whether the next audio continues the timeline being drained, at another rate.
-    private var isJoint = false
+    private var isGaplessBoundary = false
     /// Whether the next audio does not continue it.
     private var isBroken = false
     private var isFinished = false
@@ -31,7 +31,7 @@ final class FilmAudioConverter: PCMConverter {
         self.output = output
     }
 
-    var damagedPackets: Int { decoder.damagedPackets }
+    var decodeErrorCount: Int { decoder.decodeErrorCount }
     func takeUndecodableSound() -> UndecodableSound? { decoder.undecodable.take() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
@@ -56,7 +56,7 @@ final class FilmAudioConverter: PCMConverter {
         line = nil
         pending = nil
         lastEnd = nil
-        (isDraining, isFinished, isBroken, isJoint) = (false, false, false, false)
+        (isDraining, isFinished, isBroken, isGaplessBoundary) = (false, false, false, false)
     }
 
     func receive(into block: PCMBlock) throws(MediaError) -> Bool {
@@ -112,7 +112,7 @@ final class FilmAudioConverter: PCMConverter {
         guard left > 0 else { return false }
         return appendOutput(into: block) { target, room in
             let wanted = min(room, left)
-            var got = isJoint ? resampler.pull(into: target, room: wanted) : 0
+            var got = isGaplessBoundary ? resampler.pull(into: target, room: wanted) : 0
             if got == 0 { got = resampler.drain(into: target, room: wanted) }
             guard got == 0, left <= Self.maxPadding else { return got }
             target.update(repeating: 0, count: wanted * output.channels)
@@ -126,18 +126,18 @@ final class FilmAudioConverter: PCMConverter {
     private func endLine() {
         lastEnd = line?.end
         line = nil
-        (isDraining, isJoint) = (false, false)
+        (isDraining, isGaplessBoundary) = (false, false)
     }
 
     /// Starts counting at a media time; on the same grid if it continues the previous audio.
     private func beginLine(at start: MediaTime, rate: Int32, followsOn: Bool) {
         line = SoundLine(start: start, rate: rate)
         let away = (start - gridTime(grid.given)).seconds * Double(output.sampleRate)
-        if !followsOn || abs(away) > Self.joint { grid = (start, 0) }
+        if !followsOn || abs(away) > Self.maxDeviation { grid = (start, 0) }
     }
 
     /// Maximum distance in output frames at which audio continues the grid.
-    private static let joint = 1.0
+    private static let maxDeviation = 1.0
 
     /// Inserts the pending audio, or drains the previous timeline first.
     private func place(into block: PCMBlock) throws(MediaError) {
@@ -147,7 +147,7 @@ final class FilmAudioConverter: PCMConverter {
             if sound.isDiscontinuous {
                 isBroken = true
             } else {
-                isJoint = true
+                isGaplessBoundary = true
                 resampler.extendEnd()
             }
             pending?.isDiscontinuous = false

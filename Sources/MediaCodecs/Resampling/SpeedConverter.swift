@@ -32,7 +32,7 @@ final class SpeedConverter: PCMConverter {
         natural = PCMBlock(format: output, capacity: 4096)
     }
 
-    var damagedPackets: Int { inner.damagedPackets }
+    var decodeErrorCount: Int { inner.decodeErrorCount }
     func takeUndecodableSound() -> UndecodableSound? { inner.takeUndecodableSound() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
@@ -86,8 +86,8 @@ final class SpeedConverter: PCMConverter {
         return block.frames > 0
     }
 
-    /// Sends `natural` to the stretcher, which starts anew after a reset or a discontinuity; a failure is thrown here and
-    /// the next call tries again.
+    /// Sends `natural` to the stretcher, which restarts after a reset or a discontinuity; a failure is thrown here
+    /// and the next call tries again.
     private func put() throws(MediaError) {
         if start == nil {
             try stretcher.begin()

@@ -8,7 +8,7 @@ public import SyncRendering
 /// Text becomes events of Advanced SubStation Alpha; bitmaps keep their colours.
 public final class FilmSubtitleDecoder: SubtitleDecoder {
     /// The number of packets that could not be decoded or exceeded the limits.
-    public private(set) var damagedPackets = 0
+    public private(set) var decodeErrorCount = 0
 
     private let place: SubtitlePlace
     private var format: SubtitleFormat
@@ -132,7 +132,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
 
     private func decode(_ entry: PacketBatch.Packet, of batch: PacketBatch, into cues: inout [SampleBuffer]) {
         guard let time = entry.presentationTime, fill(packet, with: entry, of: batch) else {
-            damagedPackets += 1
+            decodeErrorCount += 1
             return
         }
         defer { av_packet_unref(packet) }
@@ -147,7 +147,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         let code = avcodec_decode_subtitle2(context, &subtitle, &isThere, packet)
         // libavcodec's SAMI decoder returns −1 for an empty paragraph, which clears a subtitle;
         // SAMI cues have durations anyway.
-        if code < 0, !(code == -1 && format.parameters.codec == "sami") { damagedPackets += 1 }
+        if code < 0, !(code == -1 && format.parameters.codec == "sami") { decodeErrorCount += 1 }
         guard code >= 0, isThere != 0 else { return }
         defer { avsubtitle_free(&subtitle) }
         let start = times.last { $0.stamp == subtitle.pts }?.time ?? time
@@ -197,7 +197,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
             return events(of: subtitle)
         }
         guard let images = SubtitleBitmaps.images(of: subtitle) else {
-            damagedPackets += 1
+            decodeErrorCount += 1
             return []
         }
         let (width, height) = (Int(context.pointee.width), Int(context.pointee.height))
@@ -212,7 +212,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
             let bytes = UnsafeBufferPointer(
                 start: UnsafeRawPointer(text).assumingMemoryBound(to: UInt8.self), count: strlen(text))
             guard bytes.count <= SubtitleEvent.longest, cues.count < SubtitleBitmaps.maxRects else {
-                damagedPackets += 1
+                decodeErrorCount += 1
                 continue
             }
             let written = SubtitleEvent.repaired(bytes)

@@ -34,7 +34,7 @@ extension SampleBuffer {
         }
         part.presentationTime = presentationTime.map { $0 + Self.length(of: range.lowerBound, at: rate, speed: speed) }
         part.duration = Self.length(of: range.count, at: rate, speed: speed)
-        if range.lowerBound > 0 { part.flags.remove(.joint) }
+        if range.lowerBound > 0 { part.flags.remove(.gaplessBoundary) }
         return part
     }
 

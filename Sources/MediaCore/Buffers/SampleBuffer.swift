@@ -30,7 +30,7 @@ public struct SampleBuffer: Sendable {
         public static let decodeOnly = Flags(rawValue: 4)
         /// Gapless boundary: a new item starts here and continues the previous one. The decoder is drained first; a gap
         /// or an overlap is corrected here.
-        public static let joint = Flags(rawValue: 8)
+        public static let gaplessBoundary = Flags(rawValue: 8)
     }
 
     /// The samples. They may have timestamps of their own.

@@ -59,8 +59,8 @@ public protocol MediaSource: AnyObject, Sendable {
     /// The host name of a server to which the connection is being re-established; nil otherwise. Any thread.
     var lostServer: String? { get }
 
-    /// The media time by which reading has shortened the item so far, by closing gaps in its timestamps. The duration of
-    /// `summary` includes it. Any thread.
+    /// The media time by which reading has shortened the item so far, by closing gaps in its timestamps. The duration
+    /// of `summary` includes it. Any thread.
     var closedGaps: MediaTime { get }
 }
 

@@ -53,10 +53,10 @@ package enum BoundedProgram {
     /// - Parameters:
     ///   - input: contents of its standard input; empty means `/dev/null`.
     ///   - most: maximum number of bytes of its standard output.
-    ///   - patience: timeout for the whole run.
+    ///   - timeout: timeout for the whole run.
     ///   - isCancelled: polled 20 times per second, on the calling thread.
     package static func run(
-        _ path: String, _ words: [String], input: [UInt8] = [], most: Int, patience: Duration, isCancelled: () -> Bool
+        _ path: String, _ words: [String], input: [UInt8] = [], most: Int, timeout: Duration, isCancelled: () -> Bool
     ) throws(Failure) -> Outcome {
         let source = try inputFile(input)
         defer { if let source { close(source) } }
@@ -86,7 +86,7 @@ package enum BoundedProgram {
                 while waitpid(child, &status, 0) < 0, errno == EINTR {}
             }
         }
-        let deadline = HostInstant.now.advanced(by: patience)
+        let deadline = HostInstant.now.advanced(by: timeout)
         var (output, complaint) = ([UInt8](), [UInt8]())
         var open = [
             pollfd(fd: out[0], events: Int16(POLLIN), revents: 0),

@@ -65,6 +65,11 @@ public final class Signal: @unchecked Sendable {
         }
     }
 
+    /// Returns true if raised, and consumes one raise; never blocks. Any thread.
+    ///
+    /// `wait(until:)` with a deadline in the past is a system call whenever the signal is not raised.
+    package func tryWait() -> Bool { sem_trywait(semaphore) == 0 }
+
     /// Discards all pending raises.
     public func clear() { while sem_trywait(semaphore) == 0 {} }
 }

@@ -14,7 +14,8 @@ package struct ConfigMistake: Error, Hashable {
     /// Maximum number of reported errors; a file of another format has very many.
     package static let maxReported = 50
 
-    /// Returns the errors as text for the user, sorted by file and line, at most `maxReported` and their remaining number.
+    /// Returns the errors as text for the user, sorted by file and line, at most `maxReported` and their remaining
+    /// number.
     package static func told(_ mistakes: [ConfigMistake]) -> [String] {
         let sorted = mistakes.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
         var told = sorted.prefix(maxReported).map { mistake in

@@ -68,8 +68,8 @@ package enum PrintableText {
         return (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
     }
 
-    /// Returns whether a scalar is an implicit directional mark (Unicode Standard Annex 9, section 2.6), which titles in
-    /// Arabic and Hebrew contain.
+    /// Returns whether a scalar is an implicit directional mark (Unicode Standard Annex 9, section 2.6), which titles
+    /// in Arabic and Hebrew contain.
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool { [0x200E, 0x200F, 0x061C].contains(scalar.value) }
 }
 

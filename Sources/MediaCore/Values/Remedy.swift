@@ -45,7 +45,7 @@ public struct Remedy: Hashable, Sendable {
 
     /// Returns problem and advice as one sentence; a full stop of the problem moves to the end.
     package func sentence(after problem: String) -> String {
-        let joint = advice.hasPrefix(":") ? "" : advice.hasPrefix("(") ? " " : "; "
-        return problem.hasSuffix(".") ? problem.dropLast() + joint + advice + "." : problem + joint + advice
+        let separator = advice.hasPrefix(":") ? "" : advice.hasPrefix("(") ? " " : "; "
+        return problem.hasSuffix(".") ? problem.dropLast() + separator + advice + "." : problem + separator + advice
     }
 }

@@ -34,8 +34,8 @@ enum CalendarDate {
         return Double(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset) + fraction
     }
 
-    /// Returns seconds since 1970 of the `Expires` value of a cookie, such as `Wed, 21-Oct-2015 07:28:00 GMT`; nil for an
-    /// invalid date (RFC 6265, 5.1.1).
+    /// Returns seconds since 1970 of the `Expires` value of a cookie, such as `Wed, 21-Oct-2015 07:28:00 GMT`; nil for
+    /// an invalid date (RFC 6265, 5.1.1).
     static func cookieExpiry(_ text: String) -> Int64? {
         var (time, day, month, year) = ([Int]?.none, Int?.none, Int?.none, Int?.none)
         let words = text.prefix(64).lowercased().split {

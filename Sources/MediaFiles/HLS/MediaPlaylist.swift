@@ -157,7 +157,7 @@ struct MediaPlaylist: Sendable {
         /// The start of its first segment relative to the original playlist, from the stated durations.
         var start: MediaTime
         /// Whether a discontinuity precedes its first segment.
-        var isBehindBreak: Bool
+        var followsDiscontinuity: Bool
     }
 
     /// Returns the playlist from the last segment that begins at or before `moment`, relative to the first segment.
@@ -170,7 +170,7 @@ struct MediaPlaylist: Sendable {
             index += 1
         }
         let first = pieces[index]
-        guard index > 0 else { return Cut(text: text, start: .zero, isBehindBreak: false) }
+        guard index > 0 else { return Cut(text: text, start: .zero, followsDiscontinuity: false) }
         var kept: [ArraySlice<UInt8>] = [lines[0]]
         let wide = ["VERSION:", "TARGETDURATION:", "PLAYLIST-TYPE:", "INDEPENDENT-SEGMENTS", "DEFINE:"]
         for line in lines where wide.contains(where: { Self.value(of: "#EXT-X-" + $0, in: line) != nil }) {
@@ -195,7 +195,8 @@ struct MediaPlaylist: Sendable {
         }
         kept += lines[first.lines.upperBound...]
         return Cut(
-            text: Self.joined(kept), start: MediaTime(boundedSeconds: start) ?? moment, isBehindBreak: first.breaks > 0)
+            text: Self.joined(kept), start: MediaTime(boundedSeconds: start) ?? moment,
+            followsDiscontinuity: first.breaks > 0)
     }
 
     private static func joined(_ lines: [ArraySlice<UInt8>]) -> [UInt8] {

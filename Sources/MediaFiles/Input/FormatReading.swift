@@ -122,6 +122,16 @@ enum FormatReading {
         return Problem(code: .notMedia, text: "has a time base of more than an hour")
     }
 
+    /// Returns nil if packets of PCM last as long as their samples, by the bit rate that libavformat computes from both.
+    /// In CAF `mFramesPerPacket` is 1 for linear PCM (Core Audio Format Specification, Audio Description chunk).
+    static func problem(withPacketsOf source: UnsafePointer<AVCodecParameters>) -> Problem? {
+        let from = source.pointee
+        let samples = Int64(from.sample_rate) * Int64(from.ch_layout.nb_channels)
+        let exact = samples * Int64(av_get_exact_bits_per_sample(from.codec_id))
+        guard from.codec_type == AVMEDIA_TYPE_AUDIO, from.bit_rate > 0, from.bit_rate < exact / 2 else { return nil }
+        return Problem(code: .notMedia, text: "has packets that last longer than their samples")
+    }
+
     /// Returns nil if the stream can be played.
     static func problem(with source: UnsafePointer<AVCodecParameters>) -> Problem? {
         let from = source.pointee

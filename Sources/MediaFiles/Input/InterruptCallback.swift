@@ -46,8 +46,8 @@ final class InterruptCallback: Sendable {
     }
 
     /// Sets the deadline of all following I/O to `patience` from now; nil removes it.
-    func allow(_ patience: Duration?) {
-        let limit = patience.map { HostInstant.now.advanced(by: $0).nanoseconds } ?? .max
+    func allow(_ timeout: Duration?) {
+        let limit = timeout.map { HostInstant.now.advanced(by: $0).nanoseconds } ?? .max
         deadline.store(limit, ordering: .relaxed)
     }
 

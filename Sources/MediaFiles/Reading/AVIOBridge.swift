@@ -6,7 +6,7 @@ internal import MediaCore
 ///
 /// `@unchecked Sendable`: used only on the thread that uses the demuxer.
 final class AVIOBridge: @unchecked Sendable {
-    private let asker: HTTPRequestBuilder
+    private let requestBuilder: HTTPRequestBuilder
     private let waiting: InterruptCallback
     private let pool = ConnectionPool()
     private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
@@ -38,8 +38,8 @@ final class AVIOBridge: @unchecked Sendable {
     private var lostSegments: [LostSegment] = []
     private static let maxLostSegments = 100
 
-    init(_ asker: HTTPRequestBuilder, waiting: InterruptCallback) {
-        (self.asker, self.waiting, playlists) = (asker, waiting, asker.playlists)
+    init(_ requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback) {
+        (self.requestBuilder, self.waiting, playlists) = (requestBuilder, waiting, requestBuilder.playlists)
     }
 
     /// Prepares for reopening the playlists from the segment at a time.
@@ -106,7 +106,7 @@ final class AVIOBridge: @unchecked Sendable {
             return try context(WebSource(known.playlist.text), known.location, DASHPlaylists.type)
         }
         guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
-        if asker.home?.isSecure == true, !address.isSecure, asker.trust.verifies {
+        if requestBuilder.home?.isSecure == true, !address.isSecure, requestBuilder.trust.verifies {
             isDowngraded = true
             throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
         }
@@ -115,8 +115,8 @@ final class AVIOBridge: @unchecked Sendable {
         let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
         // Only the film is cached: segments are read once, and live playlists are read again.
         let isFilm = isOpening && open.isEmpty && first == 0 && last == nil && !isEncrypted
-        if isFilm, let cache = asker.cache(of: text) { return try context(cache) }
-        let (trust, waiting) = (asker.trust, InterruptCallback([]))
+        if isFilm, let cache = requestBuilder.cache(of: text) { return try context(cache) }
+        let (trust, waiting) = (requestBuilder.trust, InterruptCallback([]))
         let connect: WebCache.Connect = { (address, waiting) throws(WebFailure) in
             try NetworkConnection(address, trust, waiting)
         }
@@ -124,7 +124,8 @@ final class AVIOBridge: @unchecked Sendable {
         let input: HTTPStream
         do throws(WebFailure) {
             input = try HTTPStream(
-                address, asker: asker, range: (first, last), isPatient: !isOpening, pool: isFilm ? nil : pool,
+                address, requestBuilder: requestBuilder, range: (first, last), retriesServerErrors: !isOpening,
+                pool: isFilm ? nil : pool,
                 waiting: waiting
             ) { (address) throws(WebFailure) in try connect(address, waiting) }
         } catch {
@@ -140,8 +141,8 @@ final class AVIOBridge: @unchecked Sendable {
         if isOpening, open.isEmpty, playlists.dash == nil, Self.isManifest(input) {
             return try translate(input, at: text)
         }
-        if isFilm, let cache = WebCache(input, asker, waiting: waiting, connect: connect) {
-            asker.share(cache, of: text)
+        if isFilm, let cache = WebCache(input, requestBuilder, waiting: waiting, connect: connect) {
+            requestBuilder.share(cache, of: text)
             return try context(cache)
         }
         let source = WebSource(input, cipher) { [unowned self] code in noteFailure(of: text, code) }
@@ -203,7 +204,7 @@ final class AVIOBridge: @unchecked Sendable {
         let made: DASHPlaylists
         do throws(MediaError) {
             let name = "\"\(PrintableText.of(input.address.text))\""
-            made = DASHPlaylists(try DASHManifest(bytes, at: input.address, named: name), asker.bitrate)
+            made = DASHPlaylists(try DASHManifest(bytes, at: input.address, named: name), requestBuilder.bitrate)
         } catch {
             objection = error
             throw WebFailure(code: cff_error_invalid_data)

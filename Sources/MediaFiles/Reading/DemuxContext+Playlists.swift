@@ -9,7 +9,7 @@ extension DemuxContext {
     /// - Parameter start: The film time at which the stream used for seeking begins.
     /// - Throws: Same as opening. After a failure nothing can be read until another seek succeeds.
     func openPlaylists(
-        from moment: MediaTime?, streamStart start: MediaTime = .zero, within patience: Duration
+        from moment: MediaTime?, streamStart start: MediaTime = .zero, within timeout: Duration
     ) throws(MediaError) {
         guard let gate else { throw ReadingErrors.reading(cff_error_invalid_data, address, waiting) }
         if !film.isKnown { film.store(streams) }
@@ -26,7 +26,7 @@ extension DemuxContext {
             gate.begin(at: nil)
             finishOpening()
         }
-        try begin(alone ?? address.url, "hls", within: patience)
+        try begin(alone ?? address.url, "hls", within: timeout)
         guard film.match(streams, isAlone: alone != nil) else {
             close()
             throw MediaError(
@@ -37,7 +37,8 @@ extension DemuxContext {
             let cut = gate.cuts.first
             isAtFirstPiece = cut?.start == .zero
             follower?.opened(
-                from: (cut?.start ?? .zero) + start, at: moment, isBehindBreak: cut?.isBehindBreak ?? false)
+                from: (cut?.start ?? .zero) + start, at: moment,
+                followsDiscontinuity: cut?.followsDiscontinuity ?? false)
         }
     }
 }

@@ -47,16 +47,17 @@ final class DemuxContext {
     /// Segments that were skipped, until `takeLostSegment`.
     private var lostSegments: [AVIOBridge.LostSegment] = []
     /// The number of packets that libavformat rejected as invalid data.
-    private(set) var damagedPackets = 0
+    private(set) var decodeErrorCount = 0
 
     /// Opens the input and probes its streams. Blocks.
     ///
     /// - Parameters:
-    ///   - asker: Builds the HTTP requests; nil opens nothing over HTTP.
+    ///   - requestBuilder: Builds the HTTP requests; nil opens nothing over HTTP.
     ///   - format: The name of the container if already known, which skips probing.
     ///   - film: The streams of an already opened HLS film, of which one playlist is opened.
     init(
-        _ address: InputAddress, options: ReadOptions, asker: HTTPRequestBuilder? = nil, cancellations: [Cancellation],
+        _ address: InputAddress, options: ReadOptions, requestBuilder: HTTPRequestBuilder? = nil,
+        cancellations: [Cancellation],
         format: String? = nil, film: FilmStreams? = nil
     ) throws(MediaError) {
         self.address = address
@@ -68,8 +69,8 @@ final class DemuxContext {
         policy.pointee.verifies = options.trust.verifies ? 1 : 0
         policy.pointee.authorities = options.trust.path
         guard packet != nil else { throw Self.exhausted(address) }
-        if let asker {
-            let gate = AVIOBridge(asker, waiting: waiting)
+        if let requestBuilder {
+            let gate = AVIOBridge(requestBuilder, waiting: waiting)
             gate.install(in: policy)
             self.gate = gate
         }
@@ -95,7 +96,7 @@ final class DemuxContext {
     }
 
     /// Opens an address and reads its header. `finishOpening` removes the limits set here.
-    func begin(_ url: String, _ format: String?, within patience: Duration) throws(MediaError) {
+    func begin(_ url: String, _ format: String?, within timeout: Duration) throws(MediaError) {
         guard let fresh = avformat_alloc_context() else { throw Self.exhausted(address) }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
@@ -104,7 +105,7 @@ final class DemuxContext {
         context = fresh
         var settings = Self.settings(for: address, options)
         defer { av_dict_free(&settings) }
-        waiting.allow(address.kind == .network ? patience : nil)
+        waiting.allow(address.kind == .network ? timeout : nil)
         var code: Int32 = 0
         do throws(MediaError) {
             if address.kind == .pipe {
@@ -448,7 +449,7 @@ final class DemuxContext {
                 return nil
             }
             consecutiveFailures += 1
-            if code == cff_error_invalid_data { damagedPackets += 1 }
+            if code == cff_error_invalid_data { decodeErrorCount += 1 }
             let mayGoOn = code == cff_error_invalid_data || code == cff_error_again
             guard mayGoOn, consecutiveFailures <= 64 else {
                 throw isIndexLast
@@ -536,10 +537,11 @@ final class DemuxContext {
         gaps?.landed(expecting: time)
     }
 
-    /// Returns the video stream of a Matroska file and a timestamp in its time base; nil for video and other containers.
+    /// Returns the video stream of a Matroska file and a timestamp in its time base; nil for video and other
+    /// containers.
     ///
-    /// Cues usually index video only. For a track without cues, libavformat reads the file from its position to the target,
-    /// which over a network takes as long as the film between them.
+    /// Cues usually index video only. For a track without cues, libavformat reads the file from its position to the
+    /// target, which over a network takes as long as the film between them.
     private func indexed(
         instead index: Int32, _ raw: Int64, _ context: UnsafeMutablePointer<AVFormatContext>
     ) -> (stream: Int32, timestamp: Int64)? {

@@ -197,11 +197,11 @@ struct GapFollower {
             return shift
         }
         // The earliest time at which the tracks continue, and the latest at which one ended.
-        var (start, end, isJoint) = (plain + lanes[own].own, place, true)
+        var (start, end, isGaplessBoundary) = (plain + lanes[own].own, place, true)
         var isFilled =
             reach == .packets && pauses.isPlausible(plain + shift)
             && plain + shift - place <= PauseLimit.longestSilentStill
-        if !hasSound, isPause { (isJoint, isFilled) = (false, true) }
+        if !hasSound, isPause { (isGaplessBoundary, isFilled) = (false, true) }
         var jumpsWithOthers = false
         for index in lanes.indices where index != own && isAsked(index) {
             if reach == .index, let last = lastEntry(of: index), last + maxGap >= start { isFilled = true }
@@ -212,13 +212,15 @@ struct GapFollower {
             if (after + common - place).seconds.magnitude <= limit.seconds / 2
                 || (start + common > place && after + limit < start)
             {
-                isJoint = false
+                isGaplessBoundary = false
             } else {
                 (start, jumpsWithOthers) = (min(start, after), true)
             }
         }
-        if isSparse, !jumpsWithOthers { (isJoint, isFilled) = (false, isPause || (reach == .index && isFilled)) }
-        if isJoint {
+        if isSparse, !jumpsWithOthers {
+            (isGaplessBoundary, isFilled) = (false, isPause || (reach == .index && isFilled))
+        }
+        if isGaplessBoundary {
             if let made = jumps.add(
                 .init(shift: end - start, position: doubtful.pointee.pos.boundedBytes ?? 0, film: end))
             {

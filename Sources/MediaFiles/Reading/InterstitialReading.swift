@@ -81,7 +81,7 @@ enum InterstitialReading {
 /// The assets of an interstitial: the response to its `X-ASSET-LIST` URL (RFC 8216bis, D.2).
 package enum AssetList {
     static let maxBytes = 256 << 10
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     /// Requests a list and returns the URLs of its assets; blocks. Secrets are sent only to the film's server.
     ///
@@ -95,15 +95,16 @@ package enum AssetList {
             throw MediaError(.notMedia, "\(name) is not an address of a web server")
         }
         let waiting = InterruptCallback([cancellation])
-        waiting.allow(patience)
+        waiting.allow(timeout)
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
-        let asker = HTTPRequestBuilder(address, options)
+        let requestBuilder = HTTPRequestBuilder(address, options)
         // A refused certificate fails this list only, not the next input that this thread opens.
         var certificates = TLSFailureRecorder()
         defer { _ = certificates.refusal() }
         do throws(WebFailure) {
-            let input = try HTTPStream(place, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
-                try NetworkConnection(address, asker.trust, waiting)
+            let input = try HTTPStream(place, requestBuilder: requestBuilder, waiting: waiting) {
+                (address) throws(WebFailure) in
+                try NetworkConnection(address, requestBuilder.trust, waiting)
             }
             while bytes.count <= maxBytes {
                 let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }

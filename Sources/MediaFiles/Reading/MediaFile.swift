@@ -15,7 +15,7 @@ public final class MediaFile: MediaSource {
 
     private let address: InputAddress
     private let options: ReadOptions
-    private let asker: HTTPRequestBuilder
+    private let requestBuilder: HTTPRequestBuilder
     /// The start of film time in the input's own timestamps.
     package var origin: MediaTime { origins.common }
     private let origins: FilmOrigin
@@ -24,7 +24,7 @@ public final class MediaFile: MediaSource {
     private let streamIDs: [Int: Int32]
     private let jumps = TimestampDiscontinuities()
     /// Whether audio and video are separate playlists, each readable like a file.
-    private let liesApart: Bool
+    private let hasSeparatePlaylists: Bool
     /// The streams of playlists that are reopened for a seek.
     private let playlistStreams: FilmStreams?
     private let cancellation: Cancellation
@@ -65,20 +65,22 @@ public final class MediaFile: MediaSource {
                 .untrusted,
                 "the server of \"\(address.text)\" cannot be authenticated; use an https address")
         }
-        let asker = HTTPRequestBuilder(address.url, options)
-        let context = try DemuxContext(address, options: options, asker: asker, cancellations: [cancellation])
-        asker.playlists.close()
+        let requestBuilder = HTTPRequestBuilder(address.url, options)
+        let context = try DemuxContext(
+            address, options: options, requestBuilder: requestBuilder, cancellations: [cancellation])
+        requestBuilder.playlists.close()
         return try MediaFile(
-            context, address: address, sheet: sheet, options: options, asker: asker, cancellation: cancellation)
+            context, address: address, sheet: sheet, options: options, requestBuilder: requestBuilder,
+            cancellation: cancellation)
     }
 
     private init(
         _ context: DemuxContext, address: InputAddress, sheet: CueSheet?, options: ReadOptions,
-        asker: HTTPRequestBuilder,
+        requestBuilder: HTTPRequestBuilder,
         cancellation: Cancellation
     ) throws(MediaError) {
         self.address = address
-        self.asker = asker
+        self.requestBuilder = requestBuilder
         self.options = options
         self.cancellation = cancellation
         formatName = context.formatName
@@ -111,11 +113,11 @@ public final class MediaFile: MediaSource {
 
         let tracks = inspection.tracks(starts: starts, of: context, options.hlsBitrate)
         let duration = context.statedDuration ?? inspection.duration(of: context, tracks: tracks)
-        liesApart = duration != nil && Self.liesApart(context, tracks)
+        hasSeparatePlaylists = duration != nil && Self.hasSeparatePlaylists(context, tracks)
         if context.isOfMP4Pieces { context.film.store(context.streams) }
-        playlistStreams = liesApart && context.isOfMP4Pieces ? context.film : nil
+        playlistStreams = hasSeparatePlaylists && context.isOfMP4Pieces ? context.film : nil
         let sharesReader =
-            address.kind == .pipe || (!liesApart && (context.managesOwnInputs || !context.hasRandomAccess))
+            address.kind == .pipe || (!hasSeparatePlaylists && (context.managesOwnInputs || !context.hasRandomAccess))
         // A server without range requests that states the length sends the film again.
         let canReopen =
             sharesReader && address.kind == .network && !context.managesOwnInputs && context.byteCount != nil
@@ -141,7 +143,8 @@ public final class MediaFile: MediaSource {
                 context, tracks: tracks, origin: origins, jumps: jumps, options: options,
                 reopening: canReopen
                     ? Self.reopening(
-                        address, options, asker, cancellation, tracks, streamIDs, formatName, origins, jumps, duration)
+                        address, options, requestBuilder, cancellation, tracks, streamIDs, formatName, origins, jumps,
+                        duration)
                     : nil)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
@@ -166,7 +169,7 @@ public final class MediaFile: MediaSource {
         let own = Cancellation()
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
             context.waiting.add(own)
-            if liesApart { follow(context, only: track) }
+            if hasSeparatePlaylists { follow(context, only: track) }
             if playlistStreams != nil { context.film.choose(Int32(clamping: track.id)) }
             return TrackReader(
                 track: track, context: context, stream: stream, origin: origins[Int32(clamping: track.id)],
@@ -185,14 +188,14 @@ public final class MediaFile: MediaSource {
         for track: Track, _ own: Cancellation
     ) throws(MediaError) -> (DemuxContext, UnsafeMutablePointer<AVStream>) {
         let context = try DemuxContext(
-            address, options: options, asker: asker, cancellations: [cancellation, own],
+            address, options: options, requestBuilder: requestBuilder, cancellations: [cancellation, own],
             format: formatName.split(separator: ",").first.map(String.init),
             film: playlistStreams?.choosing(Int32(clamping: track.id)))
         guard let stream = stream(for: track, in: context) else {
             throw MediaError(
                 .readFailed, "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
         }
-        follow(context, only: liesApart ? track : nil)
+        follow(context, only: hasSeparatePlaylists ? track : nil)
         return (context, stream)
     }
 
@@ -210,7 +213,7 @@ public final class MediaFile: MediaSource {
     }
 
     /// The server that has stopped responding, if any. Any thread.
-    public var lostServer: String? { asker.lostServer }
+    public var lostServer: String? { requestBuilder.lostServer }
 
     /// The largest sum of gaps that a reader has closed in one track. Any thread.
     public var closedGaps: MediaTime { jumps.closed }
@@ -220,7 +223,8 @@ public final class MediaFile: MediaSource {
 
     /// Returns a closure that reopens the film for its shared reader.
     private static func reopening(
-        _ address: InputAddress, _ options: ReadOptions, _ asker: HTTPRequestBuilder, _ cancellation: Cancellation,
+        _ address: InputAddress, _ options: ReadOptions, _ requestBuilder: HTTPRequestBuilder,
+        _ cancellation: Cancellation,
         _ tracks: [Track],
         _ ids: [Int: Int32], _ formatName: String, _ origin: FilmOrigin, _ jumps: TimestampDiscontinuities,
         _ duration: MediaTime?
@@ -228,7 +232,8 @@ public final class MediaFile: MediaSource {
         let format = formatName.split(separator: ",").first.map(String.init)
         return { () throws(MediaError) in
             let context = try DemuxContext(
-                address, options: options, asker: asker, cancellations: [cancellation], format: format)
+                address, options: options, requestBuilder: requestBuilder, cancellations: [cancellation], format: format
+            )
             var streams: [UnsafeMutablePointer<AVStream>] = []
             for track in tracks {
                 guard let stream = stream(for: track, in: context, ids) else {
@@ -285,7 +290,7 @@ public final class MediaFile: MediaSource {
 
     /// Whether audio and video are in separate playlists: libavformat's HLS sets `AVStream.id` to the playlist's
     /// number.
-    private static func liesApart(_ context: DemuxContext, _ tracks: [Track]) -> Bool {
+    private static func hasSeparatePlaylists(_ context: DemuxContext, _ tracks: [Track]) -> Bool {
         guard context.formatName.hasPrefix("hls") else { return false }
         func lists(_ kind: Track.Kind) -> Set<Int32> {
             Set(tracks.filter { $0.kind == kind }.map { context.streams[$0.id].pointee.id })

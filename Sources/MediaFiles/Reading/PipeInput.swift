@@ -18,7 +18,7 @@ final class PipeInput: @unchecked Sendable {
 
     private static let bufferSize: Int32 = 64 * 1024
     /// The interval between two checks of the guard, in milliseconds.
-    private static let patience: Int32 = 100
+    private static let timeout: Int32 = 100
 
     init(_ address: InputAddress, waiting: InterruptCallback) throws(MediaError) {
         self.waiting = waiting
@@ -61,7 +61,7 @@ final class PipeInput: @unchecked Sendable {
             if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             // A FIFO without a writer so far reports nothing; POLLHUP requires that a writer has closed it.
-            let events = poll(&wanted, 1, Self.patience)
+            let events = poll(&wanted, 1, Self.timeout)
             if events == 0 { continue }
             if events < 0 {
                 if errno == EINTR { continue }

@@ -54,12 +54,12 @@ final class SharedDemuxer: @unchecked Sendable {
     private let batch: Duration
     let state: Lock<State>
     /// One signal per lane, raised when its state may have changed.
-    private let news: [Signal]
+    private let wakeSignal: [Signal]
     let windowBytes: Int
     /// The cancellation that interrupts `context`. Used only by the thread that has set `State.isReading`.
     private var observed: Cancellation
     /// The maximum time that a track waits for another whose window is full.
-    private static let patience = Duration.seconds(1)
+    private static let timeout = Duration.seconds(1)
 
     init(
         _ context: DemuxContext, tracks: [Track], origin: FilmOrigin, jumps: TimestampDiscontinuities,
@@ -79,7 +79,7 @@ final class SharedDemuxer: @unchecked Sendable {
             let packager = PacketBatcher(track: track, stream: stream, clock: clock, batch: options.audioBatch)
             initial.lanes.append(SharedLane(track: track, stream: stream.pointee.index, packager: packager))
         }
-        news = initial.lanes.map { _ in Signal() }
+        wakeSignal = initial.lanes.map { _ in Signal() }
         observed = initial.stop
         state = Lock(initial)
         context.waiting.add(observed)
@@ -144,7 +144,7 @@ final class SharedDemuxer: @unchecked Sendable {
             case .end: return nil
             case .fail(let error): throw error
             case .demux(let choiceChanged): demux(choiceChanged: choiceChanged)
-            case .wait: news[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+            case .wait: wakeSignal[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
             }
         }
     }
@@ -167,7 +167,7 @@ final class SharedDemuxer: @unchecked Sendable {
                 state.lanes[index].loseOldest(downTo: windowBytes / 2)
                 continue
             }
-            if state.lanes[index].timeFull(.now) < Self.patience { return .wait }
+            if state.lanes[index].timeFull(.now) < Self.timeout { return .wait }
             state.lanes[index].loseOldest(downTo: windowBytes * 2)
         }
         state.isReading = true
@@ -225,9 +225,9 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     private func wakeEverybody(but lane: Int? = nil) {
-        for index in news.indices where index != lane {
-            news[index].clear()
-            news[index].raise()
+        for index in wakeSignal.indices where index != lane {
+            wakeSignal[index].clear()
+            wakeSignal[index].raise()
         }
     }
 
@@ -252,7 +252,7 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             if joined.done { return joined.landed }
             if joined.mayJump { break }
-            news[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+            wakeSignal[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
         }
         defer { wakeEverybody() }
         return try jump(lane: lane, to: time, mode: mode)

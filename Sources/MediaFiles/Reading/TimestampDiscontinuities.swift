@@ -238,9 +238,9 @@ struct JumpFollower {
     /// - Parameters:
     ///   - start: The approximate film time at which the segment begins.
     ///   - time: The target of the seek.
-    ///   - isBehindBreak: Whether the playlist has a discontinuity between the film's start and this segment.
-    mutating func opened(from start: MediaTime, at time: MediaTime, isBehindBreak: Bool) {
-        (position, landing, landed, piece) = (0, time, time, isBehindBreak ? start : nil)
+    ///   - followsDiscontinuity: Whether the playlist has a discontinuity between the film's start and this segment.
+    mutating func opened(from start: MediaTime, at time: MediaTime, followsDiscontinuity: Bool) {
+        (position, landing, landed, piece) = (0, time, time, followsDiscontinuity ? start : nil)
     }
 
     /// The maximum error of summed segment durations. After a discontinuity another offset is this near only by chance.

@@ -28,6 +28,7 @@ struct TrackInspection {
             if let problem = damaged ?? oversized ?? FormatReading.problem(with: parameters)
                 ?? FormatReading.problem(
                     withTimeBase: stream.pointee.time_base)
+                ?? (context.formatName == "caf" ? FormatReading.problem(withPacketsOf: parameters) : nil)
             {
                 problems.append("track \(stream.pointee.index + 1) \(problem.text)")
                 if isStill(stream) {

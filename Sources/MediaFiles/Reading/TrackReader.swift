@@ -50,7 +50,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     }
 
     /// The number of packets that the demuxer rejected as damaged.
-    public var damagedPackets: Int { context.damagedPackets }
+    public var decodeErrorCount: Int { context.decodeErrorCount }
 
     /// Returns the next buffer; nil at the end. Blocks. Buffers read before a failure are returned first.
     public func read() throws(MediaError) -> SampleBuffer? {

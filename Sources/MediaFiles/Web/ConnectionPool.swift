@@ -14,7 +14,8 @@ final class ConnectionPool {
 
     /// The maximum number of idle connections. The playlists of a film may be on different servers.
     static let maxConnections = 4
-    /// The time after which an idle connection is closed. Routers drop idle connections without notice.
+    /// The time after which an idle connection is not reused; the next use of the pool closes it. Routers drop idle
+    /// connections without notice.
     static let maxIdleTime = Duration.seconds(30)
 
     init(now: @escaping () -> HostInstant = { .now }) { self.now = now }

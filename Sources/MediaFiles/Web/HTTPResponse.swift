@@ -55,8 +55,8 @@ struct HTTPResponse: Sendable {
 
     var isChunked: Bool { self["transfer-encoding"]?.lowercased().contains("chunked") ?? false }
 
-    /// Whether another request may follow on the connection (RFC 9112, 9.3). Only for a body whose length is stated once:
-    /// its end is unambiguous.
+    /// Whether another request may follow on the connection (RFC 9112, 9.3). Only for a body whose length is stated
+    /// once: its end is unambiguous.
     var isPersistent: Bool {
         isHTTP11 && !isChunked && length != nil && all("content-length").count == 1
             && !all("connection").contains { $0.lowercased().contains("close") }

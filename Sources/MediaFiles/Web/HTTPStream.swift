@@ -27,7 +27,7 @@ protocol WebBytes: AnyObject {
 final class HTTPStream: WebBytes, @unchecked Sendable {
     typealias Connect = (WebAddress) throws(WebFailure) -> any WebConnection
 
-    private let asker: HTTPRequestBuilder
+    private let requestBuilder: HTTPRequestBuilder
     private let waiting: InterruptCallback
     private let connect: Connect
     /// The idle connections of the demuxer; nil: each request has its own connection.
@@ -63,15 +63,16 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - range: The byte range stated by a playlist.
-    ///   - isPatient: Whether server errors are retried.
+    ///   - retriesServerErrors: Whether server errors are retried.
     ///   - pool: The idle connections of the demuxer; nil: each request has its own connection.
     /// - Throws: A libavutil error; EINVAL for a range beyond `InputLimit.maxBytes`.
     init(
-        _ address: WebAddress, asker: HTTPRequestBuilder, range: (first: Int64, last: Int64?) = (0, nil),
-        isPatient: Bool = false, pool: ConnectionPool? = nil, waiting: InterruptCallback, connect: @escaping Connect
+        _ address: WebAddress, requestBuilder: HTTPRequestBuilder, range: (first: Int64, last: Int64?) = (0, nil),
+        retriesServerErrors: Bool = false, pool: ConnectionPool? = nil, waiting: InterruptCallback,
+        connect: @escaping Connect
     ) throws(WebFailure) {
         self.address = address
-        self.asker = asker
+        self.requestBuilder = requestBuilder
         self.pool = pool
         self.waiting = waiting
         self.connect = connect
@@ -81,7 +82,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         (first, last, position) = (begin, range.last, begin)
         do throws(WebFailure) { try open() } catch {
             // While a film is opened, the user waits for the result: no retries.
-            guard isPatient, !error.isDowngrade else { throw error }
+            guard retriesServerErrors, !error.isDowngrade else { throw error }
             let code = tryAgain(after: error.code) { () throws(WebFailure) in
                 try open()
                 return 0
@@ -105,10 +106,12 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     }
 
     /// Creates another input of an already opened file; its first read connects.
-    init(_ identity: Identity, asker: HTTPRequestBuilder, waiting: InterruptCallback, connect: @escaping Connect) {
+    init(
+        _ identity: Identity, requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback, connect: @escaping Connect
+    ) {
         (address, size, contentType) = (identity.address, identity.size, identity.contentType)
         (validator, isSeekable) = (identity.validator, true)
-        (self.asker, self.waiting, self.connect) = (asker, waiting, connect)
+        (self.requestBuilder, self.waiting, self.connect) = (requestBuilder, waiting, connect)
         (first, last, position, pool) = (0, nil, 0, nil)
     }
 
@@ -153,7 +156,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         while true {
             release()
             let (fresh, answer) = try ask(challenge)
-            for line in answer.all("set-cookie") { asker.cookies.store(line, from: address) }
+            for line in answer.all("set-cookie") { requestBuilder.cookies.store(line, from: address) }
             switch answer.status {
             case 200, 206:
                 try begin(fresh, answer)
@@ -164,15 +167,15 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 else {
                     throw WebFailure(code: cff_error_from_errno(EIO))
                 }
-                if address.isSecure, !next.isSecure, asker.trust.verifies {
+                if address.isSecure, !next.isSecure, requestBuilder.trust.verifies {
                     throw WebFailure(code: cff_error_from_errno(EPERM), isDowngrade: true)
                 }
                 keep(fresh, after: answer)
                 // A redirect does not inherit the user's credentials; the server may state others.
                 (address, challenge) = (next, nil)
-            case 401 where challenge == nil && asker.credentials(for: address) != nil:
+            case 401 where challenge == nil && requestBuilder.credentials(for: address) != nil:
                 keep(fresh, after: answer)
-                challenge = answer.all("www-authenticate").first { asker.answers($0) } ?? "Basic"
+                challenge = answer.all("www-authenticate").first { requestBuilder.answers($0) } ?? "Basic"
             // Within the known size the file has changed: a failure, not its end.
             case 416 where position > first && size.map({ position >= $0 }) ?? true:
                 (connection, body) = (nil, nil)
@@ -187,7 +190,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private func ask(_ challenge: String?) throws(WebFailure) -> (any WebConnection, HTTPResponse) {
         if let kept = pool?.take(for: address) {
             // A router may have dropped the connection without notice.
-            kept.setMaxSilence(asker.maxSilence)
+            kept.setMaxSilence(requestBuilder.maxSilence)
             do throws(WebFailure) { return (kept, try ask(kept, challenge)) } catch {
                 // Servers close idle connections at any time (RFC 9112, 9.3.1).
                 guard !hasResponse, error.code != cff_error_exit else { throw error }
@@ -200,7 +203,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
     private func ask(_ connection: any WebConnection, _ challenge: String?) throws(WebFailure) -> HTTPResponse {
         hasResponse = false
         let isProxied = (connection as? NetworkConnection)?.isProxied ?? false
-        let head = asker.request(
+        let head = requestBuilder.request(
             for: address, from: position, to: last, validator: position > first ? validator : nil, challenge: challenge,
             isProxied: isProxied, keepsConnection: pool != nil)
         let code = connection.send(Array(head.utf8))
@@ -246,7 +249,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         validator = answer.validator
         contentType = contentType ?? answer["content-type"]
         (connection, place, body, isPersistent) = (fresh, start, WebBody(answer), answer.isPersistent)
-        fresh.setMaxSilence(isSeekable ? asker.maxSilence : nil)
+        fresh.setMaxSilence(isSeekable ? requestBuilder.maxSilence : nil)
     }
 
     /// Ends the use of the connection: it is closed unless its response is complete.
@@ -345,9 +348,9 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
         var (code, isTold) = (code, false)
         let began = HostInstant.now
         let host = address.host
-        asker.noteLost(host)
-        defer { asker.noteFound(host) }
-        for delay in asker.delays {
+        requestBuilder.noteLost(host)
+        defer { requestBuilder.noteFound(host) }
+        for delay in requestBuilder.delays {
             connection = nil
             guard Self.mayPass(code) else { return code }
             let moment = HostInstant.now.advanced(by: delay)
@@ -355,7 +358,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
                 if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
                 if !isTold, HostInstant.now - began > .seconds(1) {
                     isTold = true
-                    asker.report("the connection to \(address.host) was lost; reconnecting")
+                    requestBuilder.report("the connection to \(address.host) was lost; reconnecting")
                 }
                 min(moment, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
             }

@@ -54,7 +54,7 @@ final class WebCache: Sendable {
     private static let maxRest = Duration.seconds(1)
 
     let identity: HTTPStream.Identity
-    private let asker: HTTPRequestBuilder
+    private let requestBuilder: HTTPRequestBuilder
     private let connect: Connect
     private let state: Lock<State>
 
@@ -62,9 +62,12 @@ final class WebCache: Sendable {
     ///
     /// - Parameter waiting: The guard that the input was created with.
     /// - Returns: Nil if the server does not support ranges.
-    init?(_ input: HTTPStream, _ asker: HTTPRequestBuilder, waiting: InterruptCallback, connect: @escaping Connect) {
+    init?(
+        _ input: HTTPStream, _ requestBuilder: HTTPRequestBuilder, waiting: InterruptCallback,
+        connect: @escaping Connect
+    ) {
         guard let identity = input.identity else { return nil }
-        (self.identity, self.asker, self.connect) = (identity, asker, connect)
+        (self.identity, self.requestBuilder, self.connect) = (identity, requestBuilder, connect)
         let connection = Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
         state = Lock(State(connections: [connection]))
     }
@@ -189,7 +192,8 @@ final class WebCache: Sendable {
             return connections.filter { !$0.isBusy }.min { $0.lastUse < $1.lastUse }
         }
         let (waiting, connect) = (InterruptCallback([]), connect)
-        let input = HTTPStream(identity, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
+        let input = HTTPStream(identity, requestBuilder: requestBuilder, waiting: waiting) {
+            (address) throws(WebFailure) in
             try connect(address, waiting)
         }
         return Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)

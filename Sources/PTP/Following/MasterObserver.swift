@@ -16,7 +16,7 @@ package struct MasterObserver: Sendable {
     private static let openSyncs = 8
     private static let openQuestions = 16
     /// Maximum time between a message and its Follow_Up or response.
-    private static let patience: Duration = .seconds(1)
+    private static let timeout: Duration = .seconds(1)
     /// Larger corrections are errors; nanoseconds. Corrections of hundreds of milliseconds occur where a member of a
     /// group relays another.
     private static let largestCorrection: Int64 = 10_000_000_000
@@ -150,7 +150,7 @@ package struct MasterObserver: Sendable {
     ) -> Int? {
         list.firstIndex {
             let age = now - $0.moment
-            return $0.sequence == sequence && $0.clock == clock && age >= .zero - patience && age <= patience
+            return $0.sequence == sequence && $0.clock == clock && age >= .zero - timeout && age <= timeout
         }
     }
 }

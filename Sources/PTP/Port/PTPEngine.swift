@@ -31,19 +31,19 @@ package final class PTPEngine: Sendable {
     /// The host clock; all timestamps are read from it.
     var clock: any HostClock { served.clock }
     /// Wakes the thread.
-    private let news: PollableSignal
+    private let wakeSignal: PollableSignal
     private let stopping = Atomic<Bool>(false)
 
-    /// - Parameter news: wakes the thread from `PTPWire.wait`.
-    init(identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire, news: PollableSignal) {
-        self.news = news
+    /// - Parameter wakeSignal: wakes the thread from `PTPWire.wait`.
+    init(identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire, wakeSignal: PollableSignal) {
+        self.wakeSignal = wakeSignal
         self.identity = identity
         self.served = served
         self.wire = wire
     }
 
     /// Wakes the thread. Callable from any thread, as is `requestStop`.
-    func wake() { news.raise() }
+    func wake() { wakeSignal.raise() }
 
     func requestStop() {
         stopping.store(true, ordering: .releasing)
@@ -62,8 +62,8 @@ package final class PTPEngine: Sendable {
         var round = PTPRound(identity: identity, beginning: clock.now)
         while !isStopping {
             beat(&round)
-            wire.wait(until: round.nextBeat, or: news.descriptor, by: clock)
-            news.clear()
+            wire.wait(until: round.nextBeat, or: wakeSignal.descriptor, by: clock)
+            wakeSignal.clear()
             receiveDatagrams(&round)
         }
     }

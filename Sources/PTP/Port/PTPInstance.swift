@@ -41,7 +41,7 @@ package final class PTPInstance: Sendable {
         self.identity = identity
         self.served = served
         do throws(ExhaustionError) {
-            let engine = PTPEngine(identity: identity, served: served, wire: wire, news: try PollableSignal())
+            let engine = PTPEngine(identity: identity, served: served, wire: wire, wakeSignal: try PollableSignal())
             self.engine = engine
             thread = try WorkerThread.start(name: "ptp", priority: .realtime(30)) { engine.run() }
         } catch {
@@ -56,7 +56,7 @@ package final class PTPInstance: Sendable {
         self.address = address
         self.identity = identity
         self.served = served
-        engine = PTPEngine(identity: identity, served: served, wire: wire, news: try PollableSignal())
+        engine = PTPEngine(identity: identity, served: served, wire: wire, wakeSignal: try PollableSignal())
         thread = nil
     }
 

@@ -64,7 +64,7 @@ package struct PTPPeer: Sendable {
     /// Time without a Sync after which a served receiver no longer counts as a master.
     private static let doubt: Duration = .seconds(1)
     /// A followed receiver that sends no usable time for this long is served again.
-    static let masterPatience: Duration = .seconds(4)
+    static let masterTimeout: Duration = .seconds(4)
 
     /// Rejected timestamps from which the clock is doubted; fewer may come from a preempted computer.
     private static let minRefusals = 4
@@ -143,7 +143,7 @@ package struct PTPPeer: Sendable {
             isFollowed = true
             isFollowedOnItsWord = true
             roleSince = now
-        } else if master == nil, now - roleSince >= Self.masterPatience {
+        } else if master == nil, now - roleSince >= Self.masterTimeout {
             isFollowed = false
             // Syncs without a usable timestamp do not count as declined.
             declinedToServe = !isFollowedOnItsWord

@@ -10,14 +10,14 @@ package struct PortHelper: Sendable {
     package let ports: (event: UInt16, general: UInt16)
     package let path: String
     /// Timeout of its answer, which normally takes a millisecond or two.
-    private let patience: Duration
+    private let timeout: Duration
 
     package init(
-        path: String, ports: (event: UInt16, general: UInt16) = (319, 320), patience: Duration = .seconds(2)
+        path: String, ports: (event: UInt16, general: UInt16) = (319, 320), timeout: Duration = .seconds(2)
     ) {
         self.path = path
         self.ports = ports
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// The helper next to this program's file, or in the libexec folder next to the program's folder. PATH and other
@@ -45,7 +45,7 @@ package struct PortHelper: Sendable {
         }
         defer { end(child) }
         var answer = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
-        let deadline = HostInstant.now.advanced(by: patience)
+        let deadline = HostInstant.now.advanced(by: timeout)
         var ready: Int32
         repeat {
             ready = csock_poll(&answer, 1, max(0, (deadline - .now).wholeNanoseconds))

@@ -17,7 +17,7 @@ final class AddedSound {
     /// Whether a failure of the output or decoder was reported.
     var isLost = false
 
-    var walker: SharedPlaybackList.TrackCursor { .sound(number) }
+    var cursor: SharedPlaybackList.TrackCursor { .sound(number) }
 
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100

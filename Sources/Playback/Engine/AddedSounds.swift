@@ -22,7 +22,7 @@ final class AddedSounds {
         calibration?.apply()
         let sound = AddedSound(
             number: number, choice: choice, output: output, codecs: context.parts.codecs, events: context.events)
-        sound.renderer.onNews(
+        sound.renderer.onEvent(
             context.handler { engine, error in engine.tracks.added.fail(number, error) })
         all.append(sound)
         return sound
@@ -34,7 +34,7 @@ final class AddedSounds {
         let sound = all.remove(at: index)
         if let group = sound.output as? OutputGroup { calibration?.exclude(group) }
         sound.pipeline?.stop()
-        sound.renderer.onNews(nil)
+        sound.renderer.onEvent(nil)
         context.synchronizer.removeRenderer(sound.renderer, completion: nil)
     }
 
@@ -63,7 +63,7 @@ final class AddedSounds {
         }
         let pipeline = context.pipeline(
             AudioStage(
-                list: context.list, walker: sound.walker, renderer: sound.renderer,
+                list: context.list, cursor: sound.cursor, renderer: sound.renderer,
                 replayGain: context.options.replayGain,
                 choose: { [choice = sound.choice] in AddedSound.track(choice, of: $0) },
                 behind: entry, intake: TrackIntake(clock: context.clock)))
@@ -81,7 +81,7 @@ final class AddedSounds {
         }
     }
 
-    func wakeWaiting() { for sound in all where context.list.isWaiting(sound.walker) { sound.pipeline?.wake() } }
+    func wakeWaiting() { for sound in all where context.list.isWaiting(sound.cursor) { sound.pipeline?.wake() } }
     func continueAfterEnd() { for sound in all { sound.pipeline?.resume() } }
 
     // MARK: Seeks and starts
@@ -96,7 +96,7 @@ final class AddedSounds {
         for sound in all {
             let until = sound.renderer.progress.enqueuedUntil
             let isBeyond = time.map { time in until.map { $0 > time } ?? false } ?? false
-            if isBeyond || context.list.hasEntered(serial, sound.walker) { sound.seek(to: target) }
+            if isBeyond || context.list.hasEntered(serial, sound.cursor) { sound.seek(to: target) }
         }
     }
 
@@ -107,14 +107,14 @@ final class AddedSounds {
 
     /// Drains tracks whose successor is not ready, or for which an item has no audio, so that no start waits for them.
     func drainTails(isStarting: Bool) {
-        for sound in all where context.list.isWaiting(sound.walker) && !sound.renderer.progress.isDrained {
+        for sound in all where context.list.isWaiting(sound.cursor) && !sound.renderer.progress.isDrained {
             if isStarting {
                 guard sound.renderer.startWait?.cause == .sound else { continue }
             } else {
                 let until = sound.renderer.progress.enqueuedUntil ?? .zero
                 guard (until - context.playhead).duration < Self.tailLead else { continue }
             }
-            context.list.end(sound.walker)
+            context.list.end(sound.cursor)
             sound.pipeline?.wake()
         }
     }

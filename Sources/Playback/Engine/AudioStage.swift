@@ -5,7 +5,7 @@ internal import SyncRendering
 /// undecoded. Confined to the pipeline's thread, except `cancel`.
 final class AudioStage: TrackStage {
     private let list: SharedPlaybackList
-    private let walker: SharedPlaybackList.TrackCursor
+    private let cursor: SharedPlaybackList.TrackCursor
     private let renderer: AudioRenderer
     private let replayGain: ReplayGainOptions
     /// The linear gain of the current track.
@@ -21,7 +21,7 @@ final class AudioStage: TrackStage {
     /// Whether the audio of the entry was read to its end.
     private var isAtEnd = false
     /// Whether the next buffer follows a gapless boundary.
-    private var isJoint = false
+    private var isGaplessBoundary = false
     /// The end of the read audio in media time.
     private var readUntil = MediaTime.zero
     /// Whether audible audio was read since the last seek or the start of the entry.
@@ -38,13 +38,13 @@ final class AudioStage: TrackStage {
     ///
     /// - Parameter entry: The entry of `source`.
     init(
-        list: SharedPlaybackList, walker: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
+        list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.ScheduledItem,
         source: any SampleSource, intake: TrackIntake? = nil
     ) {
         self.intake = intake
         choose = { $0.audioTrack }
-        (self.list, self.walker, self.renderer) = (list, walker, renderer)
+        (self.list, self.cursor, self.renderer) = (list, cursor, renderer)
         self.source = StageSource(source)
         (film, track) = (entry.film, entry.audioTrack)
         self.replayGain = replayGain
@@ -53,20 +53,20 @@ final class AudioStage: TrackStage {
 
     /// Creates a stage that starts with the successor of an entry without audio.
     init(
-        list: SharedPlaybackList, walker: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
+        list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .sound, renderer: AudioRenderer,
         replayGain: ReplayGainOptions = ReplayGainOptions(),
         choose: @escaping @Sendable (PlaybackList.ScheduledItem) -> Track? = { $0.audioTrack },
         behind entry: PlaybackList.ScheduledItem, intake: TrackIntake? = nil
     ) {
         self.intake = intake
         self.choose = choose
-        (self.list, self.walker, self.renderer) = (list, walker, renderer)
+        (self.list, self.cursor, self.renderer) = (list, cursor, renderer)
         self.entry = entry
         self.replayGain = replayGain
         gain = 1
         source = StageSource()
         isAtEnd = true
-        list.markEntered(entry.serial, walker)
+        list.markEntered(entry.serial, cursor)
     }
 
     // MARK: Seeking
@@ -77,8 +77,8 @@ final class AudioStage: TrackStage {
         self.entry = entry
         let moment = time - (entry.offset ?? .zero)
         // Nothing is read until its source is open.
-        (isAtEnd, isJoint, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
-        list.markEntered(entry.serial, walker)
+        (isAtEnd, isGaplessBoundary, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
+        list.markEntered(entry.serial, cursor)
         guard let wanted = choose(entry) else { return time }
         do throws(MediaError) {
             let reader: any SampleSource
@@ -94,7 +94,7 @@ final class AudioStage: TrackStage {
             // A source that is not seekable continues at its position, which is correct at the start. A failed source
             // ends.
             if error.code != .unsupported {
-                list.recordFailure(error, at: moment, walker, of: entry.serial)
+                list.recordFailure(error, at: moment, cursor, of: entry.serial)
                 _ = reachEnd(of: entry)
                 return time
             }
@@ -111,7 +111,7 @@ final class AudioStage: TrackStage {
             return entry = kept
         }
         (entry, isAtEnd, next) = (kept, true, nil)
-        list.markEntered(serial, walker)
+        list.markEntered(serial, cursor)
     }
 
     private func useReader(_ reader: any SampleSource, _ entry: PlaybackList.ScheduledItem, _ track: Track)
@@ -140,7 +140,7 @@ final class AudioStage: TrackStage {
             let read = Result { () throws(MediaError) in try reader.read() }
             intake?.endReading()
             guard let buffer = try read.get() else {
-                if walker == .sound { list.noteRead(soundUntil: readUntil, of: entry.serial) }
+                if cursor == .sound { list.noteRead(soundUntil: readUntil, of: entry.serial) }
                 return reachEnd(of: entry)
             }
             failuresInARow = 0
@@ -155,11 +155,11 @@ final class AudioStage: TrackStage {
             failuresInARow += 1
             if error.code == .damagedPacket, failuresInARow == 1 { list.noteDamage(of: entry.serial) }
             if error.code == .lostSegment {
-                list.record(lostSegment: error, at: readUntil, walker, of: entry.serial)
+                list.record(lostSegment: error, at: readUntil, cursor, of: entry.serial)
             }
             if error.isRecoverable, failuresInARow < Self.maxFailures { return .moved }
             if error.code != .cancelled {
-                list.recordFailure(error, at: readUntil, walker, of: entry.serial)
+                list.recordFailure(error, at: readUntil, cursor, of: entry.serial)
                 return reachEnd(of: entry)
             }
             renderer.finish()
@@ -181,25 +181,25 @@ final class AudioStage: TrackStage {
             return reachEnd(of: entry)
         }
         if isHeard {
-            if walker == .sound, hasRead, start - readUntil > EntryLosses.shortestHole {
+            if cursor == .sound, hasRead, start - readUntil > EntryLosses.shortestHole {
                 list.record(hole: readUntil, until: start, of: entry.serial)
             }
             hasRead = true
             readUntil = max(readUntil, start + buffer.soundLength)
         }
         // The part after a section has the timeline of the media but starts within a packet.
-        if isJoint || entry.isPart || offset.value != 0 {
+        if isGaplessBoundary || entry.isPart || offset.value != 0 {
             buffer = mover.moved(
-                buffer, by: TimeShift(offset), from: isJoint || entry.start > .zero ? entry.start : nil)
+                buffer, by: TimeShift(offset), from: isGaplessBoundary || entry.start > .zero ? entry.start : nil)
         }
         if let limit, isHeard, readUntil > limit {
             buffer.heardUntil = limit + offset
             readUntil = limit
         }
-        if isJoint {
+        if isGaplessBoundary {
             buffer.flags.remove(.discontinuity)
-            buffer.flags.insert(.joint)
-            isJoint = false
+            buffer.flags.insert(.gaplessBoundary)
+            isGaplessBoundary = false
         }
         buffer.gain = gain
         renderer.enqueue(buffer)
@@ -208,12 +208,12 @@ final class AudioStage: TrackStage {
 
     private func reachEnd(of entry: PlaybackList.ScheduledItem) -> TrackStep {
         isAtEnd = true
-        list.setTrackEnd(.at(readUntil), walker, of: entry.serial)
+        list.setTrackEnd(.at(readUntil), cursor, of: entry.serial)
         return .moved
     }
 
     private func proceed(behind entry: PlaybackList.ScheduledItem) -> TrackStep {
-        switch list.successor(of: entry.serial, walker) {
+        switch list.successor(of: entry.serial, cursor) {
         case .wait: return .full
         case .finish:
             renderer.finish()
@@ -239,14 +239,14 @@ final class AudioStage: TrackStage {
                 try useReader(reader, next, track)
             } catch {
                 // Video without the audio is not played either. An additional track is dropped instead.
-                guard walker != .sound else { return list.lose(next.serial, error) }
+                guard cursor != .sound else { return list.lose(next.serial, error) }
                 wanted = nil
             }
         }
         entry = next
         self.next = nil
-        (isAtEnd, isJoint, readUntil, failuresInARow, hasRead) = (wanted == nil, true, next.start, 0, false)
-        list.markEntered(next.serial, walker)
+        (isAtEnd, isGaplessBoundary, readUntil, failuresInARow, hasRead) = (wanted == nil, true, next.start, 0, false)
+        list.markEntered(next.serial, cursor)
     }
 
     func askForRoom(raising signal: Signal) { renderer.requestMediaData(raising: signal) }

@@ -224,13 +224,15 @@ final class ItemPreparation {
         return next.from != nil || (next.item == last.item && next.itemPass > 0)
     }
 
-    /// Returns true if audio delivered now still plays from its beginning: the boundary is further ahead than the leads of a
-    /// start and of a partial flush. A later item is started separately, so that nothing of it is lost.
+    /// Returns true if audio delivered now still plays from its beginning: the boundary is further ahead than the leads
+    /// of a start and of a partial flush. A later item is started separately, so that nothing of it is lost.
     private func isInTime(behind last: PlaybackList.ScheduledItem) -> Bool {
-        guard status.state.phase == .playing, seeks.pending == nil, let joint = last.joint else { return true }
+        guard status.state.phase == .playing, seeks.pending == nil, let gaplessBoundary = last.gaplessBoundary else {
+            return true
+        }
         let flushLead = tracks.renderer?.partialFlushLead ?? .zero
         let lead = max(context.synchronizer.startLead, flushLead) + Self.handingOver
-        return (joint - context.playhead).duration > lead * status.state.speed
+        return (gaplessBoundary - context.playhead).duration > lead * status.state.speed
     }
 
     /// Returns true if the playhead, or the audio read ahead of it, is near the end of the schedule.

@@ -73,17 +73,17 @@ final class ListTruncation {
         }
         let kept = entries[index - 1]
         let hasLeft = list.hasEntered(unwanted.serial, .sound) || list.hasEntered(unwanted.serial, .picture)
-        guard hasLeft, let joint = kept.joint else {
+        guard hasLeft, let gaplessBoundary = kept.gaplessBoundary else {
             // None of its media was delivered.
             list.update { $0.truncate(after: kept.serial) }
             tracks.reread(from: seeks.trackTarget, thatEntered: unwanted.serial)
             preparation.discardFirstFrame()
             return .reconcile
         }
-        if isPlaying, (joint - playhead).duration < Self.minLead {
+        if isPlaying, (gaplessBoundary - playhead).duration < Self.minLead {
             return isStillWanted(unwanted) ? restartHere() : cutLate(unwanted, lead: flushLead)
         }
-        return start(unwanted, keeping: kept.serial, until: joint)
+        return start(unwanted, keeping: kept.serial, until: gaplessBoundary)
     }
 
     /// Removes a scheduled entry that became unreadable, audio and video together.
@@ -175,11 +175,11 @@ final class ListTruncation {
         if time <= begin, index > 0 {
             return start(unwanted, keeping: entries[index - 1].serial, until: begin, after: before)
         }
-        if let joint = unwanted.joint, time >= joint {
+        if let gaplessBoundary = unwanted.gaplessBoundary, time >= gaplessBoundary {
             if let before { return interrupt(before) }
             // The entry ended before it could be cut: only its successor is replaced.
             list.update { $0.tolerate(unwanted.serial) }
-            edits.setOutcome(.late((joint - max(begin, now)).duration))
+            edits.setOutcome(.late((gaplessBoundary - max(begin, now)).duration))
             return .reconcile
         }
         return start(unwanted, keeping: unwanted.serial, until: max(time, begin), after: before)

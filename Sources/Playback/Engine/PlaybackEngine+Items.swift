@@ -55,8 +55,8 @@ extension PlaybackEngine {
     /// Seeks to a media time of the current item.
     ///
     /// - Parameters:
-    ///   - movesPicture: Whether the video seeks as well. Media time then becomes the timeline, and the following entries
-    ///     are scheduled again. Otherwise the timeline is preserved.
+    ///   - movesPicture: Whether the video seeks as well. Media time then becomes the timeline, and the following
+    ///     entries are scheduled again. Otherwise the timeline is preserved.
     ///   - instant: When the media time is to be presented; nil: as soon as possible.
     func begin(
         at moment: MediaTime, aim: SeekAim = .exact, movesPicture: Bool = true, perceivedAt instant: HostInstant? = nil

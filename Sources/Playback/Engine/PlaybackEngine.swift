@@ -13,7 +13,7 @@ internal import SyncRendering
 /// | `SoundControl` | volume, processing, delay of audio |
 /// | `SeekController`, `SourceHold` | the seek in progress, holds for a slow source |
 /// | `SeekDecision`, `FrameSteps`, `SectionRepeat` | what a user's seek does, frame steps, the A-B loop |
-/// | `EntryFactory`, `ItemPreparation`, `ItemArrival` | the selected tracks, items opened in advance, the awaited item |
+/// | `EntryFactory`, `ItemPreparation`, `ItemArrival` | selected tracks, items opened in advance, the awaited item |
 /// | `ListTruncation`, `PendingEdits` | the removal of scheduled entries, the outcome of edits |
 /// | `EntryAnnouncer`, `LossReporter`, `MediaRecovery` | what was reported, what is to be opened again |
 package final class PlaybackEngine {
@@ -47,15 +47,15 @@ package final class PlaybackEngine {
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
         events: EventLog, mailbox: PlayerMailbox, board: PlayerStatePublisher,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
-        runErrand: @escaping Prefetcher.Run = Prefetcher.onThreads,
-        news: @escaping @Sendable (PlayerEvent) -> Void
+        runBackgroundWork: @escaping Prefetcher.Run = Prefetcher.onThreads,
+        onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
         (self.parts, self.options, self.synchronizer) = (parts, options, synchronizer)
         (self.mailbox, self.board) = (mailbox, board)
-        status = PlayerStatus(board: board, options: options, news: news)
+        status = PlayerStatus(board: board, options: options, onEvent: onEvent)
         shared = SharedPlaybackList { [mailbox] in mailbox.signal.raise() }
         shared.update { _ = $0.apply(.loop(item: options.loopFile, list: options.loopPlaylist)) }
-        prefetcher = Prefetcher(parts, run: runErrand)
+        prefetcher = Prefetcher(parts, run: runBackgroundWork)
         let context = PlayerContext(
             parts: parts, options: options, list: shared, synchronizer: synchronizer, events: events, mailbox: mailbox,
             progress: ProgressGate(signal: mailbox.signal), status: status, start: startPipeline)
@@ -124,7 +124,7 @@ package final class PlaybackEngine {
         guard state.phase == .playing else { return .seconds(3600) }
         let now = synchronizer.currentTime()
         // The end of media that was read completely is known before it has played.
-        var next = tracks.entryEnd ?? current?.joint.flatMap { $0 > now ? $0 : nil }
+        var next = tracks.entryEnd ?? current?.gaplessBoundary.flatMap { $0 > now ? $0 : nil }
         if let limit = section.end.map({ $0 + state.lineOffset }) { next = min(next ?? limit, limit) }
         let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
         // A waiting track is polled, so that its item ends in time.

@@ -11,7 +11,7 @@ final class PlaybackTracks {
     /// Without a successor, the decoder is drained when the layer has this number of frames left.
     private static let tailPictures = 2
     /// How long buffered media in decoders is awaited before they are drained.
-    private static let tailPatience: Duration = .seconds(2)
+    private static let tailTimeout: Duration = .seconds(2)
 
     /// The renderer of the main audio track; nil if no audio is played.
     let renderer: AudioRenderer?
@@ -33,7 +33,7 @@ final class PlaybackTracks {
         renderer = hasSound ? AudioRenderer(codecs: context.parts.codecs, events: context.events) : nil
         added = AddedSounds(context)
         subtitles = SubtitleTracks(context, over: layer)
-        renderer?.onNews(context.handler { $0.soundFailed($1) })
+        renderer?.onEvent(context.handler { $0.soundFailed($1) })
         renderer?.onAutomaticFlush { [mailbox = context.mailbox] _ in mailbox.post { $0.tracks.soundHasRecovered() } }
         context.synchronizer.addRenderer(layer)
     }
@@ -83,7 +83,9 @@ final class PlaybackTracks {
             let asked = asked + status.state.lineOffset
             end = min(end ?? asked, asked)
         }
-        if let entry = entries.first, entry.setEnd != nil, let joint = entry.joint { end = min(end ?? joint, joint) }
+        if let entry = entries.first, entry.setEnd != nil, let gaplessBoundary = entry.gaplessBoundary {
+            end = min(end ?? gaplessBoundary, gaplessBoundary)
+        }
         return end
     }
 
@@ -134,7 +136,7 @@ final class PlaybackTracks {
             let progress = renderer.progress
             guard !isSoundLost, !progress.hasFailed, progress.acceptedUntil == nil else { return false }
             if progress.enqueuedUntil != nil, !progress.isDrained {
-                if list.isWaiting(.sound), context.clock.now - seek.began > Self.tailPatience {
+                if list.isWaiting(.sound), context.clock.now - seek.began > Self.tailTimeout {
                     list.end(.sound)
                     audio.wake()
                 }
@@ -153,11 +155,11 @@ final class PlaybackTracks {
     func hasReadSound(since seek: PendingSeek) -> Bool { audio.map { hasRead($0, .sound, since: seek) } ?? false }
 
     private func hasRead(
-        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.TrackCursor, since seek: PendingSeek
+        _ pipeline: TrackPipeline, _ cursor: SharedPlaybackList.TrackCursor, since seek: PendingSeek
     ) -> Bool {
         let status = pipeline.status
         guard status.seekSerial == seek.serial, let entry = list.current else { return false }
-        return status.hasEnded || list.isWaiting(walker) || list.hasEntered(entry.serial + 1, walker)
+        return status.hasEnded || list.isWaiting(cursor) || list.hasEntered(entry.serial + 1, cursor)
     }
 
     // MARK: Pipelines

@@ -2,11 +2,11 @@ internal import MediaCore
 
 extension Player {
     /// The timeout of a shutdown: reads may block on a pipe without a writer or a lost network drive.
-    package static let usualPatience = Duration.seconds(5)
+    package static let usualTimeout = Duration.seconds(5)
 
     /// Same as `shutDown` with a timeout, for a program that is about to exit; returns false if the player has not
     /// ended in time.
-    package func shutDown(within patience: Duration) -> Bool {
+    package func shutDown(within timeout: Duration) -> Bool {
         let done = Signal()
         let shutDown: @Sendable () -> Void = {
             self.shutDown()
@@ -17,7 +17,7 @@ extension Player {
             shutDown()
             return true
         }
-        guard done.wait(until: .now.advanced(by: patience)) else { return false }
+        guard done.wait(until: .now.advanced(by: timeout)) else { return false }
         thread.join()
         return true
     }

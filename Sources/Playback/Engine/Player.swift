@@ -40,11 +40,11 @@ public final class Player: Sendable {
     /// Creates a player and starts its thread; nothing plays before `open`. If no thread is available, `state` reports
     /// the failure and the player is unusable.
     ///
-    /// - Parameter news: The event handler; called on the player's thread, must not block.
+    /// - Parameter onEvent: The event handler; called on the player's thread, must not block.
     public convenience init(
-        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerEvent) -> Void
+        parts: Parts, options: PlayerOptions, events: EventLog, onEvent: @escaping @Sendable (PlayerEvent) -> Void
     ) {
-        self.init(parts: parts, options: options, events: events, news: news) { make throws(ExhaustionError) in
+        self.init(parts: parts, options: options, events: events, onEvent: onEvent) { make throws(ExhaustionError) in
             try WorkerThread.start(name: "player") { make(EngineWork()).run() }
         }
     }
@@ -52,7 +52,7 @@ public final class Player: Sendable {
     /// Runs the engine's work: on threads, or under the control of a test.
     struct EngineWork {
         var startPipeline: (TrackPipeline, String) -> Void = { $0.start(name: $1) }
-        var runErrand = Prefetcher.onThreads
+        var runBackgroundWork = Prefetcher.onThreads
     }
 
     /// Creates a player with a custom thread.
@@ -60,7 +60,7 @@ public final class Player: Sendable {
     /// - Parameter start: Creates the engine with its argument and runs it on the returned thread; if that is nil, the
     ///   caller calls `PlaybackEngine.listPosition`.
     init(
-        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerEvent) -> Void,
+        parts: Parts, options: PlayerOptions, events: EventLog, onEvent: @escaping @Sendable (PlayerEvent) -> Void,
         start: (_ make: @escaping @Sendable (EngineWork) -> PlaybackEngine) throws(ExhaustionError) -> WorkerThread?
     ) {
         let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
@@ -85,8 +85,9 @@ public final class Player: Sendable {
             let worker = try start { [parts] work in
                 PlaybackEngine(
                     parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
-                    mailbox: mailbox, board: board, startPipeline: work.startPipeline, runErrand: work.runErrand,
-                    news: news)
+                    mailbox: mailbox, board: board, startPipeline: work.startPipeline,
+                    runBackgroundWork: work.runBackgroundWork,
+                    onEvent: onEvent)
             }
             thread.withLock { $0 = worker }
         } catch {

@@ -21,7 +21,7 @@ struct PlayerContext {
 
     /// Returns a pipeline without a thread that wakes the player after each command and at its end.
     func pipeline(_ stage: sending any TrackStage) -> TrackPipeline {
-        TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
+        TrackPipeline(stage: stage, onEvent: { [mailbox] in mailbox.signal.raise() })
     }
 
     /// Returns a function that handles events of a renderer on its feeder thread.
@@ -29,9 +29,9 @@ struct PlayerContext {
     /// - Parameter fail: Called on the player's thread with a failure.
     func handler(
         fail: @escaping @Sendable (PlaybackEngine, TalkieError) -> Void
-    ) -> @Sendable (AudioRenderer.News) -> Void {
-        { [mailbox, progress] news in
-            switch news {
+    ) -> @Sendable (AudioRenderer.Event) -> Void {
+        { [mailbox, progress] event in
+            switch event {
             case .progress: progress.report()
             case .readyForMoreMediaData: break
             case .cannotDecode(let error): mailbox.post { fail($0, TalkieError(.failed, error.message)) }

@@ -5,10 +5,10 @@ internal import SyncRendering
 final class PlayerStatus {
     private(set) var state = PlayerState() { didSet { board.post(state) } }
     private let board: PlayerStatePublisher
-    private let news: @Sendable (PlayerEvent) -> Void
+    private let onEvent: @Sendable (PlayerEvent) -> Void
 
-    init(board: PlayerStatePublisher, options: PlayerOptions, news: @escaping @Sendable (PlayerEvent) -> Void) {
-        (self.board, self.news) = (board, news)
+    init(board: PlayerStatePublisher, options: PlayerOptions, onEvent: @escaping @Sendable (PlayerEvent) -> Void) {
+        (self.board, self.onEvent) = (board, onEvent)
         (state.speed, state.volume) = (options.speed, options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
         (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)
@@ -20,10 +20,10 @@ final class PlayerStatus {
     // MARK: Events
 
     /// Reports an event.
-    func report(_ event: PlayerEvent) { news(event) }
+    func report(_ event: PlayerEvent) { onEvent(event) }
 
     /// Reports a message for the user.
-    func message(_ text: String) { news(.message(text)) }
+    func message(_ text: String) { onEvent(.message(text)) }
 
     /// Changes the phase and reports it.
     func setPhase(_ phase: PlayerState.Phase) {
@@ -37,7 +37,7 @@ final class PlayerStatus {
             state.phase = phase
             if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
         }
-        news(.phase(phase))
+        onEvent(.phase(phase))
     }
 
     /// Publishes the silent outputs and those that reject the volume, and reports the difference.
@@ -46,10 +46,10 @@ final class PlayerStatus {
         guard problems != before else { return }
         state.outputProblems = problems
         for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
-            news(.outputRecovered(problem))
+            onEvent(.outputRecovered(problem))
         }
         for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
-            news(.outputProblem(problem))
+            onEvent(.outputProblem(problem))
         }
     }
 

@@ -41,7 +41,7 @@ final class SeekController {
     }
 
     /// Audio that takes longer does not delay a start and joins later.
-    private static let patience: Duration = .seconds(8)
+    private static let timeout: Duration = .seconds(8)
 
     /// The seek in progress; nil if there is none.
     private(set) var pending: PendingSeek?
@@ -296,7 +296,7 @@ final class SeekController {
         // Resumed playback has nothing to collect while its successor is unknown.
         if seek.resumes, list.isWaiting(.sound) { return true }
         // Audio that its source has not delivered is not late: playback waits for it as during a hold.
-        return now - seek.began >= Self.patience && !supply.isSoundAwaited
+        return now - seek.began >= Self.timeout && !supply.isSoundAwaited
     }
 
     /// Detects that the synchronizer has stopped the timeline and will restart it.

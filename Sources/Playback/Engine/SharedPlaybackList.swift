@@ -53,7 +53,7 @@ final class SharedPlaybackList: Sendable {
         package var isOpen = false
         /// The entry beyond which no reader goes, because its successors are being removed.
         var barrier: Int?
-        var walkers: [TrackCursor: Position] = [:]
+        var cursors: [TrackCursor: Position] = [:]
         /// Video tracks prepared in advance by entry; nil if there is none.
         package var pictures: [Int: PictureTrack?] = [:]
         /// Entries whose media is unreadable.
@@ -63,10 +63,10 @@ final class SharedPlaybackList: Sendable {
         ///
         /// Playback may pass the entry of a late video or subtitle reader, because the audio determines which entry is
         /// current. Such a reader continues with the current entry.
-        func indexOfSuccessor(of serial: Int, _ walker: TrackCursor) -> Int? {
+        func indexOfSuccessor(of serial: Int, _ cursor: TrackCursor) -> Int? {
             if let index = list.entries.firstIndex(where: { $0.serial == serial }) { return index + 1 }
             // After `restart` there are no readers: a seek follows.
-            guard walker.kind != .audio, walkers[walker]?.place == serial, let current = list.entries.first,
+            guard cursor.kind != .audio, cursors[cursor]?.place == serial, let current = list.entries.first,
                 serial < current.serial
             else { return nil }
             return 0
@@ -99,7 +99,7 @@ final class SharedPlaybackList: Sendable {
     func restart(_ body: (inout PlaybackList) -> Void) {
         state.withLock { state in
             body(&state.list)
-            (state.walkers, state.pictures, state.barrier, state.lost) = ([:], [:], nil, [:])
+            (state.cursors, state.pictures, state.barrier, state.lost) = ([:], [:], nil, [:])
         }
     }
 
@@ -110,23 +110,23 @@ final class SharedPlaybackList: Sendable {
     func setBarrier(behind serial: Int?) { state.withLock { $0.barrier = serial } }
 
     /// Returns the serial number of a reader's entry; nil if it has none.
-    func place(of walker: TrackCursor) -> Int? { state.withLock { $0.walkers[walker]?.place } }
+    func place(of cursor: TrackCursor) -> Int? { state.withLock { $0.cursors[cursor]?.place } }
     /// Returns the scheduled entry that a reader enters next; nil if there is none.
-    func next(for walker: TrackCursor) -> PlaybackList.ScheduledItem? {
+    func next(for cursor: TrackCursor) -> PlaybackList.ScheduledItem? {
         state.withLock { state in
-            guard let place = state.walkers[walker]?.place, let index = state.indexOfSuccessor(of: place, walker),
+            guard let place = state.cursors[cursor]?.place, let index = state.indexOfSuccessor(of: place, cursor),
                 index < state.list.entries.count
             else { return nil }
             return state.list.entries[index]
         }
     }
     /// Returns true if a reader has reached an entry.
-    func hasEntered(_ serial: Int, _ walker: TrackCursor) -> Bool { (place(of: walker) ?? .min) >= serial }
+    func hasEntered(_ serial: Int, _ cursor: TrackCursor) -> Bool { (place(of: cursor) ?? .min) >= serial }
     /// Returns true if a reader waits for the successor of its entry.
-    func isWaiting(_ walker: TrackCursor) -> Bool { state.withLock { $0.walkers[walker]?.isWaiting ?? false } }
+    func isWaiting(_ cursor: TrackCursor) -> Bool { state.withLock { $0.cursors[cursor]?.isWaiting ?? false } }
 
     /// Lets a reader drain its decoder although its successor is unknown.
-    func end(_ walker: TrackCursor) { state.withLock { $0.walkers[walker]?.isEnding = true } }
+    func end(_ cursor: TrackCursor) { state.withLock { $0.cursors[cursor]?.isEnding = true } }
 
     /// Stores the prepared video track of an entry; nil if it has none.
     func setVideoTrack(_ pictures: PictureTrack?, to serial: Int) {
@@ -159,15 +159,15 @@ final class SharedPlaybackList: Sendable {
     func entry(_ serial: Int) -> PlaybackList.ScheduledItem? { state.withLock { $0.list.entry(serial) } }
 
     /// Records that a reader has entered an entry.
-    func markEntered(_ serial: Int, _ walker: TrackCursor) {
-        state.withLock { $0.walkers[walker] = Position(place: serial) }
+    func markEntered(_ serial: Int, _ cursor: TrackCursor) {
+        state.withLock { $0.cursors[cursor] = Position(place: serial) }
         onChange()
     }
 
     /// Stores the end of a track, as read or determined in advance, in media time.
-    func setTrackEnd(_ end: PlaybackList.ScheduledItem.TrackEnd, _ walker: TrackCursor, of serial: Int) {
+    func setTrackEnd(_ end: PlaybackList.ScheduledItem.TrackEnd, _ cursor: TrackCursor, of serial: Int) {
         let kind: Track.Kind
-        switch walker {
+        switch cursor {
         case .sound(0): kind = .audio
         case .sound, .subtitle, .secondarySubtitle: return
         case .picture: kind = .video
@@ -177,15 +177,15 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Records that a track of an entry failed at a media time.
-    func recordFailure(_ error: MediaError, at place: MediaTime, _ walker: TrackCursor, of serial: Int) {
-        let failure = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
+    func recordFailure(_ error: MediaError, at place: MediaTime, _ cursor: TrackCursor, of serial: Int) {
+        let failure = EntryLosses.Failure(kind: cursor.kind, error: error, place: place)
         update { list in list.change(serial) { $0.losses.record(failure) } }
         onChange()
     }
 
     /// A segment of an entry could not be read at a film time; reading continues after it.
-    func record(lostSegment error: MediaError, at place: MediaTime, _ walker: TrackCursor, of serial: Int) {
-        let loss = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
+    func record(lostSegment error: MediaError, at place: MediaTime, _ cursor: TrackCursor, of serial: Int) {
+        let loss = EntryLosses.Failure(kind: cursor.kind, error: error, place: place)
         update { list in list.change(serial) { $0.losses.record(lostSegment: loss) } }
         onChange()
     }
@@ -217,10 +217,10 @@ final class SharedPlaybackList: Sendable {
     }
 
     /// Returns the successor of an entry for a reader.
-    func successor(of serial: Int, _ walker: TrackCursor) -> Successor {
+    func successor(of serial: Int, _ cursor: TrackCursor) -> Successor {
         let (successor, isNew) = state.withLock { state -> (Successor, Bool) in
-            var found = Self.successor(of: serial, walker, in: state)
-            var position = state.walkers[walker] ?? Position(place: serial)
+            var found = Self.successor(of: serial, cursor, in: state)
+            var position = state.cursors[cursor] ?? Position(place: serial)
             let isWaiting = if case .wait = found { true } else { false }
             let isNew = isWaiting && !position.isWaiting
             position.isWaiting = isWaiting
@@ -228,24 +228,24 @@ final class SharedPlaybackList: Sendable {
                 position.isEnding = false
                 found = .finish
             }
-            state.walkers[walker] = position
+            state.cursors[cursor] = position
             return (found, isNew)
         }
         if isNew { onChange() }
         return successor
     }
 
-    private static func successor(of serial: Int, _ walker: TrackCursor, in state: State) -> Successor {
+    private static func successor(of serial: Int, _ cursor: TrackCursor, in state: State) -> Successor {
         let entries = state.list.entries
         if state.barrier == serial { return .wait }
-        guard let index = state.indexOfSuccessor(of: serial, walker) else {
+        guard let index = state.indexOfSuccessor(of: serial, cursor) else {
             // The entry was removed; a seek or cut of the reader follows.
             return entries.isEmpty ? .end : .wait
         }
         guard index < entries.count else { return state.isOpen ? .wait : .end }
         let next = entries[index]
         guard next.offset != nil, state.lost[next.serial] == nil else { return .wait }
-        if walker == .picture, next.videoTrack != nil, state.pictures[next.serial] == nil { return .wait }
+        if cursor == .picture, next.videoTrack != nil, state.pictures[next.serial] == nil { return .wait }
         return .entry(next)
     }
 
@@ -254,7 +254,7 @@ final class SharedPlaybackList: Sendable {
         state.withLock { state in
             let entries = state.list.entries
             guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return nil }
-            if entries[index].setEnd != nil { return entries[index].joint }
+            if entries[index].setEnd != nil { return entries[index].gaplessBoundary }
             return index + 1 < entries.count ? entries[index + 1].begin : nil
         }
     }

@@ -14,7 +14,7 @@ final class ShownSubtitles {
     }
 
     let renderer: SubtitleRenderer
-    let walker: SharedPlaybackList.TrackCursor
+    let cursor: SharedPlaybackList.TrackCursor
     let wish: SharedWish
     /// Reads the tracks; nil while no open item has subtitles to show.
     var pipeline: TrackPipeline?
@@ -30,7 +30,7 @@ final class ShownSubtitles {
     }
 
     init(_ parts: Player.SubtitleParts, over layer: DisplayLayer, options: PlayerOptions) {
-        walker = .subtitle
+        cursor = .subtitle
         renderer = SubtitleRenderer(over: layer, codecs: parts.codecs, drawing: parts.makeDrawing)
         wish = SharedWish(Wish(choice: options.subtitles, languages: options.subtitleLanguages))
         renderer.delay = options.subtitleDelay
@@ -40,7 +40,7 @@ final class ShownSubtitles {
     /// Creates secondary subtitles, which are selected by number only; nil if they cannot be decoded.
     init?(secondary parts: Player.SubtitleParts, over layer: DisplayLayer, options: PlayerOptions) {
         guard let codecs = parts.secondaryCodecs else { return nil }
-        walker = .secondarySubtitle
+        cursor = .secondarySubtitle
         renderer = SubtitleRenderer(over: layer, isSecondary: true, codecs: codecs, drawing: parts.makeDrawing)
         // mpv's automatic choice is none as well.
         wish = SharedWish(Wish(choice: options.secondarySubtitles == .automatic ? .none : options.secondarySubtitles))

@@ -6,7 +6,7 @@ internal import MediaCore
 /// frames only, which are seconds apart, a count would keep a briefly slow item skipping for minutes.
 struct SkipPolicySelector {
     /// The number of consecutive late frames per step down.
-    static let patience = 12
+    static let maxLateFrames = 12
     /// The timely media time per step up; a dozen seconds lead from sync frames only to full decoding.
     static let recovery: Duration = .seconds(4)
 
@@ -37,7 +37,7 @@ struct SkipPolicySelector {
         guard end >= now else {
             timelySince = nil
             lateInARow += 1
-            guard lateInARow >= Self.patience else { return .same }
+            guard lateInARow >= Self.maxLateFrames else { return .same }
             lateInARow = 0
             return .less
         }

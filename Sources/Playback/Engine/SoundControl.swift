@@ -49,7 +49,8 @@ final class SoundControl {
         applyGain()
     }
 
-    /// Notes that the group of outputs is at its owners' levels again, as are added sounds without a volume of their own.
+    /// Notes that the group of outputs is at its owners' levels again, as are added sounds without a volume of their
+    /// own.
     func restoreVolume(_ volume: Double) {
         status.change { $0.volume = volume }
         isVolumeChosen = false

@@ -26,7 +26,7 @@ final class SourceHold {
 
     /// Returns true if a track is about to underrun because its source delivers nothing.
     ///
-    /// - Parameter moment: The playhead; nil if the timeline stands still.
+    /// - Parameter moment: The playhead; nil if the timeline is stopped.
     func isDue(at moment: MediaTime?) -> Bool {
         untilDry = nil
         guard let moment else { return false }

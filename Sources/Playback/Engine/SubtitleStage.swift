@@ -5,7 +5,7 @@ internal import SyncRendering
 /// for it. Confined to the pipeline's thread, except `cancel`.
 final class SubtitleStage: TrackStage {
     private let list: SharedPlaybackList
-    private let walker: SharedPlaybackList.TrackCursor
+    private let cursor: SharedPlaybackList.TrackCursor
     private let renderer: SubtitleRenderer
     /// Selects the track of an entry.
     private let choose: @Sendable (PlaybackList.ScheduledItem) -> Track?
@@ -25,12 +25,12 @@ final class SubtitleStage: TrackStage {
     ///
     /// - Parameter entry: The stage starts with its successor, or with a seek.
     init(
-        list: SharedPlaybackList, walker: SharedPlaybackList.TrackCursor = .subtitle, renderer: SubtitleRenderer,
+        list: SharedPlaybackList, cursor: SharedPlaybackList.TrackCursor = .subtitle, renderer: SubtitleRenderer,
         choose: @escaping @Sendable (PlaybackList.ScheduledItem) -> Track?, behind entry: PlaybackList.ScheduledItem
     ) {
-        (self.list, self.walker, self.renderer) = (list, walker, renderer)
+        (self.list, self.cursor, self.renderer) = (list, cursor, renderer)
         (self.choose, self.entry) = (choose, entry)
-        list.markEntered(entry.serial, walker)
+        list.markEntered(entry.serial, cursor)
     }
 
     // MARK: Seeking
@@ -40,16 +40,16 @@ final class SubtitleStage: TrackStage {
         guard let entry = list.current else { return time }
         self.entry = entry
         isAtEnd = true
-        list.markEntered(entry.serial, walker)
+        list.markEntered(entry.serial, cursor)
         isAtEnd = try !open(entry, at: time - (entry.offset ?? .zero))
         return time
     }
 
     func cut(after serial: Int) {
         guard let kept = list.entry(serial) else { return }
-        if let joint = kept.joint { renderer.flush(fromSourceTime: joint) }
+        if let gaplessBoundary = kept.gaplessBoundary { renderer.flush(fromSourceTime: gaplessBoundary) }
         (entry, isAtEnd) = (kept, true)
-        list.markEntered(serial, walker)
+        list.markEntered(serial, cursor)
     }
 
     /// Opens the selected track of an entry.
@@ -72,7 +72,7 @@ final class SubtitleStage: TrackStage {
             return true
         } catch {
             if error.code == .cancelled { throw error }
-            list.recordFailure(error, at: moment, walker, of: entry.serial)
+            list.recordFailure(error, at: moment, cursor, of: entry.serial)
             return false
         }
     }
@@ -99,12 +99,12 @@ final class SubtitleStage: TrackStage {
             failuresInARow += 1
             if error.code == .cancelled { throw error }
             if error.code == .lostSegment {
-                list.record(lostSegment: error, at: readUntil, walker, of: entry.serial)
+                list.record(lostSegment: error, at: readUntil, cursor, of: entry.serial)
             }
             // A damaged packet is skipped; a source that fails ends, and the item continues without subtitles.
             if !error.isRecoverable || failuresInARow >= Self.maxFailures {
                 isAtEnd = true
-                list.recordFailure(error, at: readUntil, walker, of: entry.serial)
+                list.recordFailure(error, at: readUntil, cursor, of: entry.serial)
             }
             return .moved
         }
@@ -123,7 +123,7 @@ final class SubtitleStage: TrackStage {
     }
 
     private func proceed(behind entry: PlaybackList.ScheduledItem) throws(MediaError) -> TrackStep {
-        switch list.successor(of: entry.serial, walker) {
+        switch list.successor(of: entry.serial, cursor) {
         case .wait, .finish: return .full
         case .end: return .ended
         case .entry(let next):
@@ -131,7 +131,7 @@ final class SubtitleStage: TrackStage {
             if let begin = next.begin { renderer.flush(fromSourceTime: begin) }
             self.entry = next
             isAtEnd = try !open(next, at: next.start)
-            list.markEntered(next.serial, walker)
+            list.markEntered(next.serial, cursor)
             return .moved
         }
     }

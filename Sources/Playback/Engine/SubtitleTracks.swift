@@ -87,8 +87,8 @@ final class SubtitleTracks {
         if subtitles.pipeline == nil { subtitles.renderer.flush() } else { subtitles.seek(to: target) }
     }
 
-    /// Selects the next (1) or the preceding (-1) secondary track; between the last and the first there is the choice of
-    /// none.
+    /// Selects the next (1) or the preceding (-1) secondary track; between the last and the first there is the choice
+    /// of none.
     func cycleSecondary(by step: Int, at target: TrackTarget) {
         let current = context.list.current
         let count = current?.film.summary.tracks.count { $0.kind == .subtitle } ?? 0
@@ -148,7 +148,7 @@ final class SubtitleTracks {
         context.synchronizer.addRenderer(subtitles.renderer)
         let pipeline = context.pipeline(
             SubtitleStage(
-                list: context.list, walker: subtitles.walker, renderer: subtitles.renderer,
+                list: context.list, cursor: subtitles.cursor, renderer: subtitles.renderer,
                 choose: { wish.value.track(of: $0) }, behind: entry))
         subtitles.pipeline = pipeline
         context.start(pipeline, "subtitles reader")
@@ -162,13 +162,13 @@ final class SubtitleTracks {
 
     /// Sends tracks that have read an obsolete entry to the current position.
     func reread(from target: TrackTarget, thatEntered serial: Int) {
-        for subtitles in all where context.list.hasEntered(serial, subtitles.walker) { subtitles.seek(to: target) }
+        for subtitles in all where context.list.hasEntered(serial, subtitles.cursor) { subtitles.seek(to: target) }
     }
 
     func continueAfterEnd() { for subtitles in all { subtitles.pipeline?.resume() } }
 
     func wakeWaiting() {
-        for subtitles in all where context.list.isWaiting(subtitles.walker) { subtitles.pipeline?.wake() }
+        for subtitles in all where context.list.isWaiting(subtitles.cursor) { subtitles.pipeline?.wake() }
     }
 
     func close() {

@@ -65,7 +65,7 @@ final class TrackPipeline: @unchecked Sendable {
     private let state = Lock(Status())
     /// The thread waits for it between iterations.
     let signal = Signal()
-    private let onNews: @Sendable () -> Void
+    private let onEvent: @Sendable () -> Void
     private let run: Prefetcher.Run
     /// The pipeline's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
@@ -76,16 +76,16 @@ final class TrackPipeline: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - run: Starts the thread.
-    ///   - onNews: Called on the pipeline's thread when a command was executed or the track has ended.
+    ///   - onEvent: Called on the pipeline's thread when a command was executed or the track has ended.
     init(
         stage: sending any TrackStage, run: @escaping Prefetcher.Run = Prefetcher.onThreads,
-        onNews: @escaping @Sendable () -> Void
+        onEvent: @escaping @Sendable () -> Void
     ) {
         self.run = run
         intake = stage.intake
         stage.askForRoom(raising: signal)
         self.stage = stage
-        self.onNews = onNews
+        self.onEvent = onEvent
     }
 
     var status: Status { state.withLock { $0 } }
@@ -109,7 +109,7 @@ final class TrackPipeline: @unchecked Sendable {
                 $0.hasEnded = true
                 $0.failure = MediaError(error)
             }
-            onNews()
+            onEvent()
         }
     }
 
@@ -192,13 +192,13 @@ final class TrackPipeline: @unchecked Sendable {
                 let landed = try stage.seek(to: seek.time, aim: seek.aim)
                 state.withLock { ($0.seekSerial, $0.landed) = (seek.serial, landed) }
                 isActive = true
-                onNews()
+                onEvent()
             }
             if let cut = command.cut {
                 stage.cut(after: cut.serial)
                 state.withLock { $0.cutNumber = cut.number }
                 isActive = true
-                onNews()
+                onEvent()
             }
             if command.goesOn {
                 isActive = true
@@ -214,7 +214,7 @@ final class TrackPipeline: @unchecked Sendable {
                 intake?.rest()
                 isActive = false
                 state.withLock { $0.hasEnded = true }
-                onNews()
+                onEvent()
                 return .rest
             }
         } catch {
@@ -225,7 +225,7 @@ final class TrackPipeline: @unchecked Sendable {
                 $0.hasEnded = true
                 $0.failure = error
             }
-            onNews()
+            onEvent()
             return .rest
         }
     }

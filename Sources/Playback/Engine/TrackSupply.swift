@@ -28,7 +28,7 @@ struct TrackSupply {
             add(audio, .sound, renderer, to: &supply, now)
         }
         for sound in tracks.added.all where !sound.isLost {
-            if let pipeline = sound.pipeline { add(pipeline, sound.walker, sound.renderer, to: &supply, now) }
+            if let pipeline = sound.pipeline { add(pipeline, sound.cursor, sound.renderer, to: &supply, now) }
         }
         if let video = tracks.video, let report = report(of: video, .picture) {
             supply.add(
@@ -41,10 +41,10 @@ struct TrackSupply {
     }
 
     private func add(
-        _ pipeline: TrackPipeline, _ walker: SharedPlaybackList.TrackCursor, _ renderer: AudioRenderer,
+        _ pipeline: TrackPipeline, _ cursor: SharedPlaybackList.TrackCursor, _ renderer: AudioRenderer,
         to supply: inout BufferedSupply, _ now: HostInstant
     ) {
-        guard let report = report(of: pipeline, walker) else { return }
+        guard let report = report(of: pipeline, cursor) else { return }
         let progress = renderer.progress
         guard !progress.hasFailed else { return }
         let isWaiting = report.isWaitingForSource(at: now)
@@ -61,20 +61,20 @@ struct TrackSupply {
             delay: renderer.delay)
     }
 
-    /// Position on the timeline up to which every track has been read of which more is due, or, where none is, the end of
-    /// the last one; nil while one of them has nothing.
+    /// Position on the timeline up to which every track has been read of which more is due, or, where none is, the end
+    /// of the last one; nil while one of them has nothing.
     var readUntil: MediaTime? {
         var (least, last) = (MediaTime?.none, MediaTime?.none)
         var isKnown = true
-        func add(_ pipeline: TrackPipeline?, _ walker: SharedPlaybackList.TrackCursor, _ position: MediaTime?) {
+        func add(_ pipeline: TrackPipeline?, _ cursor: SharedPlaybackList.TrackCursor, _ position: MediaTime?) {
             guard let pipeline else { return }
             if let position { last = max(last ?? position, position) }
-            guard report(of: pipeline, walker) != nil else { return }
+            guard report(of: pipeline, cursor) != nil else { return }
             if let position { least = min(least ?? position, position) } else { isKnown = false }
         }
         if !tracks.isSoundLost { add(tracks.audio, .sound, tracks.renderer?.progress.enqueuedUntil) }
         for sound in tracks.added.all where !sound.isLost {
-            add(sound.pipeline, sound.walker, sound.renderer.progress.enqueuedUntil)
+            add(sound.pipeline, sound.cursor, sound.renderer.progress.enqueuedUntil)
         }
         add(tracks.video, .picture, tracks.video?.intake?.report.readUntil)
         return isKnown ? least ?? last : nil
@@ -95,9 +95,9 @@ struct TrackSupply {
     }
 
     /// Returns the reading state of a track; nil if no more of it is due.
-    private func report(of pipeline: TrackPipeline, _ walker: SharedPlaybackList.TrackCursor) -> TrackIntake.Report? {
+    private func report(of pipeline: TrackPipeline, _ cursor: SharedPlaybackList.TrackCursor) -> TrackIntake.Report? {
         guard let report = pipeline.intake?.report, !report.isExcused, !pipeline.status.hasEnded,
-            !context.list.isWaiting(walker)
+            !context.list.isWaiting(cursor)
         else { return nil }
         return report
     }

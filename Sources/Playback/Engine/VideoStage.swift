@@ -36,7 +36,7 @@ final class VideoStage: TrackStage {
     /// The time of the last enqueued frame on the timeline.
     private var lastTime: MediaTime?
     /// Whether the next frame is the first after a gapless boundary.
-    private var isJoint = false
+    private var isGaplessBoundary = false
     /// The position at which cover art is shown.
     private var stillTime = MediaTime.zero
     private var policy = SkipPolicySelector()
@@ -67,7 +67,7 @@ final class VideoStage: TrackStage {
 
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         layer.flush()
-        (lastEnd, lastTime, isJoint) = (nil, nil, false)
+        (lastEnd, lastTime, isGaplessBoundary) = (nil, nil, false)
         policy.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
@@ -98,9 +98,9 @@ final class VideoStage: TrackStage {
     /// Returns to an entry after its successors, or its end, have changed; its own frames continue up to that end.
     func cut(after serial: Int) {
         guard let kept = list.entry(serial) else { return }
-        if let joint = kept.joint {
-            layer.flush(fromSourceTime: joint)
-            let isShort = kept.serial == entry?.serial && !isAtEnd && lastEnd.map { $0 < joint } ?? true
+        if let gaplessBoundary = kept.gaplessBoundary {
+            layer.flush(fromSourceTime: gaplessBoundary)
+            let isShort = kept.serial == entry?.serial && !isAtEnd && lastEnd.map { $0 < gaplessBoundary } ?? true
             if !isShort { (isAtEnd, lastEnd) = (true, nil) }
         }
         entry = kept
@@ -131,7 +131,7 @@ final class VideoStage: TrackStage {
             case .moved: return .moved
             case .ended:
                 if present.isOnePicture {
-                    if !present.hasGiven { leaveOut(of: entry) }
+                    if !present.hasDelivered { leaveOut(of: entry) }
                 } else {
                     noteEnd(of: entry, present)
                 }
@@ -146,7 +146,7 @@ final class VideoStage: TrackStage {
     /// Records the end of the video and its errors.
     private func noteEnd(of entry: PlaybackList.ScheduledItem, _ pictures: PictureTrack) {
         let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
-        if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
+        if pictures.decoder.decodeErrorCount > 0 { list.noteDamage(of: entry.serial) }
         if let end {
             list.noteRead(picturesUntil: end, failure: pictures.failure, of: entry.serial)
         } else if let error = pictures.failure {
@@ -195,8 +195,8 @@ final class VideoStage: TrackStage {
         }
         if let end = entry.limit, let time = picture.presentationTime, time >= end { return reachEnd(of: entry) }
         picture.presentationTime = picture.presentationTime.map(shift.moved)
-        if isJoint, let begin = entry.begin, let time = picture.presentationTime {
-            isJoint = false
+        if isGaplessBoundary, let begin = entry.begin, let time = picture.presentationTime {
+            isGaplessBoundary = false
             // The last frame of the preceding item must not remain.
             if (time - begin).duration > Self.longestStart { showNothing(at: begin) }
         }
@@ -207,9 +207,9 @@ final class VideoStage: TrackStage {
             picture.presentationTime = begin
             picture.duration = end - begin
         }
-        if let joint = list.settledEnd(of: entry.serial), let time = picture.presentationTime {
-            if time >= joint { return reachEnd(of: entry) }
-            if let end = picture.end, end > joint { picture.duration = joint - time }
+        if let gaplessBoundary = list.settledEnd(of: entry.serial), let time = picture.presentationTime {
+            if time >= gaplessBoundary { return reachEnd(of: entry) }
+            if let end = picture.end, end > gaplessBoundary { picture.duration = gaplessBoundary - time }
         }
         adaptEffort(to: picture, of: decoder)
         noteHanded(picture)
@@ -253,7 +253,7 @@ final class VideoStage: TrackStage {
         try useTrack(list.takePictures(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
-        (lastEnd, lastTime, isJoint, stillTime) = (nil, nil, true, next.begin ?? .zero)
+        (lastEnd, lastTime, isGaplessBoundary, stillTime) = (nil, nil, true, next.begin ?? .zero)
         isAtEnd = present == nil
         // The machine is as slow as during the preceding item.
         if let skipPolicy { present?.decoder.skipPolicy = skipPolicy }

@@ -115,7 +115,7 @@ extension PlaybackList {
         }
 
         /// The end on the timeline, where the next entry starts; nil if unknown.
-        package var joint: MediaTime? { filmEnd.flatMap { end in offset.map { ($0 + end).reduced } } }
+        package var gaplessBoundary: MediaTime? { filmEnd.flatMap { end in offset.map { ($0 + end).reduced } } }
 
         /// The expected end on the timeline; nil if it cannot be estimated.
         var likelyJoint: MediaTime? {

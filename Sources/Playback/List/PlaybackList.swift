@@ -298,8 +298,10 @@ package struct PlaybackList: Sendable {
 
     /// Sets the position of an entry once the end of the preceding one is known.
     private mutating func place(_ index: Int) {
-        guard index > 0, entries[index].offset == nil, let joint = entries[index - 1].joint else { return }
-        entries[index].offset = (joint - entries[index].start).reduced
+        guard index > 0, entries[index].offset == nil, let gaplessBoundary = entries[index - 1].gaplessBoundary else {
+            return
+        }
+        entries[index].offset = (gaplessBoundary - entries[index].start).reduced
     }
 
     // MARK: Removal from the playlist

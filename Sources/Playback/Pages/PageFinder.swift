@@ -8,7 +8,7 @@ struct PageFinder {
     /// The maximum output of yt-dlp in bytes. The formats of a page take half a megabyte, a long playlist several.
     static let maxBytes = 8 << 20
     /// Timeout of a run of yt-dlp.
-    static let patience = Duration.seconds(60)
+    static let timeout = Duration.seconds(60)
     /// The maximum nesting of playlists.
     private static let deepestList = 2
 
@@ -100,7 +100,7 @@ struct PageFinder {
         do throws(BoundedProgram.Failure) {
             outcome = try BoundedProgram.run(
                 path ?? "", words, input: Array(configuration(for: page, cookies: cookies?.path).utf8),
-                most: Self.maxBytes, patience: Self.patience, isCancelled: { cancellation.isCancelled })
+                most: Self.maxBytes, timeout: Self.timeout, isCancelled: { cancellation.isCancelled })
         } catch {
             switch error {
             case .cancelled: throw MediaError(.cancelled, "searching for the film of \(name(page)) was cancelled")

@@ -16,7 +16,7 @@ package final class PictureTrack: @unchecked Sendable {
     /// The duration of the only frame of an image file.
     private let shownFor: MediaTime?
     /// Whether a frame was decoded.
-    private(set) var hasGiven = false
+    private(set) var hasDelivered = false
     var isOnePicture: Bool { isStill || shownFor != nil }
     private var still: SampleBuffer?
     private var ready: [SampleBuffer] = []
@@ -32,7 +32,8 @@ package final class PictureTrack: @unchecked Sendable {
     private var failuresInARow = 0
     /// The error that ended the source early, since the last seek.
     private(set) var failure: MediaError?
-    /// Why a segment of the source was skipped, and the film time up to which packets had been read; nil where none was.
+    /// Why a segment of the source was skipped, and the film time up to which packets had been read; nil where none
+    /// was.
     private var lostSegment: (error: MediaError, place: MediaTime?)?
     /// The last returned frame, and the latest sync frame's time, since the last seek.
     private var last: SampleBuffer?
@@ -77,7 +78,7 @@ package final class PictureTrack: @unchecked Sendable {
         if let sync = try findSync(aim, time) {
             decoder.flush()
             // Leading frames, which follow the sync frame in decoding order, lack their reference.
-            decoder.discardPictures(before: sync)
+            decoder.dropFrames(before: sync)
             return sync
         }
         let isExact = aim != .anySyncBefore
@@ -88,7 +89,7 @@ package final class PictureTrack: @unchecked Sendable {
             // Correct at the start of the media.
         }
         decoder.flush()
-        if isExact { decoder.discardPictures(before: time) }
+        if isExact { decoder.dropFrames(before: time) }
         return isExact ? time : nil
     }
 
@@ -175,7 +176,7 @@ package final class PictureTrack: @unchecked Sendable {
         if !ready.isEmpty { return handed(ready.removeFirst()) }
         if still != nil { return .ended }
         if var picture = decoder.receive() {
-            hasGiven = true
+            hasDelivered = true
             if let shownFor { picture.duration = shownFor }
             if isStill { still = picture }
             return handed(picture)

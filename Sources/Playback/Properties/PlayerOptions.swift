@@ -33,8 +33,8 @@ public struct PlayerOptions: Sendable {
         /// Once it has played before. If no item is playable, the first one that has played is tried after pauses of
         /// 0.1 to 0.7 s.
         case afterPlaying
-        /// Always; a pass that follows passes without a playable item is preceded by a pause of 0.1 to 0.7 s. A playlist
-        /// that has never played is not repeated.
+        /// Always; a pass that follows passes without a playable item is preceded by a pause of 0.1 to 0.7 s. A
+        /// playlist that has never played is not repeated.
         case eachPass
     }
 

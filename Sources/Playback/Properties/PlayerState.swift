@@ -86,8 +86,8 @@ public struct PlayerState: Sendable, Equatable {
     public var routeChange: String?
     /// The offset of audio from video as reported by the outputs (positive: audio late); nil if unknown.
     public var offset: Duration?
-    /// Position on the player's timeline up to which every selected track has been read that is not at its end; nil while
-    /// one of them has nothing.
+    /// Position on the player's timeline up to which every selected track has been read that is not at its end; nil
+    /// while one of them has nothing.
     public var loadedUntil: MediaTime?
     /// The timeline up to which the output has accepted audio; with several outputs the minimum.
     public var handedUntil: MediaTime?

@@ -6,7 +6,7 @@ package import SyncRendering
 /// Used only on the session's thread.
 package final class RouteController {
     /// An event for the session, posted from any thread.
-    package enum News: Sendable {
+    package enum Event: Sendable {
         /// The available places have changed.
         case offered(OutputOffer)
         /// The result of a choice, with the identifiers of its places.
@@ -21,7 +21,7 @@ package final class RouteController {
     private let group: OutputGroup
     private let registry: OutputRegistry
     private let home: OutputPlace
-    private let post: @Sendable (News) -> Void
+    private let post: @Sendable (Event) -> Void
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
     private var offered: [OutputPlace]
@@ -48,7 +48,7 @@ package final class RouteController {
     ///   - post: Called on any thread; must not block.
     package init(
         player: Player, group: OutputGroup, registry: OutputRegistry, routes: [OutputPlace], home: OutputPlace,
-        post: @escaping @Sendable (News) -> Void
+        post: @escaping @Sendable (Event) -> Void
     ) {
         self.player = player
         self.group = group
@@ -261,8 +261,8 @@ package final class RouteController {
     // MARK: Events
 
     /// Handles an event. Returns a message for the user, or nil.
-    package func handle(_ news: News) -> String? {
-        switch news {
+    package func handle(_ event: Event) -> String? {
+        switch event {
         case .offered(let offer):
             // Current places stay listed without announcement, such as a speaker selected by its address.
             offered = offer.places + chosen.filter { route in !offer.places.contains { $0.id == route.id } }

@@ -26,7 +26,7 @@ final class BoardWindow {
     /// The duration of the last repaint; a software renderer takes tens of milliseconds.
     private var cost = Duration.milliseconds(4)
     /// The maximum deferral of a repaint; after it, the film is interrupted.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
 
     init(_ wish: ScreenOptions.BoardDisplay, converter: any PictureConverter, raising signal: PollableSignal?) {
         (self.wish, self.converter) = (wish, converter)
@@ -146,7 +146,7 @@ final class BoardWindow {
         guard needsPaint, let presenter else { return }
         let now = HostInstant.now
         // The required time before the film's next frame.
-        if let next, next - now < cost + cost / 2, now - (waitsSince ?? now) < Self.patience {
+        if let next, next - now < cost + cost / 2, now - (waitsSince ?? now) < Self.timeout {
             waitsSince = waitsSince ?? now
             return
         }

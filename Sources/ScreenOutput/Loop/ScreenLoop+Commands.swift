@@ -11,7 +11,7 @@ extension ScreenLoop {
         }
         do {
             let screen = try Screen(options: options, converter: converter)
-            screen.onNews = { [control] in control.deliver($0) }
+            screen.onEvent = { [control] in control.deliver($0) }
             self.screen = screen
             if let failure = screen.failure {
                 (isAway, displaysDue) = (true, .now)

@@ -7,7 +7,7 @@ extension ScreenLoop {
     /// The quiet time before a change is handled: a display changes in several steps, each with an event.
     private static let calm: Duration = .milliseconds(250)
     /// The interval of attempts to create a window.
-    private static let patience: Duration = .seconds(1)
+    private static let timeout: Duration = .seconds(1)
 
     /// Handles an event of a changed display configuration.
     func noteDisplayChange() {
@@ -47,7 +47,7 @@ extension ScreenLoop {
                     .away(screen.failure ?? OutputError(.lost, "the display was disconnected")))
                 describe()
             }
-            displaysDue = .now.advanced(by: Self.patience)
+            displaysDue = .now.advanced(by: Self.timeout)
             return
         }
         let wasAway = isAway

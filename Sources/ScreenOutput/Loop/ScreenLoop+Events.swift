@@ -19,13 +19,13 @@ extension ScreenLoop {
         if let board, board.handle(event) { return }
         switch SDL_EventType(event.type) {
         case SDL_WINDOWEVENT:
-            let news = screen.handle(event.window)
-            if case .resized = news {
+            let input = screen.handle(event.window)
+            if case .resized = input {
                 describe()
                 layOutMessage()
                 fullScreenMayHaveChanged()
             }
-            if let news { control.deliver(news) }
+            if let input { control.deliver(input) }
             if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.deliver(pointer: .left) }
         case SDL_DISPLAYEVENT: noteDisplayChange()
         case SDL_SYSWMEVENT:

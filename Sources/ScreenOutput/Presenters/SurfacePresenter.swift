@@ -22,7 +22,8 @@ final class SurfacePresenter: PicturePresenter {
     private var staging: UnsafeMutablePointer<SDL_Surface>?
     /// The rotated frame before its visible part is copied to the window.
     private var turned: UnsafeMutablePointer<SDL_Surface>?
-    /// The region that was drawn since the last `present`; nil after it. A prepared picture may be replaced before it is presented.
+    /// The region that was drawn since the last `present`; nil after it. A prepared picture may be replaced before it
+    /// is presented.
     private var dirty: PixelRect?
     /// The rectangles of the previous overlays.
     private var covered: [PixelRect] = []

@@ -23,14 +23,14 @@ extension Screen {
         case .asItIs: leaveOwnMode(window)
         case .none(let sentence):
             leaveOwnMode(window)
-            if sentence != modeTrouble { onNews?(.notice(sentence)) }
+            if sentence != modeTrouble { onEvent?(.notice(sentence)) }
             modeTrouble = sentence
             return
         case .mode(let wanted):
             guard !changeMode(wanted, on: index, window) else { break }
             let sentence =
                 "the display does not accept the mode \(wanted.size.width)x\(wanted.size.height)@\(wanted.rate): \(sdlError())"
-            if sentence != modeTrouble { onNews?(.notice(sentence)) }
+            if sentence != modeTrouble { onEvent?(.notice(sentence)) }
             modeTrouble = sentence
             return
         }

@@ -20,7 +20,7 @@ extension Screen {
         paintNothing()
         guard !power.switchOff(window), !isPowerTold else { return }
         isPowerTold = true
-        onNews?(
+        onEvent?(
             .notice("the display cannot be turned off from this program (\(driver)); the window is black instead"))
     }
 }

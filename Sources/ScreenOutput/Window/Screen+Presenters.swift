@@ -99,7 +99,7 @@ extension Screen {
         from wish: ScreenOptions.Presentation, because refusal: OutputError?, to presenter: any PicturePresenter
     ) {
         guard let refusal, wish == .placebo || refusal.code != .unavailable else { return }
-        onNews?(
+        onEvent?(
             .notice(
                 "libplacebo is not used because \(refusal.message); \(presenter.description) is used instead"))
     }

@@ -54,7 +54,7 @@ public final class Screen: VideoOutput {
     /// The connection to the window system; nil without a window.
     private(set) var connection: DisplayConnection?
     /// Called on the owner thread with notices for the user, once for each.
-    var onNews: ((ScreenInput) -> Void)?
+    var onEvent: ((ScreenInput) -> Void)?
     private var noted = VideoFrameNotices()
     /// Whether the user or an option has chosen the window size.
     var isSizeChosen = false
@@ -193,7 +193,7 @@ public final class Screen: VideoOutput {
                 let made = try make(way, size, position, flags)
                 adopt(made.window, made.presenter)
                 tellFallback(from: options.presentation, because: refusal, to: made.presenter)
-                if let words = Self.shortcomings(of: way, options.drawing) { onNews?(.notice(words)) }
+                if let words = Self.shortcomings(of: way, options.drawing) { onEvent?(.notice(words)) }
                 return
             } catch {
                 refusal = refusal ?? error
@@ -272,14 +272,14 @@ public final class Screen: VideoOutput {
                     of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))
         }
         let isMapped = presenter?.mapsTones == true || converter.mapsTones(of: picture)
-        for news in noted.news(of: picture, isMapped: isMapped) { onNews?(news) }
+        for input in noted.notices(of: picture, isMapped: isMapped) { onEvent?(input) }
         isPrepared = false
         guard isVisible, !isDark, let presenter else { return }
         presenter.gravity = gravity
         presenter.view = view
         presenter.arrangement = arrangement
         isPrepared = presenter.prepare(picture, overlays: overlays)
-        if !isPrepared, let news = noted.cannotDraw(picture) { onNews?(news) }
+        if !isPrepared, let input = noted.cannotDraw(picture) { onEvent?(input) }
         needsPaint = false
     }
 
@@ -355,7 +355,7 @@ public final class Screen: VideoOutput {
         (presenter, window) = (nil, nil)
         let error = OutputError(.lost, "the display was disconnected; the film continues without video")
         failure = error
-        if !options.followsDisplays || !canBeRemade { onNews?(.lost(error)) }
+        if !options.followsDisplays || !canBeRemade { onEvent?(.lost(error)) }
         return true
     }
 

@@ -8,7 +8,7 @@ struct VideoFrameNotices {
     /// Returns the notices about a frame that its predecessor did not cause.
     ///
     /// - Parameter isMapped: Whether HDR is tone-mapped for the display.
-    mutating func news(of picture: any Picture, isMapped: Bool) -> [ScreenInput] {
+    mutating func notices(of picture: any Picture, isMapped: Bool) -> [ScreenInput] {
         guard transfer != picture.color.transfer else { return [] }
         transfer = picture.color.transfer
         guard picture.color.isHighDynamicRange, !isMapped else { return [] }

@@ -23,7 +23,7 @@ public protocol PCMConverter: AnyObject {
     /// Discards all internal state, for a seek.
     func reset()
     /// The number of undecodable packets since creation.
-    var damagedPackets: Int { get }
+    var decodeErrorCount: Int { get }
     /// Returns the audio that could not be decoded since the last call, in media time; nil if there is none. The
     /// default returns nil.
     func takeUndecodableSound() -> UndecodableSound?

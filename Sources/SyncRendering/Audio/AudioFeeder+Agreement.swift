@@ -107,9 +107,11 @@ extension AudioFeeder {
     /// Decides whether to deliver or drop the retained tail packet before `buffer`; returns true if the tail is
     /// delivered first.
     mutating func settleTail(before buffer: SampleBuffer, output: any AudioOutput) -> Bool {
-        if buffer.flags.contains(.joint) { passed.noteJoint() }
+        if buffer.flags.contains(.gaplessBoundary) { passed.markGaplessBoundary() }
         guard passed.hasTail else { return false }
-        if passed.isAtJoint, let wanted = wantedDelivery(for: buffer.audioFormat(after: format), output: output) {
+        if passed.isAtGaplessBoundary,
+            let wanted = wantedDelivery(for: buffer.audioFormat(after: format), output: output)
+        {
             let passesThrough = if case .passThrough = wanted { true } else { false }
             guard passed.decideTail(before: buffer, passesThrough: passesThrough) == .delivered else { return false }
         }

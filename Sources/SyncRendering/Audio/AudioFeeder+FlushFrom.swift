@@ -12,11 +12,11 @@ extension AudioFeeder {
             switch result {
             case .refused, .overtaken: answer(request, result)
             case .flushed where request.feedsAgain:
-                feedAgain(from: request.time, severed: flushing.severedPacket)
+                feedAgain(from: request.time, truncated: flushing.truncatedPacket)
                 answer(request, result)
             case .flushed:
                 cutEverythingHere(
-                    at: request.time, keptUntil: flushing.acceptedUntil, severed: flushing.severedPacket)
+                    at: request.time, keptUntil: flushing.acceptedUntil, truncated: flushing.truncatedPacket)
                 answer(request, .flushed(from: request.time))
             }
         }
@@ -65,7 +65,7 @@ extension AudioFeeder {
         }
         let takesBuffers = if case .sampleBuffers? = delivery { true } else { false }
         if !takesBuffers, output.acceptedUntil.map({ $0 <= time }) ?? true {
-            if request.feedsAgain { feedAgain(from: time, severed: nil) } else { cutInside(at: time) }
+            if request.feedsAgain { feedAgain(from: time, truncated: nil) } else { cutInside(at: time) }
             return answer(request, .flushed(from: time))
         }
         guard let flushing = output as? any PartialFlushing, speed == 1 || !isEncoding else {
@@ -132,21 +132,23 @@ extension AudioFeeder {
         pending = cut.kept.packets.isEmpty ? .nothing : .packets(cut.kept, 0)
         // The converter holds only later audio.
         if cut.passesCut { converter?.reset() }
-        putBack(cut.severed, until: time)
+        putBack(cut.truncated, until: time)
     }
 
     // MARK: Audio that the output had accepted
 
     /// Discards all audio from a time on in the feeder and the queue, after the output has flushed.
-    private mutating func cutEverythingHere(at time: MediaTime, keptUntil end: MediaTime?, severed: PacketBatch?) {
+    private mutating func cutEverythingHere(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
         if case .sampleBuffers? = delivery {
             cutQueue(at: time, isLast: false)
         } else {
             forget()
+            // The end of a shared conversion, whose audio has been discarded.
+            resume = ResumePoint()
             renderer.state.withLock { $0.queue.removeWaiting(keptUntil: time) }
             agreesAnew = false
             if passesPackets { passed.resume(after: end) }
-            if let severed { putBack(severed, until: time) }
+            if let truncated { putBack(truncated, until: time) }
         }
         renderer.state.withLock { state in
             state.queue.moveEnd(to: time)
@@ -211,8 +213,8 @@ extension AudioFeeder {
 
     /// Moves retained audio from the end of the output's audio back into the queue and resets the converter.
     ///
-    /// - Parameter severed: The packet that the flush has cut, on encoded delivery.
-    private mutating func feedAgain(from time: MediaTime, severed: PacketBatch?) {
+    /// - Parameter truncated: The packet that the flush has cut, on encoded delivery.
+    private mutating func feedAgain(from time: MediaTime, truncated: PacketBatch?) {
         let end = output?.acceptedUntil
         let before = converter?.treatment ?? .none
         forget()
@@ -221,7 +223,7 @@ extension AudioFeeder {
             passed.resume(after: end)
             if renderer.mustDecode { format = nil }
         }
-        if let severed { putBack(severed, until: time) }
+        if let truncated { putBack(truncated, until: time) }
         let place = encoder.end ?? end ?? time
         // The new processing starts at the end of the output's audio with a ramp from the old one.
         converter?.reset(to: before)

@@ -172,7 +172,7 @@ struct AudioFeeder {
             context = renderer.outputContext(command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
-            output?.setTreatment(change.treatment)
+            output?.setProcessing(change.treatment)
             if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
         if command.flush || command.changed {
@@ -234,7 +234,7 @@ struct AudioFeeder {
             }
             limit = nil
         }
-        if buffer.flags.contains(.joint), case .passThrough? = delivery, renderer.mustDecode {
+        if buffer.flags.contains(.gaplessBoundary), case .passThrough? = delivery, renderer.mustDecode {
             // Packets cannot be cut: audio after this gapless boundary is decoded.
             format = nil
         }
@@ -260,7 +260,7 @@ struct AudioFeeder {
             if let end = passed.end, !buffer.flags.contains(.decodeOnly) {
                 joinEncoder(at: buffer.presentationTime, after: end)
             }
-            passed.clearJoint()
+            passed.clearGaplessBoundary()
             do {
                 try converter?.send(buffer)
             } catch {
@@ -295,7 +295,7 @@ struct AudioFeeder {
             renderer.report(.cannotDecode(error))
             isRefused = true
         }
-        let damaged = converter.damagedPackets
+        let damaged = converter.decodeErrorCount
         if reports.noteDamage(damaged) { noteDamage(damaged, converter.takeUndecodableSound()) }
         return true
     }
@@ -303,7 +303,7 @@ struct AudioFeeder {
     /// Publishes the number of undecodable packets and their audio.
     func noteDamage(_ count: Int, _ lost: UndecodableSound?) {
         renderer.state.withLock { state in
-            state.status.damagedPackets = count
+            state.status.decodeErrorCount = count
             guard let lost else { return }
             state.undecodable = state.undecodable?.adding(lost) ?? lost
             state.status.undecodable = state.status.undecodable?.adding(lost) ?? lost

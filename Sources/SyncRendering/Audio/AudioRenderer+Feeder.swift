@@ -19,16 +19,16 @@ extension AudioRenderer {
     }
 
     /// Records a failure in `state.failure` and calls the event handler. Any thread.
-    func report(_ news: News) {
+    func report(_ event: Event) {
         let handler = state.withLock { state in
-            switch news {
+            switch event {
             case .cannotDecode(let error): state.failure = error
             case .outputFailed(let error): state.failure = error
             case .readyForMoreMediaData, .progress: break
             }
-            return state.news
+            return state.eventHandler
         }
-        handler?.call(news)
+        handler?.call(event)
     }
 
     /// Clears the failure after the output has recovered without a flush.
@@ -49,8 +49,8 @@ extension AudioRenderer {
     }
 
     /// Marks the renderer as failed and reports the event.
-    func fail(_ news: News) {
+    func fail(_ event: Event) {
         state.withLock { $0.status.hasFailed = true }
-        report(news)
+        report(event)
     }
 }

@@ -31,7 +31,7 @@ extension AudioRenderer {
             state.volume = gain
             applyGain(state)
             guard state.effectiveTreatment != before else { return false }
-            state.output?.setTreatment(state.effectiveTreatment)
+            state.output?.setProcessing(state.effectiveTreatment)
             return true
         }
         if hasChanged { wake.raise() }

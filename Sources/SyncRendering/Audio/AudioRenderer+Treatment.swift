@@ -11,7 +11,7 @@ extension AudioRenderer {
             let hasChanged = state.withLock { state -> Bool in
                 guard newValue != state.treatment else { return false }
                 state.treatment = newValue
-                state.output?.setTreatment(state.effectiveTreatment)
+                state.output?.setProcessing(state.effectiveTreatment)
                 return true
             }
             if hasChanged { wake.raise() }

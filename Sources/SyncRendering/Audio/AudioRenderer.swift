@@ -10,7 +10,7 @@ public import MediaCore
 /// route the caller need not enqueue it again.
 public final class AudioRenderer: RenderSynchronizer.Follower {
     /// An event of a renderer. Delivered on the feeder thread; the handler must not block.
-    public enum News: Sendable {
+    public enum Event: Sendable {
         /// More audio is wanted.
         case readyForMoreMediaData
         /// The output accepted audio, or all available audio.
@@ -36,18 +36,18 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// Whether the output or the decoder has failed; see the events.
         public var hasFailed: Bool
         /// The number of undecodable packets of the current format's decoder.
-        public var damagedPackets: Int
+        public var decodeErrorCount: Int
         /// The number of buffers since the last flush that were enqueued after their end; they are not played.
         public var lateBuffers = 0
-        /// Sound that could not be decoded since the last flush, in film time; nil where there is none. With several outputs that of the
-        /// first output that lacks sound: each decodes the same.
+        /// Sound that could not be decoded since the last flush, in film time; nil where there is none. With several
+        /// outputs that of the first output that lacks sound: each decodes the same.
         public var undecodable: UndecodableSound?
     }
 
     /// The owner's event handler, boxed: copying a closure out of a lock allocates each time.
-    final class NewsHandler: Sendable {
-        let call: @Sendable (News) -> Void
-        init(call: @escaping @Sendable (News) -> Void) { self.call = call }
+    final class EventHandler: Sendable {
+        let call: @Sendable (Event) -> Void
+        init(call: @escaping @Sendable (Event) -> Void) { self.call = call }
     }
 
     /// The state shared by all threads, guarded by the lock `state`.
@@ -78,7 +78,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// The reason why no audio is rendered; nil if there is none.
         var failure: (any Error)?
         var status = Progress(
-            acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
+            acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
         /// Undecodable audio that was not yet queried.
         var undecodable: UndecodableSound?
         /// Whether a caller has seen the queue full and is to be notified of space.
@@ -96,7 +96,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// Called when the feeder of the ended use has closed its output.
         var onRetired: [@Sendable () -> Void] = []
         var allowsPassThrough = true
-        var news: NewsHandler?
+        var eventHandler: EventHandler?
         var partialFlushes = PartialFlushQueue()
         var onAutomaticFlush: AutomaticFlushHandler?
 
@@ -149,16 +149,16 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var timebase: Timebase { state.withLock { $0.timebase } }
 
     /// Starts the feeder of a renderer without a synchronizer; `addRenderer` does this otherwise.
-    package func start(news: @escaping @Sendable (News) -> Void) throws(ExhaustionError) {
-        onNews(news)
+    package func start(onEvent handler: @escaping @Sendable (Event) -> Void) throws(ExhaustionError) {
+        onEvent(handler)
         try startFeeder()
     }
 
     /// Sets the handler of events, replacing any other.
     ///
     /// - Parameter handler: Called on the feeder thread; must not block.
-    public func onNews(_ handler: (@Sendable (News) -> Void)?) {
-        state.withLock { $0.news = handler.map(NewsHandler.init) }
+    public func onEvent(_ handler: (@Sendable (Event) -> Void)?) {
+        state.withLock { $0.eventHandler = handler.map(EventHandler.init) }
     }
 
     /// Starts the thread of the current use of the renderer, unless it runs. It waits for the thread of the preceding
@@ -178,8 +178,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     /// Same as `start` without a thread, for tests that drive the feeder.
-    func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
-        onNews(news)
+    func startWithoutThread(onEvent handler: @escaping @Sendable (Event) -> Void) -> AudioFeeder {
+        onEvent(handler)
         return AudioFeeder(renderer: self)
     }
 
@@ -189,7 +189,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         let synchronizer = state.withLock { state -> RenderSynchronizer? in
             flush(&state)
             state.stopping = true
-            state.news = nil
+            state.eventHandler = nil
             return state.synchronizer
         }
         synchronizer?.removeRenderer(self, completion: nil)
@@ -275,7 +275,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Returns the context for an output that this renderer will feed.
     package func outputContext(_ id: OutputID) -> AudioOutputContext {
-        AudioOutputContext(timebase: timebase, room: wake, events: events, id: id, group: group)
+        AudioOutputContext(timebase: timebase, writable: wake, events: events, id: id, group: group)
     }
 
     /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.

@@ -109,7 +109,7 @@ struct EncoderRun {
         /// Complete packets that end before the cut.
         let kept = PacketBatch()
         /// Packets that span the cut or are not full; their part before the cut must be encoded again.
-        let severed = PacketBatch()
+        let truncated = PacketBatch()
         /// Whether all later audio inside the converter is after the cut.
         var passesCut = false
     }
@@ -141,7 +141,7 @@ struct EncoderRun {
         for packet in rest.packets {
             guard let start = packet.presentationTime, start < time else { break }
             let isWhole = start + packet.duration <= time && packet.duration.value >= full
-            rest.withBytes(of: packet) { (isWhole ? cut.kept : cut.severed).append($0, as: packet) }
+            rest.withBytes(of: packet) { (isWhole ? cut.kept : cut.truncated).append($0, as: packet) }
         }
         let end = rest.packets.last.flatMap { packet in packet.presentationTime.map { $0 + packet.duration } }
         cut.passesCut = end.map { $0 > time } ?? false

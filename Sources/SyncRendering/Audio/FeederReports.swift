@@ -6,7 +6,7 @@ struct FeederReports {
     /// The last logged end of the accepted audio.
     private var loggedUntil: MediaTime?
     /// The converter's count of undecodable packets at the last report.
-    private var damagedPackets = 0
+    private var decodeErrorCount = 0
 
     /// Returns true if the output's ability to schedule a start has changed.
     mutating func noteReadiness(_ isReady: Bool) -> Bool {
@@ -23,7 +23,7 @@ struct FeederReports {
 
     /// Returns true if the number of undecodable packets has changed.
     mutating func noteDamage(_ count: Int) -> Bool {
-        defer { damagedPackets = count }
-        return count != damagedPackets
+        defer { decodeErrorCount = count }
+        return count != decodeErrorCount
     }
 }

@@ -9,7 +9,7 @@ struct PassThroughRun {
     /// The last packet, if it is audible only in part. It is retained until the next buffer is known.
     private var tail: PacketTail?
     /// Whether the first packet after a gapless boundary is still missing.
-    private(set) var isAtJoint = false
+    private(set) var isAtGaplessBoundary = false
 
     /// The end of the delivered packets in media time; nil before the first.
     var end: MediaTime? { line.end }
@@ -18,14 +18,14 @@ struct PassThroughRun {
     mutating func reset() { self = PassThroughRun() }
 
     /// Continues after packets that the output has retained.
-    mutating func resume(after end: MediaTime?) { (line, isAtJoint) = (PacketContinuity(end: end), true) }
+    mutating func resume(after end: MediaTime?) { (line, isAtGaplessBoundary) = (PacketContinuity(end: end), true) }
 
     /// Ends the run: other audio follows.
     mutating func endLine() { line = PacketContinuity() }
 
-    mutating func noteJoint() { isAtJoint = true }
+    mutating func markGaplessBoundary() { isAtGaplessBoundary = true }
 
-    mutating func clearJoint() { isAtJoint = false }
+    mutating func clearGaplessBoundary() { isAtGaplessBoundary = false }
 
     /// Appends delivered packets.
     mutating func noteDelivery(_ packets: ArraySlice<PacketBatch.Packet>) {
@@ -80,9 +80,9 @@ struct PassThroughRun {
     ) -> (packets: PacketBatch, offset: Int)? {
         line.follow(format)
         var first = first
-        if isAtJoint, let beginning {
+        if isAtGaplessBoundary, let beginning {
             first = max(first, line.firstToPlay(of: packets, from: beginning))
-            isAtJoint = first >= packets.packets.count
+            isAtGaplessBoundary = first >= packets.packets.count
         }
         guard first < packets.packets.count else { return nil }
         tail = shortTail(of: packets, format, limit: limit)
@@ -111,6 +111,6 @@ struct PassThroughRun {
     ///   even without the flag.
     mutating func cut(at time: MediaTime, isPassing: Bool) {
         if let tail { self.tail = tail.start < time ? tail.ending(at: time) : nil }
-        isAtJoint = isPassing
+        isAtGaplessBoundary = isPassing
     }
 }

@@ -147,7 +147,7 @@ final class SharedConversion: Sendable {
         let converter: TreatedConverter
         var encoder: EncoderRun
         let block: PCMBlock
-        private var damagedPackets = 0
+        private var decodeErrorCount = 0
         /// Whether the last input was the end.
         private var isAtEnd = false
 
@@ -170,9 +170,9 @@ final class SharedConversion: Sendable {
                 step.error = error
             }
             if !batch.packets.isEmpty { step.packets = batch }
-            if converter.damagedPackets != damagedPackets {
-                damagedPackets = converter.damagedPackets
-                step.damage = (damagedPackets, converter.takeUndecodableSound())
+            if converter.decodeErrorCount != decodeErrorCount {
+                decodeErrorCount = converter.decodeErrorCount
+                step.damage = (decodeErrorCount, converter.takeUndecodableSound())
             }
             return (step, isExhausted)
         }

@@ -69,12 +69,12 @@ final class TreatedConverter: PCMConverter {
 
     // MARK: PCMConverter
 
-    var damagedPackets: Int { inner.damagedPackets }
+    var decodeErrorCount: Int { inner.decodeErrorCount }
     func takeUndecodableSound() -> UndecodableSound? { inner.takeUndecodableSound() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false
-        if buffer.flags.contains(.joint) { leveller.beginPiece() }
+        if buffer.flags.contains(.gaplessBoundary) { leveller.beginPiece() }
         if buffer.gain != gains[gains.count - 1].gain {
             gains.append((buffer.gain, buffer.presentationTime ?? end ?? .zero))
             engage()
@@ -163,10 +163,10 @@ final class TreatedConverter: PCMConverter {
         }
         while true {
             let change = coming.map { block.frames(before: $0.from) } ?? block.frames
-            let joint = gains.count > 1 ? block.frames(before: gains[1].from) : block.frames
-            process(upTo: min(change, joint))
+            let boundary = gains.count > 1 ? block.frames(before: gains[1].from) : block.frames
+            process(upTo: min(change, boundary))
             guard first < block.frames else { return }
-            if joint <= change {
+            if boundary <= change {
                 gains.removeFirst()
             } else if let coming {
                 (treatment, self.coming) = (coming.treatment, nil)

@@ -7,7 +7,7 @@ struct TreatmentChange {
     private static let margin: Duration = .milliseconds(60)
     private static let maxAttempts = 5
     /// Maximum delay of a change that avoids an interruption.
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
 
     /// The current processing.
     private(set) var treatment = AudioProcessing.none
@@ -94,8 +94,8 @@ struct TreatmentChange {
         let margin = Self.margin * (attempts + 1)
         if let lead {
             let moment = isMoving ? playhead.advanced(by: (lead + margin) * rate) : playhead
-            if moment < until || lead <= Self.patience { return min(moment, until) }
+            if moment < until || lead <= Self.timeout { return min(moment, until) }
         }
-        return (until - playhead).duration <= Self.patience * rate ? until : nil
+        return (until - playhead).duration <= Self.timeout * rate ? until : nil
     }
 }

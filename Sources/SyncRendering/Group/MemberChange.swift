@@ -18,11 +18,11 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Timeout for an unresponsive speaker; its connection has timeouts of about the same length.
-    private static let openingPatience: Duration = .seconds(10)
+    private static let openingTimeout: Duration = .seconds(10)
     /// Timeout for clocks: speakers that measure lock within 2.3 s of their first request (`PeerReadiness`). A speaker
     /// without a request for 8 s does not receive our messages.
-    private static let settlingPatience: Duration = .seconds(10)
-    private static let fillingPatience: Duration = .seconds(10)
+    private static let settlingTimeout: Duration = .seconds(10)
+    private static let fillingTimeout: Duration = .seconds(10)
     /// The allowance beyond the outputs' lead for reading, decoding and delivering the first audio. Doubled after each
     /// failure.
     private static let firstAllowance: Duration = .milliseconds(200)
@@ -100,7 +100,7 @@ final class MemberChange: @unchecked Sendable {
         guard let format else { return noteOnly() }
         group.seatFeeders()
         for feed in joining { feed.start(format) }
-        phase = .opening(until: now.advanced(by: Self.openingPatience))
+        phase = .opening(until: now.advanced(by: Self.openingTimeout))
         return .zero
     }
 
@@ -120,8 +120,8 @@ final class MemberChange: @unchecked Sendable {
             return deadline - now
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
-        phase = .settling(until: now.advanced(by: Self.settlingPatience))
-        context.room.raise()
+        phase = .settling(until: now.advanced(by: Self.settlingTimeout))
+        context.writable.raise()
         return .zero
     }
 
@@ -181,13 +181,13 @@ final class MemberChange: @unchecked Sendable {
             group.distribute()
             let (moment, sound, isAll, flushes) = group.state.withLock { state in
                 // A stopped timebase resumes at exactly this frame.
-                let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.joint(from: wanted)
+                let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.boundary(from: wanted)
                 return (moment, state.history.sound(from: moment), state.hasFinished, state.flushes)
             }
             for feed in joining { feed.fill(sound, from: moment, isAll: isAll) }
             return (moment, flushes)
         }
-        phase = .filling(moment, flushes: flushes, until: now.advanced(by: Self.fillingPatience))
+        phase = .filling(moment, flushes: flushes, until: now.advanced(by: Self.fillingTimeout))
         return .zero
     }
 
@@ -304,7 +304,7 @@ final class MemberChange: @unchecked Sendable {
         if let host { logChange(moment, host, context) }
         for feed in joining { feed.setRole(.playing, gate: OutputGate()) }
         remove(leaving)
-        context.room.raise()
+        context.writable.raise()
         return end(.changed(at: moment, without: refusals))
     }
 

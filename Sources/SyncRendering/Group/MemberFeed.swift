@@ -108,7 +108,7 @@ final class MemberFeed: Sendable {
     /// Starts to open the member for a format, with retries.
     func start(_ format: AudioFormat) {
         self.format.withLock { $0 = format }
-        renderer.onNews { [weak self] news in self?.handle(news) }
+        renderer.onEvent { [weak self] event in self?.handle(event) }
         open(after: .zero)
     }
 
@@ -138,19 +138,19 @@ final class MemberFeed: Sendable {
 
     /// Wakes the group's feeder and the current change of members.
     private func tellMove() {
-        context.room.raise()
+        context.writable.raise()
         changes.noteMove()
     }
 
     /// Same, for progress of the feeder; a shared feeder's caller checks after each iteration.
     private func tellProgress() {
-        if !feeder.isShared { context.room.raise() }
+        if !feeder.isShared { context.writable.raise() }
         changes.noteMove()
     }
 
     /// Handles an event of the member's renderer, on the feeder's thread.
-    private func handle(_ news: AudioRenderer.News) {
-        switch news {
+    private func handle(_ event: AudioRenderer.Event) {
+        switch event {
         case .progress:
             if renderer.progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
             tellProgress()

@@ -17,14 +17,14 @@ extension OutputGroup: PartialFlushing {
 
     /// Starts a partial flush of all members that receive audio.
     public func beginPartialFlush(from time: MediaTime) {
-        let (ballot, feeds, room) = state.withLock { state in
+        let (ballot, feeds, writable) = state.withLock { state in
             // A joining member that was not filled has no audio to flush.
             let feeds = state.feeds.filter(\.isFed)
             let ballot = GroupFlush(time: time, feeds: feeds)
             state.partialFlush = ballot
-            return (ballot, feeds, state.context?.room)
+            return (ballot, feeds, state.context?.writable)
         }
-        for (index, feed) in feeds.enumerated() { ballot.ask(feed, index: index) { room?.raise() } }
+        for (index, feed) in feeds.enumerated() { ballot.ask(feed, index: index) { writable?.raise() } }
     }
 
     /// The result for the group; nil until every member has decided.

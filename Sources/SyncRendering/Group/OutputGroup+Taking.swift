@@ -38,17 +38,17 @@ extension OutputGroup: PullingAudioOutput {
 
     /// Assigns threads to the members' feeders after members have joined or left.
     func seatFeeders() {
-        let room = seating.withLock { _ -> Signal? in
-            let (feeds, only, room) = state.withLock { ($0.feeds, $0.onlyFeed, $0.context?.room) }
-            guard let room else { return nil }
+        let writable = seating.withLock { _ -> Signal? in
+            let (feeds, only, writable) = state.withLock { ($0.feeds, $0.onlyFeed, $0.context?.writable) }
+            guard let writable else { return nil }
             if let only {
-                only.feeder.share(with: room)
+                only.feeder.share(with: writable)
             } else {
-                for feed in feeds { feed.feeder.standAlone(orWith: room) }
+                for feed in feeds { feed.feeder.standAlone(orWith: writable) }
             }
-            return room
+            return writable
         }
-        room?.raise()
+        writable?.raise()
     }
 
     // MARK: Distribution, with `feeding` held

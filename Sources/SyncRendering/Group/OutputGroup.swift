@@ -4,8 +4,8 @@ public import MediaCore
 ///
 /// Each member has its own feed: audio that one speaker accepts as packets is decoded for the card. A slow, lost or
 /// missing member blocks none of the others. All members share one timebase, so that a start is one host instant.
-/// Further shared objects are in the `GroupSharedContext` of their context: for AirPlay speakers, a group name and a list of
-/// peers. Such members must be created with one `PTPDirectory`, so that they share one grandmaster.
+/// Further shared objects are in the `GroupSharedContext` of their context: for AirPlay speakers, a group name and a
+/// list of peers. Such members must be created with one `PTPDirectory`, so that they share one grandmaster.
 ///
 /// A member that is unavailable at the start is retried during playback and joins in sync. Members can change during
 /// playback (`change(to:)`). The `OutputID` of a member is the group's ID plus a permanent number. The initial members
@@ -94,7 +94,7 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// How long a start waits for unresponsive members, if another one has opened.
-    private static let patience: Duration = .seconds(5)
+    private static let timeout: Duration = .seconds(5)
     /// A member later than this against the playhead skips to it.
     static let lateness: Duration = .seconds(2)
 
@@ -170,7 +170,7 @@ public final class OutputGroup: AudioOutput {
         let isReady = state.withLock { state in
             guard let old = state.context, !state.feeds.isEmpty else { return false }
             state.format = format
-            return old.timebase === context.timebase && old.room === context.room && old.id == context.id
+            return old.timebase === context.timebase && old.writable === context.writable && old.id == context.id
         }
         // Each feed negotiates a new format with its member.
         if isReady { return }
@@ -185,7 +185,7 @@ public final class OutputGroup: AudioOutput {
         }
         seatFeeders()
         for feed in feeds { feed.start(format) }
-        let deadline = HostInstant.now.advanced(by: Self.patience)
+        let deadline = HostInstant.now.advanced(by: Self.timeout)
         for feed in feeds { feed.waitForAnswer(until: deadline) }
         guard !feeds.contains(where: \.isOpen) else { return }
         for feed in feeds { feed.waitForAnswer(until: nil) }
@@ -271,7 +271,7 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Sets the audio processing of all members.
-    public func setTreatment(_ treatment: AudioProcessing) {
+    public func setProcessing(_ treatment: AudioProcessing) {
         let feeds = state.withLock { state in
             state.treatment = treatment
             return state.feeds
@@ -314,8 +314,8 @@ public final class OutputGroup: AudioOutput {
         applyGains()
     }
 
-    /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member whose level is
-    /// not known yet is moved from its owner's level once it reports that. Any thread.
+    /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member
+    /// whose level is not known yet is moved from its owner's level once it reports that. Any thread.
     public func changeVolume(by steps: Double) {
         state.withLock { state in state.volumes.changeMaster(by: steps, of: state.numberedMembers()) }
         applyGains()

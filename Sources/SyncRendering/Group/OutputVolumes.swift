@@ -24,8 +24,8 @@ struct OutputVolumes {
     /// The numbers of the muted outputs.
     private var muted: Set<Int> = []
 
-    /// Returns the volume of an output, 0…130; 100 for one that has no level of its own and was never set; nil while its owner's
-    /// level counts and is not known.
+    /// Returns the volume of an output, 0…130; 100 for one that has no level of its own and was never set; nil while
+    /// its owner's level counts and is not known.
     func volume(of member: Member) -> Double? { level(of: member).map { max(0, $0) } }
 
     /// Returns the volume of the loudest of these outputs, 0…130; nil while no level is known.
@@ -42,8 +42,8 @@ struct OutputVolumes {
     /// Gives every output its owner's level again.
     mutating func restoreAll() { (levels, moves, common) = ([:], [:], nil) }
 
-    /// Changes the volumes of these outputs by the same number of decibels, so that the loudest of them has this volume. While no level is
-    /// known, all of them are set to it.
+    /// Changes the volumes of these outputs by the same number of decibels, so that the loudest of them has this
+    /// volume. While no level is known, all of them are set to it.
     ///
     /// - Parameter members: each with a number.
     mutating func setMaster(_ volume: Double, of members: [Member]) {

@@ -60,7 +60,7 @@ struct ReplayBuffer {
 
     /// Returns the first packet boundary at or after a media time. Audio can start there on every output, also on those
     /// that play whole packets. Returns the time itself if its audio is not known or not in packets.
-    func joint(from moment: MediaTime) -> MediaTime {
+    func boundary(from moment: MediaTime) -> MediaTime {
         guard let buffer = buffers[first...].first(where: { $0.end! > moment }),
             case .encodedAudio(_, let batch) = buffer.payload
         else { return moment }
@@ -117,7 +117,7 @@ extension SampleBuffer {
     fileprivate func parted(at moment: MediaTime) -> (head: SampleBuffer?, tail: SampleBuffer) {
         guard let start = presentationTime else { return (nil, self) }
         var (head, tail) = (self, self)
-        let joint: MediaTime
+        let boundary: MediaTime
         switch payload {
         case .encodedAudio(let format, let batch):
             var end = start
@@ -136,13 +136,13 @@ extension SampleBuffer {
             }
             head.payload = part(batch.packets[..<count])
             tail.payload = part(batch.packets[count...])
-            joint = end
+            boundary = end
         case .pcm(let block):
             let rate = Double(block.format.sampleRate)
             let film = Double((moment - start).nanoseconds) * 1e-9 / max(0.01, block.speed)
             let count = min(block.frames - 1, max(0, Int((film * rate).rounded())))
             guard count > 0 else { return (nil, self) }
-            joint = start + MediaTime(nanoseconds: Int64((Double(count) / rate * 1e9 * block.speed).rounded()))
+            boundary = start + MediaTime(nanoseconds: Int64((Double(count) / rate * 1e9 * block.speed).rounded()))
             func part(_ from: Int, _ frames: Int, _ start: MediaTime) -> Payload {
                 let copy = PCMBlock(format: block.format, capacity: frames)
                 copy.frames = frames
@@ -153,12 +153,12 @@ extension SampleBuffer {
                 return .pcm(copy)
             }
             head.payload = part(0, count, block.start)
-            tail.payload = part(count, block.frames - count, joint)
+            tail.payload = part(count, block.frames - count, boundary)
         case .encodedVideo, .picture, .encodedSubtitle, .subtitle: return (nil, self)
         }
-        head.duration = joint - start
-        tail.presentationTime = joint
-        tail.duration = start + duration - joint
+        head.duration = boundary - start
+        tail.presentationTime = boundary
+        tail.duration = start + duration - boundary
         return (head, tail)
     }
 }

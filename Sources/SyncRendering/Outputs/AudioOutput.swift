@@ -141,7 +141,7 @@ public protocol AudioOutput: AnyObject, Sendable {
     func timebaseDidChange(_ snapshot: TimebaseSnapshot)
 
     /// Sets the processing of decoded audio, for outputs that convert audio themselves. Any thread.
-    func setTreatment(_ treatment: AudioProcessing)
+    func setProcessing(_ treatment: AudioProcessing)
 
     /// Sets the linear gain: 0 is silent, 1 is unchanged (0 dB). Applied as a ramp. Any thread.
     func setGain(_ gain: Float)
@@ -166,7 +166,7 @@ public struct AudioOutputContext: Sendable {
     /// The timeline of the output.
     public let timebase: Timebase
     /// Raised by the output, from any thread, when it has space.
-    public let room: Signal
+    public let writable: Signal
     /// The log for the output's events.
     public let events: EventLog
     /// The output's ID in events.
@@ -175,9 +175,10 @@ public struct AudioOutputContext: Sendable {
     public let group: GroupSharedContext?
 
     /// Creates a context.
-    public init(timebase: Timebase, room: Signal, events: EventLog, id: OutputID, group: GroupSharedContext? = nil) {
+    public init(timebase: Timebase, writable: Signal, events: EventLog, id: OutputID, group: GroupSharedContext? = nil)
+    {
         self.timebase = timebase
-        self.room = room
+        self.writable = writable
         self.events = events
         self.id = id
         self.group = group
@@ -215,7 +216,7 @@ extension AudioOutput {
     /// Does nothing: the renderer converts the audio.
     public func setSpeed(_ speed: Double) {}
     /// Does nothing: the renderer converts the audio.
-    public func setTreatment(_ treatment: AudioProcessing) {}
+    public func setProcessing(_ treatment: AudioProcessing) {}
     /// True: accepted audio needs no conversion.
     public var isDrained: Bool { true }
     /// True: the delay is known from the start.
@@ -226,7 +227,7 @@ extension AudioOutput {
     public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     /// Nil: the output never fails after `prepare`.
     public var failure: OutputError? { nil }
-    /// `failure`: the output does not recover by itself.
+    /// `failure`: the output does not recover automatically.
     public var loss: OutputError? { failure }
     /// False: the output always responds.
     public var isUnresponsive: Bool { false }

@@ -20,12 +20,12 @@ public protocol PartialFlushing: AudioOutput {
 
     /// After `flushed`: the packet that spans the time, as it was accepted. The output has dropped it; its audio up to
     /// the time must be delivered again. Nil if no packet was cut, as for decoded audio.
-    var severedPacket: PacketBatch? { get }
+    var truncatedPacket: PacketBatch? { get }
 }
 
 extension PartialFlushing {
     /// Nil: no packet was cut.
-    public var severedPacket: PacketBatch? { nil }
+    public var truncatedPacket: PacketBatch? { nil }
 }
 
 /// The result of a partial flush of a renderer or of an output.

@@ -60,6 +60,17 @@ public enum SpeakerClockState: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     case stalled
     /// Times received in the speaker's name contradict its clock and are ignored.
     case doubted
+
+    /// The name in metrics.
+    public var name: String {
+        switch self {
+        case .cold: "cold"
+        case .probing: "probing"
+        case .ready: "ready"
+        case .stalled: "stalled"
+        case .doubted: "doubted"
+        }
+    }
 }
 
 /// The ID of an output in events: an index into the player's outputs, starting at 0.

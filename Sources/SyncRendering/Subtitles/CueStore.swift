@@ -57,8 +57,8 @@ struct CueStore {
         entries.insert(Entry(cue: cue, start: start, end: end, number: lastNumber), at: index)
         bytes += cue.byteCount
         if let end { longest = max(longest, end - start) }
-        // What had no end of its own ends here. So do bitmaps: a display set replaces the one before, whose length may be no more than a
-        // time-out (`page_time_out`, EN 300 743, 7.2.2).
+        // What had no end of its own ends here. So do bitmaps: a display set replaces the one before, whose length may
+        // be no more than a time-out (`page_time_out`, EN 300 743, 7.2.2).
         // None that started earlier than `longest` ago is still active, and only the last one can have no end.
         let active = min(firstIndex(after: start - longest), max(0, index - 1))
         for before in active..<index

@@ -9,7 +9,7 @@ public protocol SubtitleDecoder: AnyObject {
     /// Discards all internal state, for a seek.
     func flush()
     /// The number of undecodable packets since creation.
-    var damagedPackets: Int { get }
+    var decodeErrorCount: Int { get }
 }
 
 /// A factory of subtitle decoders. The application passes the one from MediaCodecs or its own.

@@ -27,7 +27,8 @@ extension RenderSynchronizer {
         steer()
     }
 
-    /// When feeders have to call `serviceTimeline` without a change; nil while the timeline is stopped and no start is pending.
+    /// When feeders have to call `serviceTimeline` without a change; nil while the timeline is stopped and no start is
+    /// pending.
     var nextAttention: HostInstant? {
         let isWanted = timebase.snapshot.upcoming.rate > 0 || isStartOpen.load(ordering: .acquiring)
         guard isWanted else { return nil }
@@ -63,8 +64,8 @@ extension RenderSynchronizer {
 
     // MARK: Suspension
 
-    /// Restarts after a suspension of the machine, once every output is ready. Media time was stopped meanwhile. Under the
-    /// command lock.
+    /// Restarts after a suspension of the machine, once every output is ready. Media time was stopped meanwhile. Under
+    /// the command lock.
     ///
     /// A speaker may have continued to play; the stop silences it.
     private func resume(after asleep: Duration) {

@@ -10,7 +10,7 @@ internal import MediaCore
 /// change of speed keeps the gain. Confined to one thread; allocates only when the format changes.
 final class LoudnessLeveller {
     /// The minimum number of blocks, one per tenth of a second (EBU Tech 3341: the short-term window is three seconds).
-    static let patience = 30
+    static let minPieces = 30
     /// The maximum change of the gain, in decibels per second.
     static let slowness = 1.0
     /// The range of the gain in decibels.
@@ -42,7 +42,7 @@ final class LoudnessLeveller {
     /// - Parameter target: The target loudness in LUFS; nil fades the normalization out and measures nothing.
     func process(_ samples: UnsafeMutablePointer<Float>, frames: Int, target: Double?) {
         guard let format, target != nil || share > 0 else { return }
-        if let target, meter.measure(samples, frames: frames), meter.pieces >= Self.patience,
+        if let target, meter.measure(samples, frames: frames), meter.pieces >= Self.minPieces,
             let heard = meter.integrated
         {
             due = max(Self.range.lowerBound, min(Self.range.upperBound, target - heard))

@@ -75,7 +75,8 @@ struct LoudnessMeter {
         return (shelf, Section(b: (1, -2, 1), a: (2 * (k * k - 1) / a0, (1 - k / q + k * k) / a0)))
     }
 
-    /// Returns the channel weights of annex 1, table 3: surround channels count 1.5 dB more, the LFE channel is ignored.
+    /// Returns the channel weights of annex 1, table 3: surround channels count 1.5 dB more, the LFE channel is
+    /// ignored.
     static func weights(of layout: ChannelLayout) -> [Double] {
         // Channels are ordered by their mask bits: LFE is bit 3, rear channels are 4, 5 and 8, side channels 9 and 10.
         let positions = (0..<64).filter { layout.mask >> UInt64($0) & 1 == 1 }

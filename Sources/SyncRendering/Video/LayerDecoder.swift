@@ -198,7 +198,7 @@ final class LayerDecoder: Sendable {
             let decoder: any PictureDecoder
             if let present = work.decoder { decoder = present } else { decoder = try codecs.decoder(for: format) }
             work.decoder = decoder
-            if buffer.flags.contains(.decodeOnly), let end = buffer.end { decoder.discardPictures(before: end) }
+            if buffer.flags.contains(.decodeOnly), let end = buffer.end { decoder.dropFrames(before: end) }
             try decoder.send(buffer)
             work.holds = true
         } catch {

@@ -30,7 +30,7 @@ public protocol PictureDecoder: AnyObject {
     /// Discards all internal state, for a seek.
     func flush()
     /// Drops decoded frames that end at or before `time`, for an exact seek, unless the media ends there.
-    func discardPictures(before time: MediaTime)
+    func dropFrames(before time: MediaTime)
     /// Same for a forward seek without a sync frame in between. Nothing is flushed, and the next buffers follow those
     /// already sent. The caller has received all available frames.
     ///
@@ -39,7 +39,7 @@ public protocol PictureDecoder: AnyObject {
     /// The skip policy; may change between any two calls.
     var skipPolicy: SkipPolicy { get set }
     /// The number of undecodable packets since creation.
-    var damagedPackets: Int { get }
+    var decodeErrorCount: Int { get }
     /// The error after which no more frames are returned; nil if there is none. `send` throws it.
     var failure: MediaError? { get }
 }

@@ -43,11 +43,11 @@ struct CalibrationStage {
             default: break
             }
         }
-        let errand = Errand(work)
+        let mainThreadWork = MainThreadWork(work)
         let thread: WorkerThread
         do throws(ExhaustionError) {
             thread = try WorkerThread.start(name: "calibration") {
-                errand.run(screen)
+                mainThreadWork.run(screen)
                 screen.stop()
             }
         } catch {
@@ -56,7 +56,7 @@ struct CalibrationStage {
         loop.run()
         thread.join()
         if let failure = lost.withLock({ $0 }) { return .failure(failure) }
-        return errand.result
+        return mainThreadWork.result
     }
 
     private var options: ScreenOptions {
@@ -81,7 +81,7 @@ struct CalibrationStage {
     ///
     /// `@unchecked Sendable`: created by the main thread, run by the worker, and read by the main thread after joining
     /// it.
-    private final class Errand<Value: Sendable>: @unchecked Sendable {
+    private final class MainThreadWork<Value: Sendable>: @unchecked Sendable {
         private let work: (ScreenControl?) throws(TalkieError) -> Value?
         private(set) var result: Result<Value?, TalkieError> = .success(nil)
 

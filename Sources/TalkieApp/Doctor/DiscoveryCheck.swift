@@ -8,13 +8,13 @@ enum DiscoveryCheck {
     private static let bus = "/run/dbus/system_bus_socket"
     private static let avahi = "/run/avahi-daemon/socket"
     /// A daemon reports what it knows within this time.
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
 
     /// Browses the real network.
     static func findings() -> [Finding] {
         // ignored: what does not answer is looked for instead.
         guard let browser = try? SpeakerBrowser() else { return findings(bus: bus, avahi: avahi) }
-        return findings(browser, until: .now.advanced(by: patience))
+        return findings(browser, until: .now.advanced(by: timeout))
     }
 
     static func findings(

@@ -75,7 +75,7 @@ package enum PlaySession {
         loop?.run()
         let status = director.join()
         // The speaker is released before the program ends, regardless of the status.
-        let isDown = player.shutDown(within: Player.usualPatience)
+        let isDown = player.shutDown(within: Player.usualTimeout)
         destination.registry.remember()
         distributor.stop()
         terminal.leaveStatus()

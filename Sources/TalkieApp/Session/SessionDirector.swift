@@ -36,7 +36,7 @@ final class SessionDirector: @unchecked Sendable {
     /// The update interval of the status line.
     private static let statusInterval = Duration.milliseconds(200)
     /// How long SIGTSTP waits for the audio to stop.
-    private static let haltPatience = Duration.milliseconds(500)
+    private static let haltTimeout = Duration.milliseconds(500)
 
     private let stage: Stage
     private let arguments: PlayArguments
@@ -136,15 +136,15 @@ final class SessionDirector: @unchecked Sendable {
         switch event {
         case .player(.seeking): controls.seekHasBegun()
         case .player(.sought): controls.seekHasEnded()
-        case .player(let news):
-            switch films.handle(news, repeats: controls.settings.loop == .forever) {
+        case .player(let event):
+            switch films.handle(event, repeats: controls.settings.loop == .forever) {
             case .none: break
             case .prepared: controls.applySection()
             case .plays: window.noteScreen()
             }
         case .screen(let input): handle(input)
         case .terminalKey(let key): controls.handle(key)
-        case .route(let news): handle(news)
+        case .route(let event): handle(event)
         case .request(.end(let status)):
             if arguments.keepsPlaces { positions.store(films.current) }
             console.end(status)
@@ -152,7 +152,7 @@ final class SessionDirector: @unchecked Sendable {
         case .request(.halt):
             let resumes = stage.player.state.phase != .paused
             stage.player.pause()
-            halt = (.now.advanced(by: Self.haltPatience), resumes)
+            halt = (.now.advanced(by: Self.haltTimeout), resumes)
         case .output(let output, let isLost):
             outputs.handle(output, isLost: isLost, isUnseen: window.isLost && stage.player.state.hasVideo)
         case .outputMoved(let output):
@@ -172,8 +172,8 @@ final class SessionDirector: @unchecked Sendable {
         }
     }
 
-    private func handle(_ news: RouteController.News) {
-        let told = outputs.handle(news)
+    private func handle(_ event: RouteController.Event) {
+        let told = outputs.handle(event)
         panel.refreshRoutes()
         guard let told else { return }
         outputs.record()

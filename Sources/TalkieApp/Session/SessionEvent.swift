@@ -20,7 +20,7 @@ enum SessionEvent: Sendable {
     /// The state of a speaker's clock has changed.
     case clock(OutputID, SpeakerClockState)
     /// The available or current outputs have changed.
-    case route(RouteController.News)
+    case route(RouteController.Event)
     /// A page is a playlist: its items after the first one.
     case listed(page: String, [PlaylistLoader.Item])
     /// So many items of a page were inserted.

@@ -113,8 +113,8 @@ final class SessionFilms {
     /// Handles an event of the player, except seeks.
     ///
     /// - Parameter repeats: Whether the film repeats forever.
-    func handle(_ news: PlayerEvent, repeats: Bool) -> Consequence {
-        switch news {
+    func handle(_ event: PlayerEvent, repeats: Bool) -> Consequence {
+        switch event {
         case .message(let text): console.warn(text)
         case .outputProblem(let problem):
             // Silent outputs are handled with their own event.
@@ -130,14 +130,14 @@ final class SessionFilms {
             guard opensUnderWay == 0 else { break }
             noteOpening(isCommanded: isCommanded)
             distributor.record(.phase(PlayerState.Phase.opening.rawValue))
-        default: if opensUnderWay == 0 { return handleCurrent(news, repeats: repeats) }
+        default: if opensUnderWay == 0 { return handleCurrent(event, repeats: repeats) }
         }
         return .none
     }
 
     /// Handles an event that concerns the current film.
-    private func handleCurrent(_ news: PlayerEvent, repeats: Bool) -> Consequence {
-        switch news {
+    private func handleCurrent(_ event: PlayerEvent, repeats: Bool) -> Consequence {
+        switch event {
         case .phase(let phase):
             record(remarks.enter(phase.rawValue, of: current.id, Self.name(of: current)))
             stage.log?.write(.debug, phase.rawValue)
@@ -214,7 +214,7 @@ final class SessionFilms {
         if isReturning, item == current { return false }
         let name = Self.name(of: item)
         let separate = remarks.begin(item.id, name)
-        record(isJoined ? [.joint(name: name, at: moment, origin: player.state.lineOffset)] : separate)
+        record(isJoined ? [.gaplessBoundary(name: name, at: moment, origin: player.state.lineOffset)] : separate)
         // It was opened separately.
         if !isJoined, isTold, !hasBegun, item == current { return false }
         if hasBegun { positions.forget(current) }

@@ -37,8 +37,8 @@ final class SessionOutputs {
         routes = stage.player.outputs.map { group in
             RouteController(
                 player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
-            ) { news in
-                guard case .changed(let change, let ids) = news else { return mailbox.post(.route(news)) }
+            ) { event in
+                guard case .changed(let change, let ids) = event else { return mailbox.post(.route(event)) }
                 mailbox.post(.route(.changed(change.saying(\.phrase), ids)))
             }
         }
@@ -46,9 +46,9 @@ final class SessionOutputs {
 
     // MARK: Changes
 
-    /// Handles a change of the available or current outputs; returns what to tell the user if the current ones changed.
-    func handle(_ news: RouteController.News) -> String? {
-        let told = routes?.handle(news)
+    /// Handles a change of the available or current outputs. Returns a message if the current ones changed.
+    func handle(_ event: RouteController.Event) -> String? {
+        let told = routes?.handle(event)
         offerLikely()
         return told
     }

@@ -3,8 +3,8 @@ internal import Playback
 internal import Routing
 internal import ScreenOutput
 
-/// Owns the panel over the video: the output list, a choice list, or a page. Only one is open at a time. Confined to the
-/// session's thread.
+/// Owns the panel over the video: the output list, a choice list, or a page. Only one is open at a time. Confined to
+/// the session's thread.
 final class SessionPanel {
     /// What the user has chosen in a list.
     enum Selection: Equatable {
@@ -119,7 +119,7 @@ final class SessionPanel {
         return Self.selection(row, of: subject, in: stage.player.state)
     }
 
-    /// Returns what a row of a list stands for; nil if there is no such row any more.
+    /// Returns the value of a row of a list; nil if the row no longer exists.
     static func selection(_ row: Int, of subject: ChoiceList.Subject, in state: PlayerState) -> Selection? {
         switch subject {
         case .sound where state.audioTracks.indices.contains(row): .audioTrack(state.audioTracks[row].number)

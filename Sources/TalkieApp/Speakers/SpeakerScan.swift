@@ -9,7 +9,7 @@ package struct SpeakerScan {
     /// The default timeout of a list. A running daemon reports what it knows within a second.
     package static let usualLimit: Duration = .seconds(3)
     /// Timeout for a daemon that is starting.
-    private static let daemonPatience: Duration = .seconds(2)
+    private static let daemonTimeout: Duration = .seconds(2)
 
     /// Whether to write JSON (RFC 8259).
     package var isJSON = false
@@ -76,8 +76,8 @@ package struct SpeakerScan {
         write: (String) -> Bool, remark: (String) -> Void
     ) throws(DiscoveryError) {
         let began = clock.now
-        let patience = began.advanced(by: Self.daemonPatience)
-        let (start, isThere) = source.wait(until: patience) { $0.availability == .available }
+        let timeout = began.advanced(by: Self.daemonTimeout)
+        let (start, isThere) = source.wait(until: timeout) { $0.availability == .available }
         if !isThere, case .unavailable(let error) = start.availability { throw error }
         if watches {
             watch(source, until: limit.map { began.advanced(by: $0) }, list, write, remark)

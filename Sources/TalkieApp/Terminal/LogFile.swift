@@ -38,7 +38,7 @@ final class LogFile: Sendable {
     func write(_ level: LogLevel, _ text: String) {
         let time = Decimals.text((HostInstant.now - start).inSeconds, 3)
         let column = String(repeating: " ", count: max(0, 10 - time.utf8.count)) + time
-        put("[\(column)][\(level)] \(PrintableText.sentence(text))\n")
+        put("[\(column)][\(level.name)] \(PrintableText.sentence(text))\n")
     }
 
     private static let head = "talkie "

@@ -18,9 +18,9 @@ package final class TerminalKeys: Sendable {
 
     /// How long an incomplete sequence is awaited before ESC counts as a key: enough for slow links, but not
     /// noticeable.
-    private static let sequencePatience = Duration.milliseconds(50)
+    private static let sequenceTimeout = Duration.milliseconds(50)
     /// Poll interval of a background process.
-    private static let backgroundPatience = Duration.seconds(1)
+    private static let backgroundTimeout = Duration.seconds(1)
 
     /// Prepares reading.
     ///
@@ -77,10 +77,10 @@ package final class TerminalKeys: Sendable {
         while !stopping.load(ordering: .relaxed) {
             // Reading in the background would stop the process (SIGTTIN).
             guard isInFront else {
-                _ = wake.wait(until: .now.advanced(by: Self.backgroundPatience))
+                _ = wake.wait(until: .now.advanced(by: Self.backgroundTimeout))
                 continue
             }
-            let deadline = parser.isWaiting ? HostInstant.now.advanced(by: Self.sequencePatience) : nil
+            let deadline = parser.isWaiting ? HostInstant.now.advanced(by: Self.sequenceTimeout) : nil
             let woken = wake.wait(until: deadline, orReadable: descriptor)
             if woken.isEmpty { parser.flush().forEach(handler) }
             guard woken.contains(.readable), isInFront else { continue }

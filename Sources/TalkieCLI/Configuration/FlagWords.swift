@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 
 /// Normalizes mpv's spellings of flags for `talkie play`: `--fs`, `--fs=yes`, `--fs=no`, `--no-fs`. The last one of a
 /// flag applies.
@@ -62,7 +63,15 @@ enum FlagWords {
         }
     }
 
-    /// Whether ArgumentParser accepts the word without a value.
-    // ignored: only whether it can be parsed counts.
-    private static func isSwitch(_ word: String) -> Bool { (try? PlayCommand.parse(["film", word])) != nil }
+    /// The results of `isSwitch` so far.
+    private static let known = Lock<[String: Bool]>([:])
+
+    /// Whether ArgumentParser accepts the word without a value. Asked once per word: it checks the whole command each time.
+    private static func isSwitch(_ word: String) -> Bool {
+        if let isSwitch = known.withLock({ $0[word] }) { return isSwitch }
+        // ignored: only whether it can be parsed counts.
+        let isSwitch = (try? PlayCommand.parse(["film", word])) != nil
+        known.withLock { $0[word] = isSwitch }
+        return isSwitch
+    }
 }

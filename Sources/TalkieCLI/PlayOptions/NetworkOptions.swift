@@ -48,7 +48,7 @@ struct NetworkOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Network timeout without data from a server.", valueName: "SECONDS"),
-        transform: Self.patience)
+        transform: Self.timeout)
     var networkTimeout: Duration?
 
     @Option(
@@ -92,7 +92,7 @@ struct NetworkOptions: ParsableArguments {
         }
     }
 
-    private static func patience(_ text: String) throws(ValueError) -> Duration {
+    private static func timeout(_ text: String) throws(ValueError) -> Duration {
         guard let seconds = DecimalNumber.parse(text), (1...86_400).contains(seconds) else {
             throw ValueError("the timeout must be 1 to 86400 seconds")
         }

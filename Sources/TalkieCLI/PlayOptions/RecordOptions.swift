@@ -47,7 +47,7 @@ struct RecordOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Level of messages on the terminal.", valueName: "error|warning|info|debug"),
-        completion: .list(LogLevel.allCases.map { "\($0)" }),
+        completion: .list(LogLevel.allCases.map(\.name)),
         transform: { try LogLevel(parsing: $0) })
     var logLevel: LogLevel = .warning
 

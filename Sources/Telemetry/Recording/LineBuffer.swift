@@ -44,10 +44,10 @@ struct LineBuffer {
     ///
     /// On failure, or if more than `largestBacklog` waits, all lines are dropped.
     ///
-    /// - Parameter patience: The maximum time to wait for a full pipe.
+    /// - Parameter timeout: The maximum time to wait for a full pipe.
     /// - Returns: The errno value of a failure, or nil.
-    mutating func flush(to descriptor: Int32, waiting patience: Duration = .zero) -> Int32? {
-        let deadline = HostInstant.now.advanced(by: patience)
+    mutating func flush(to descriptor: Int32, waiting timeout: Duration = .zero) -> Int32? {
+        let deadline = HostInstant.now.advanced(by: timeout)
         var offset = 0
         while offset < bytes.count {
             let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + offset, $0.count - offset) }
@@ -65,7 +65,7 @@ struct LineBuffer {
                     poll(&waiting, 1, Int32(max(1, left.inMilliseconds)))
                     continue
                 }
-                if patience == .zero, bytes.count - offset <= Self.largestBacklog { break }
+                if timeout == .zero, bytes.count - offset <= Self.largestBacklog { break }
             }
             bytes.removeAll(keepingCapacity: true)
             defer { lines = 0 }

@@ -29,7 +29,7 @@ struct TimelineContext {
     mutating func record(_ remark: TimelineRemark, at instant: HostInstant) {
         let stated = Stated(remark: remark, instant: instant)
         switch remark {
-        case .film, .joint: (film, loop) = (stated, nil)
+        case .film, .gaplessBoundary: (film, loop) = (stated, nil)
         case .loop: loop = stated
         case .phase: phase = stated
         case .screen: screen = stated

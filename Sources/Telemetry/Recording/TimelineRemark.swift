@@ -6,7 +6,7 @@ package enum TimelineRemark: Sendable {
     /// A film begins; its displayed name.
     case film(String)
     /// A film begins at a gapless boundary at media time `at`; its own time 0 is at `origin`.
-    case joint(name: String, at: MediaTime, origin: MediaTime)
+    case gaplessBoundary(name: String, at: MediaTime, origin: MediaTime)
     /// The film repeats from media time `at`; its own time 0 is at `origin`.
     case loop(at: MediaTime, origin: MediaTime)
     /// The player's phase changed; its name.

@@ -78,7 +78,7 @@ struct TimelineWriter: ~Copyable {
     private mutating func add(_ remark: TimelineRemark, at instant: HostInstant) {
         switch remark {
         case .film(let name): line("film", at: instant) { $0.add("name", text: name) }
-        case .joint(let name, let moment, let origin):
+        case .gaplessBoundary(let name, let moment, let origin):
             line("film", at: instant) {
                 $0.add("name", text: name)
                 $0.add("film", moment)
@@ -124,9 +124,9 @@ struct TimelineWriter: ~Copyable {
     /// Writes all lines, or as many as a pipe accepts: a slow reader does not block.
     ///
     /// - Parameter instant: The current time on the clock of the events.
-    mutating func flush(at instant: HostInstant, waiting patience: Duration = .zero) {
+    mutating func flush(at instant: HostInstant, waiting timeout: Duration = .zero) {
         guard case .writing = state else { return }
-        guard let code = buffer.flush(to: file.descriptor, waiting: patience) else {
+        guard let code = buffer.flush(to: file.descriptor, waiting: timeout) else {
             whole = buffer.written
             recent = TimelineContext()
             return
@@ -262,13 +262,13 @@ struct TimelineWriter: ~Copyable {
     private var lacksFile = false
 
     /// Maximum wait for the reader of a pipe at the end.
-    private static let lastPatience = Duration.milliseconds(200)
+    private static let lastTimeout = Duration.milliseconds(200)
 
     /// Writes the last line, which marks a complete record.
     mutating func finish(at instant: HostInstant) {
         if case .paused(let missing, _) = state { resume(missing, at: instant) }
         line("end", at: instant) { _ in }
-        flush(at: instant, waiting: Self.lastPatience)
+        flush(at: instant, waiting: Self.lastTimeout)
     }
 
     mutating func takeComplaint() -> String? {

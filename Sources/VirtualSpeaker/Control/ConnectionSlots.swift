@@ -35,7 +35,7 @@ enum ConnectionSlots {
 /// The timeouts of a control connection: one for a complete request, one between requests.
 ///
 /// Bytes alone do not extend a timeout. Used by the connection's thread only.
-struct RequestPatience: Sendable {
+struct RequestTimeouts: Sendable {
     /// Maximum time from the first to the last byte of a request without a session. Pairing takes a few hundred bytes.
     static let requestLimit: Duration = .seconds(10)
     /// Maximum time between two complete requests, as in shairport-sync. The largest body of a session (artwork) fits.

@@ -70,12 +70,12 @@ final class ControlConnection: Sendable {
         var conversation = ControlConversation(backend: stage)
         var buffer = [UInt8](repeating: 0, count: 32 << 10)
         let began = HostInstant.now
-        var patience = RequestPatience(now: began)
+        var timeout = RequestTimeouts(now: began)
         while true {
             let now = HostInstant.now
             if let freeze = core.freeze, freeze.began > began, now < freeze.ends.advanced(by: .seconds(1)) {
                 _ = Poller.wait(reading: [wakeup.descriptor], until: freeze.ends.advanced(by: .seconds(1)))
-                patience.restart(at: .now)
+                timeout.restart(at: .now)
             }
             _ = Poller.wait(
                 reading: [wakeup.descriptor, stream.descriptor], until: now.advanced(by: Self.beat))
@@ -102,10 +102,10 @@ final class ControlConnection: Sendable {
                     case .close: return conversation.ending ?? "ended"
                     }
                 }
-                patience.heard(
+                timeout.heard(
                     completed: conversation.requests > before, isPartial: conversation.isPartial, at: .now)
             }
-            if let reason = patience.verdict(conversation.session.standing, at: .now) { return reason }
+            if let reason = timeout.verdict(conversation.session.standing, at: .now) { return reason }
         }
     }
 

@@ -5,7 +5,7 @@ extension SpeakerSession {
     // MARK: Anchors and flushes
 
     mutating func setAnchor(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
-        // ignored: the sender is told that its request is bad.
+        // ignored: the response reports a bad request.
         guard let body = try? PropertyList(binary: request.body), let rate = body["rate"]?.int64 else {
             throw .badRequest
         }
@@ -39,7 +39,7 @@ extension SpeakerSession {
     }
 
     func flushBuffered(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
-        // ignored: the sender is told that its request is bad.
+        // ignored: the response reports a bad request.
         guard let body = try? PropertyList(binary: request.body), let until = body["flushUntilSeq"]?.uint64 else {
             throw .badRequest
         }

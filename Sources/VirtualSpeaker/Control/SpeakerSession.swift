@@ -181,7 +181,7 @@ struct SpeakerSession {
     // MARK: The session
 
     private mutating func setUp(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
-        // ignored: the sender is told that its request is bad.
+        // ignored: the response reports a bad request.
         guard let body = try? PropertyList(binary: request.body) else { throw .badRequest }
         if let streams = body["streams"]?.array {
             guard case .begun = stage else { throw .wrongState }
@@ -249,7 +249,7 @@ struct SpeakerSession {
     }
 
     private func setPeers(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
-        // ignored: the sender is told that its request is bad.
+        // ignored: the response reports a bad request.
         guard let peers = try? PropertyList(binary: request.body), peers.array != nil else { throw .badRequest }
         return Self.done
     }

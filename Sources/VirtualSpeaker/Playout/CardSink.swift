@@ -45,7 +45,7 @@ final class CardSink: PlayoutSink, @unchecked Sendable {
             let events = EventLog(clock: MonotonicClock())
             try card.prepare(
                 .pcm(format),
-                context: AudioOutputContext(timebase: timebase, room: Signal(), events: events, id: OutputID(0)))
+                context: AudioOutputContext(timebase: timebase, writable: Signal(), events: events, id: OutputID(0)))
             return card
         } catch {
             throw SpeakerError(.noOutput, error.message)

@@ -48,7 +48,7 @@ final class PlayoutEngine: Sendable {
     /// Maximum number of packets decoded per iteration, so that a burst does not delay placement.
     static let packetsPerRound = 8
     /// Maximum wait of the thread without a signal.
-    private static let patience: Duration = .milliseconds(50)
+    private static let timeout: Duration = .milliseconds(50)
 
     enum Store {
         case buffered(BufferedStore)
@@ -77,7 +77,7 @@ final class PlayoutEngine: Sendable {
     private let host: any HostClock
     /// The playback state until the thread or a test takes it.
     private let unstarted: Lock<Playing?>
-    private let news = Signal()
+    private let wakeSignal = Signal()
     /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
@@ -119,7 +119,7 @@ final class PlayoutEngine: Sendable {
 
     func stop() {
         stopping.store(true, ordering: .releasing)
-        news.raise()
+        wakeSignal.raise()
         thread.withLock { $0 }?.join()
     }
 
@@ -153,7 +153,7 @@ final class PlayoutEngine: Sendable {
             return late
         }
         if late > 0 { record.record(.late(packets: late)) }
-        news.raise()
+        wakeSignal.raise()
     }
 
     /// Returns the runs of missing realtime packets to request now.
@@ -183,7 +183,7 @@ final class PlayoutEngine: Sendable {
         guard changed else { return true }
         record.record(
             .anchor(position: anchor.position, instant: anchor.instant, host: instant, clock: anchor.clock))
-        news.raise()
+        wakeSignal.raise()
         return true
     }
 
@@ -216,7 +216,7 @@ final class PlayoutEngine: Sendable {
         }
         firstSound.withLock { $0 = nil }
         record.record(.paused)
-        news.raise()
+        wakeSignal.raise()
     }
 
     /// Stops playback at once and discards all packets before a sequence number; the next anchor resumes playback.
@@ -231,7 +231,7 @@ final class PlayoutEngine: Sendable {
         firstSound.withLock { $0 = nil }
         record.record(.flushed(from: nil, until: sequence))
         room.raise()
-        news.raise()
+        wakeSignal.raise()
     }
 
     /// Schedules a deferred flush: the packets in the range are skipped when the first one is due.
@@ -243,7 +243,7 @@ final class PlayoutEngine: Sendable {
         }
         record.record(.flushed(from: first, until: sequence))
         room.raise()
-        news.raise()
+        wakeSignal.raise()
     }
 
     /// Silences output at once and discards all packets before a position. The anchor remains, as in shairport-sync.
@@ -257,7 +257,7 @@ final class PlayoutEngine: Sendable {
         }
         firstSound.withLock { $0 = nil }
         record.record(.flushed(from: nil, until: position.rawValue))
-        news.raise()
+        wakeSignal.raise()
     }
 
     func setGain(_ gain: Float) { state.withLock { $0.gain = gain } }
@@ -280,8 +280,8 @@ final class PlayoutEngine: Sendable {
             let next = playing.round(at: now, of: self)
             // More packets are ready to decode.
             if next <= now { continue }
-            news.wait(until: min(next, now.advanced(by: Self.patience)))
-            news.clear()
+            wakeSignal.wait(until: min(next, now.advanced(by: Self.timeout)))
+            wakeSignal.clear()
         }
         playing.finish(at: host.now)
         record.finish()

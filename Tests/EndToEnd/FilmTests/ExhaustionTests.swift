@@ -52,6 +52,6 @@ import Testing
         let file = scratch.path("t.jsonl")
         let limited = try play(["prlimit", "--fsize=1024:1024"], ["--no-audio", "--timeline", file])
         #expect(limited.status == 0, "\(limited.errors)")
-        #expect((try? Data(contentsOf: URL(filePath: file)))?.count ?? 0 <= 1024)
+        #expect(try Data(contentsOf: URL(filePath: file)).count <= 1024)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// The program with a real window and a real sound server, measured externally.
 @Suite(.serialized, .repeatedWhenTheMachineStalls) struct FilmTests {
-    // feature: talkie play, guide: What a person notices
+    // feature: talkie play, guide: What users notice
     @Test(.timeLimit(.minutes(4))) func aFilmsSoundMeetsItsPictureSeenFromOutside() throws {
         try TwoOfThree.measure("card") {
             let measured = try MeterRun(

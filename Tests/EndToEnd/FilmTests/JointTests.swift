@@ -103,13 +103,13 @@ import Testing
 
         /// Returns the phase shift of a tone across a gapless boundary, in samples modulo the shorter period. The
         /// resampled drift of a card moves the phase slowly, so each side is extrapolated to the boundary.
-        func error(at joint: Int, from before: Int, to after: Int) -> Double {
+        func error(at boundary: Int, from before: Int, to after: Int) -> Double {
             let (window, edge) = (12_000, 480)
             func turned(_ value: Double, _ period: Double) -> Double { value - (value / period).rounded() * period }
             func look(_ hertz: Int, _ direction: Int) -> Double {
                 let places = [1, 2].map { count in
-                    let far = joint + direction * (edge + count * window)
-                    let near = joint + direction * (edge + (count - 1) * window)
+                    let far = boundary + direction * (edge + count * window)
+                    let near = boundary + direction * (edge + (count - 1) * window)
                     return phase(hertz, min(far, near)..<max(far, near))
                 }
                 let drift = turned(places[1] - places[0], 48_000 / Double(hertz))

@@ -112,7 +112,7 @@ struct PrivilegeTests {
             #expect(result.status == 64 && result.errors.contains("is started by talkie"), "\(words): \(result.errors)")
         }
         let pair = try user.run(
-            "talkie-ports", [], through: "python3 -c '\(Self.asker)' \"$@\"", inNetwork: true)
+            "talkie-ports", [], through: "python3 -c '\(Self.requestBuilder)' \"$@\"", inNetwork: true)
         // Rejected: a multicast group, the wildcard, broadcast and a foreign address. Accepted: an own address; then
         // again while it is bound, and as a stream socket.
         let (no, busy) = (EADDRNOTAVAIL, EADDRINUSE)
@@ -122,7 +122,7 @@ struct PrivilegeTests {
             "\(pair.output) \(pair.errors)")
     }
 
-    private static let asker = """
+    private static let requestBuilder = """
         import socket, subprocess, sys
         kept, said = [], []
         asked = ["224.0.1.129", "0.0.0.0", "255.255.255.255", "192.0.2.1", "127.0.0.1", "127.0.0.1"]

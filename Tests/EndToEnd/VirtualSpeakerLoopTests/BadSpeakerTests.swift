@@ -20,7 +20,7 @@ extension LoopTests {
             layout: .stereo)
 
         private var context: AudioOutputContext {
-            AudioOutputContext(timebase: synchronizer.timebase, room: room, events: events, id: OutputID(0))
+            AudioOutputContext(timebase: synchronizer.timebase, writable: room, events: events, id: OutputID(0))
         }
 
         private func receiver(_ quirks: [String]) throws -> SoftwareSpeaker {

@@ -172,8 +172,8 @@ import VirtualSpeaker
         // Until playback starts nothing leaves the buffer: the sender fills it and the socket buffers of both ends.
         let packet = LosslessEscape.frame([Int16](repeating: 1, count: 704))
         var written = 0
-        let patience = HostInstant.now.advanced(by: .seconds(2))
-        while HostInstant.now < patience {
+        let timeout = HostInstant.now.advanced(by: .seconds(2))
+        while HostInstant.now < timeout {
             switch session.write(packet, timestamp: RTPTimestamp(rawValue: UInt32(written * 352))) {
             case .accepted: written += 1
             case .full: HostInstant.now.advanced(by: .milliseconds(5)).sleep()

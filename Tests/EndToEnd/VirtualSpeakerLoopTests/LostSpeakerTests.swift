@@ -61,7 +61,7 @@ extension LoopTests {
             var configuration = AirPlaySession.Configuration(
                 address: SpeakerAddress(host: "\(receiver.configuration.address)", port: receiver.port),
                 identity: identity)
-            configuration.patience = .seconds(1)
+            configuration.timeout = .seconds(1)
             return configuration
         }
 
@@ -76,7 +76,7 @@ extension LoopTests {
             configuration.peers = peers
             let speaker = AirPlaySpeaker(name: "Test", configuration: configuration, clocks: clocks)
             let context = AudioOutputContext(
-                timebase: synchronizer.timebase, room: Signal(), events: events, id: OutputID(0))
+                timebase: synchronizer.timebase, writable: Signal(), events: events, id: OutputID(0))
             try speaker.prepare(.encoded(alac, from: PCMFormat(sampleRate: 44100, layout: .stereo)), context: context)
             let packet = LosslessEscape.frame([Int16](repeating: 7, count: 704))
             let batch = PacketBatch()

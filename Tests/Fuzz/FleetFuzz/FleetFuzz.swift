@@ -15,19 +15,19 @@ public func fuzzFleet(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 }
 
 private func commands(_ bytes: [UInt8], isRetained: Bool) {
-    var desk = FleetCommandFilter()
+    var filter = FleetCommandFilter()
     var done: Set<String> = []
     for piece in bytes.split(separator: 0, omittingEmptySubsequences: false).prefix(64) {
         let piece = Array(piece)
         let answer: FleetAnswer
-        switch piece.withUnsafeBytes({ desk.accept($0, isRetained: isRetained) }) {
+        switch piece.withUnsafeBytes({ filter.accept($0, isRetained: isRetained) }) {
         case .answer(let said): answer = said
         case .carryOut(let command):
             precondition(!isRetained && done.insert(command.id).inserted, "an id is done once")
             precondition((1...64).contains(command.id.utf8.count))
             if case .volume(let volume) = command.action { precondition((0...130).contains(volume)) }
             answer = FleetAnswer(id: command.id, isDone: true)
-            precondition(desk.recordAnswer(answer) && !desk.recordAnswer(answer))
+            precondition(filter.recordAnswer(answer) && !filter.recordAnswer(answer))
         }
         precondition(answer.isDone || !(answer.words ?? "").isEmpty, "a refusal has a sentence")
         let text = Array(answer.json.utf8)

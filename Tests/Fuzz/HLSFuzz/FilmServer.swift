@@ -33,8 +33,8 @@ final class FilmServer: Sendable {
     }
 
     private func answer(_ connection: Int32) {
-        var patience = timeval(tv_sec: 1, tv_usec: 0)
-        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var timeout = timeval(tv_sec: 1, tv_usec: 0)
+        setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         var asked: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 8192)
         while asked.count < 65536, asked.firstRange(of: Array("\r\n\r\n".utf8)) == nil {

@@ -2,9 +2,9 @@ import MediaCore
 import PTP
 internal import Sockets
 
-/// Any datagram is a message or rejected, and its timestamps are valid or rejected. With any messages of a master at any
-/// time, its timeline and the served time stay bounded. With any messages of a network, the engine sends few responses,
-/// and a speaker that plays by our clock is not switched to another.
+/// Any datagram is a message or rejected, and its timestamps are valid or rejected. With any messages of a master at
+/// any time, its timeline and the served time stay bounded. With any messages of a network, the engine sends few
+/// responses, and a speaker that plays by our clock is not switched to another.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzPTP(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let bytes = [UInt8](UnsafeBufferPointer(start: data, count: size))

@@ -75,11 +75,11 @@ private final class Cinema {
             parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
             board: PlayerStatePublisher(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            runErrand: { _, body in
+            runBackgroundWork: { _, body in
                 body()
                 return nil
             },
-            news: { _ in })
+            onEvent: { _ in })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         drawers = core.tracks.subtitles.all.map { [clock] in SteppedDrawer($0.renderer, clock: clock) }
@@ -114,7 +114,7 @@ private final class Cinema {
             hasMoved = false
             _ = core.runIteration()
             for pipeline in pipelines.withLock({ $0 }) {
-                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                while pipeline.signal.tryWait() {
                     while case .again = pipeline.runIteration() { hasMoved = true }
                 }
             }

@@ -4,8 +4,8 @@ import MediaCore
 import MediaFiles
 import SyncRendering
 
-/// Opens the bytes as a subtitle file, whose kind the first byte selects, and decodes its contents, also after a seek and
-/// as text at the top.
+/// Opens the bytes as a subtitle file, whose kind the first byte selects, and decodes its contents, also after a seek
+/// and as text at the top.
 /// Errors are expected; crashes, traps, hangs and cues that cannot be drawn are not.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzSubtitles(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard count > 1 else { return 0 }

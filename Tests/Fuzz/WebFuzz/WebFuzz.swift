@@ -39,8 +39,8 @@ public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 
 private func isOneLine(_ text: String) -> Bool { !text.utf8.contains { $0 == 0x0A || $0 == 0x0D || $0 == 0 } }
 
-/// A server that sends these bytes on every connection, a few at a time. `further` are the responses to further requests
-/// on the connection.
+/// A server that sends these bytes on every connection, a few at a time. `further` are the responses to further
+/// requests on the connection.
 private final class Sender: WebConnection {
     private var bytes: ArraySlice<UInt8>
     private var further: [[UInt8]]
@@ -171,11 +171,13 @@ private func distantAnswer(_ bytes: [UInt8]) {
     let url = "http://a.org/b"
     let text =
         "HTTP/1.1 206 Part\r\nContent-Range: bytes \(number(2))-\(number(3))/\(number(4))\r\nContent-Length: \(number(5))\r\n\r\n"
-    let (asker, waiting, answer) = (
+    let (requestBuilder, waiting, answer) = (
         HTTPRequestBuilder(url, options), InterruptCallback([]), Array(text.utf8) + bytes.dropFirst(8)
     )
     func input(_ range: (Int64, Int64?)) -> HTTPStream? {
-        try? HTTPStream(WebAddress(url)!, asker: asker, range: range, isPatient: true, waiting: waiting) { _ in
+        try? HTTPStream(
+            WebAddress(url)!, requestBuilder: requestBuilder, range: range, retriesServerErrors: true, waiting: waiting
+        ) { _ in
             Sender(answer)
         }
     }
@@ -189,7 +191,9 @@ private func distantAnswer(_ bytes: [UInt8]) {
     }
     if let part = input((number(0), number(1) > 0 ? number(1) : nil)) { exercise(part) }
     guard let whole = input((0, nil)) else { return }
-    guard let cache = WebCache(whole, asker, waiting: waiting, connect: { _, _ in Sender(answer) }) else { return }
+    guard let cache = WebCache(whole, requestBuilder, waiting: waiting, connect: { _, _ in Sender(answer) }) else {
+        return
+    }
     exercise(cache.reader(InterruptCallback([])))
 }
 
@@ -226,7 +230,7 @@ private func conversation(_ bytes: [UInt8]) {
     let url = "http://a.org/b"
     var connections = 0
     let input = try? HTTPStream(
-        WebAddress(url)!, asker: HTTPRequestBuilder(url, options), range: range, isPatient: true,
+        WebAddress(url)!, requestBuilder: HTTPRequestBuilder(url, options), range: range, retriesServerErrors: true,
         pool: ConnectionPool(),
         waiting: InterruptCallback([])
     ) { address in
@@ -254,7 +258,8 @@ private func answer(_ bytes: [UInt8]) {
     let url = "http://a.org/b/c?d"
     var connections = 0
     let input = try? HTTPStream(
-        WebAddress(url)!, asker: HTTPRequestBuilder(url, options), isPatient: true, waiting: InterruptCallback([])
+        WebAddress(url)!, requestBuilder: HTTPRequestBuilder(url, options), retriesServerErrors: true,
+        waiting: InterruptCallback([])
     ) { _ in
         connections += 1
         return Sender(bytes)

@@ -89,9 +89,10 @@ extension SpeakerLabTests {
                     return .init(figure: "\(stretches)", isGood: false)
                 }
                 let errors = (1...3).map { count in
-                    let joint = heard.start + Double(2 * count)
+                    let boundary = heard.start + Double(2 * count)
                     return recording.jointError(
-                        .init(hertz: 500, start: joint - 1, end: joint), .init(hertz: 500, start: joint, end: joint + 1)
+                        .init(hertz: 500, start: boundary - 1, end: boundary),
+                        .init(hertz: 500, start: boundary, end: boundary + 1)
                     )
                 }
                 return .init(

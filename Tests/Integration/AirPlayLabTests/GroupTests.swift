@@ -70,8 +70,8 @@ extension SpeakerLabTests {
             #expect(Bounds.isNear(median, claim: 4), "median \(median) ms")
         }
 
-        /// The receiver measures the sender's time by NTP from a few exchanges at the start: an asymmetric one moves all that is
-        /// heard.
+        /// The receiver measures the sender's time by NTP from a few exchanges at the start: an asymmetric one moves
+        /// all that is heard.
         @Test(.timeLimit(.minutes(4)), arguments: [0, 1])
         func aRealtimeStreamIsHeardWhereTheTimebaseSaysIt(lossPercent: Int) throws {
             try TwoOfThree.measure("realtime, loss \(lossPercent) %") { try realtimeRun(lossPercent) }

@@ -20,7 +20,7 @@ extension SpeakerLabTests {
                 self.speaker = speaker
                 self.units = units
                 context = AudioOutputContext(
-                    timebase: synchronizer.timebase, room: Signal(), events: EventLog(clock: MonotonicClock()),
+                    timebase: synchronizer.timebase, writable: Signal(), events: EventLog(clock: MonotonicClock()),
                     id: OutputID(0))
             }
 
@@ -46,7 +46,7 @@ extension SpeakerLabTests {
                 while offset < batch.packets.count {
                     offset += speaker.accept(batch, from: offset)
                     if offset < batch.packets.count {
-                        try #require(context.room.wait(until: deadline), "the speaker takes no more sound")
+                        try #require(context.writable.wait(until: deadline), "the speaker takes no more sound")
                     }
                 }
                 speaker.finish()

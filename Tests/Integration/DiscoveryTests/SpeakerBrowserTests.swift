@@ -59,8 +59,8 @@ struct SpeakerBrowserTests {
         #expect(speaker.name == "Kitchen")
         #expect(speaker.id == SpeakerID("AABBCC001122"))
         #expect(speaker.endpoints.first?.description == "10.99.0.2:7000")
-        #expect(speaker.endpoints.last?.address.isLinkLocal == true)
-        #expect(speaker.endpoints.last?.address.scope != 0)
+        let last = try #require(speaker.endpoints.last)
+        #expect(last.address.isLinkLocal && last.address.scope != 0)
         #expect(speaker.traits.status == [.cableAttached])
 
         let changes = ChangeRecorder(browser)

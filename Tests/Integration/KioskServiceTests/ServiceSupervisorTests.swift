@@ -49,7 +49,7 @@ import Testing
 
     @Test func whoIsDeafIsKilledInTheEnd() throws {
         let supervisor = try supervisor("deaf") {
-            ($0.watchdog, $0.stopPatience) = (.milliseconds(200), .milliseconds(200))
+            ($0.watchdog, $0.stopTimeout) = (.milliseconds(200), .milliseconds(200))
         }
         try supervisor.start()
         #expect(supervisor.wait(within: .seconds(20)) { $0.contains { $0.event == .killed(signal: SIGKILL) } })

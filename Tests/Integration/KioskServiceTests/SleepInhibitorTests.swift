@@ -10,17 +10,17 @@ import Testing
     .serialized, .enabled(if: MessageBus.isWanted, "no dbus-daemon or python3-dbusmock here"), .timeLimit(.minutes(1)))
 struct SleepInhibitorTests {
     private final class Told: Sendable {
-        let news = Lock<[SleepInhibitor.News]>([])
+        let events = Lock<[SleepInhibitor.Event]>([])
         let signal = Signal()
 
-        func take(_ item: SleepInhibitor.News) {
-            news.withLock { $0.append(item) }
+        func take(_ item: SleepInhibitor.Event) {
+            events.withLock { $0.append(item) }
             signal.raise()
         }
 
-        func has(_ wanted: [SleepInhibitor.News]) -> Bool {
+        func has(_ wanted: [SleepInhibitor.Event]) -> Bool {
             let deadline = HostInstant.now.advanced(by: .seconds(20))
-            while news.withLock({ $0 }) != wanted {
+            while events.withLock({ $0 }) != wanted {
                 guard HostInstant.now < deadline else { return false }
                 signal.wait(until: deadline)
                 signal.clear()
@@ -85,7 +85,7 @@ struct SleepInhibitorTests {
         try inhibitor.start()
         #expect(told.has([.refused(SystemCause.text(ENOENT))]))
         inhibitor.stop()
-        #expect(told.news.withLock { $0.count } == 1)
+        #expect(told.events.withLock { $0.count } == 1)
     }
 
     @Test func aBusThatEndsAndReturnsHoldsTheLockAgain() throws {

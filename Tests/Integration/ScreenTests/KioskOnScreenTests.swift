@@ -140,7 +140,7 @@ struct KioskOnScreenTests {
             switch stage {
             case .openedFirst: [hangs, "films/good.mkv"]
             case .openedAhead: ["films/good.mkv", hangs]
-            case .notBegun, .joint: ["films/good.mkv", "films/bad.mkv"]
+            case .notBegun, .gaplessBoundary: ["films/good.mkv", "films/bad.mkv"]
             }
         let wall = try Wall([:], playlist: list, isStarted: false)
         try wall.film("good.mkv", "red", seconds: 3)

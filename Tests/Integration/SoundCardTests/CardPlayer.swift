@@ -36,7 +36,8 @@ final class CardPlayer: @unchecked Sendable {
         self.format = format
         try card.prepare(
             delivery,
-            context: AudioOutputContext(timebase: synchronizer.timebase, room: room, events: events, id: OutputID(0)))
+            context: AudioOutputContext(
+                timebase: synchronizer.timebase, writable: room, events: events, id: OutputID(0)))
     }
 
     func start() {

@@ -13,12 +13,12 @@ extension SoundCardTests {
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct SinkTests {
         /// Waits until a card's stream is on a sink; returns the duration, or nil after two seconds.
-        private func wait(for name: String, _ card: SoundCard, _ news: Signal) -> Duration? {
+        private func wait(for name: String, _ card: SoundCard, _ wakeSignal: Signal) -> Duration? {
             let start = HostInstant.now
             while HostInstant.now < start.advanced(by: .seconds(2)) {
                 if card.sink.sink?.name == name { return HostInstant.now - start }
-                news.wait(until: start.advanced(by: .seconds(2)))
-                news.clear()
+                wakeSignal.wait(until: start.advanced(by: .seconds(2)))
+                wakeSignal.clear()
             }
             return nil
         }
@@ -32,16 +32,16 @@ extension SoundCardTests {
             // The server's default sink, which ALSA does not report.
             #expect(try SoundCardProbe.sink(of: "pulse").sink?.name == "out")
             let player = try CardPlayer(device: "pulse")
-            let news = Signal()
-            player.card.setSinkNews { news.raise() }
+            let wakeSignal = Signal()
+            player.card.setSinkNews { wakeSignal.raise() }
             player.start()
             defer { player.stop() }
             #expect(player.waitUntilSettled())
             player.setRate(1, time: .zero, at: .now.advanced(by: .milliseconds(100)))
-            try #require(wait(for: "out", player.card, news) != nil)
+            try #require(wait(for: "out", player.card, wakeSignal) != nil)
             let stream = try #require(try server.control("list", "short", "sink-inputs").split(separator: "\t").first)
             try server.control("move-sink-input", String(stream), "other")
-            let took = try #require(wait(for: "other", player.card, news))
+            let took = try #require(wait(for: "other", player.card, wakeSignal))
             print("a move is known after \(took)")
             #expect(took < .milliseconds(500))
             // A seek recreates the stream, which is not a move.

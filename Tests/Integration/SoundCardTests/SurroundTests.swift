@@ -40,7 +40,7 @@ extension SoundCardTests {
             try card.prepare(
                 delivery,
                 context: AudioOutputContext(
-                    timebase: synchronizer.timebase, room: room, events: EventLog(clock: MonotonicClock()),
+                    timebase: synchronizer.timebase, writable: room, events: EventLog(clock: MonotonicClock()),
                     id: OutputID(0)))
             defer { card.close() }
             let settled = HostInstant.now.advanced(by: .seconds(2))

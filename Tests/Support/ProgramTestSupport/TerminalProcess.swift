@@ -12,7 +12,7 @@ final class TerminalProcess {
     }
 
     /// Timeout for each operation, in seconds; long, because the machine may be busy.
-    private static let patience = 60.0
+    private static let timeout = 60.0
     private let process: pid_t
     private let person: Int32
     /// Held open, so that the terminal outlives the program and can be inspected.
@@ -88,7 +88,7 @@ final class TerminalProcess {
 
     /// Reads until the output contains a text; returns false on timeout or if the program has ended without it.
     func see(_ text: String) -> Bool {
-        let end = Date().addingTimeInterval(Self.patience)
+        let end = Date().addingTimeInterval(Self.timeout)
         while !output.contains(text) {
             guard Date() < end else { return false }
             if !readSome(), hasEnded() {
@@ -119,7 +119,7 @@ final class TerminalProcess {
 
     /// Waits until the program ends or stops.
     func wait() -> Ending {
-        let end = Date().addingTimeInterval(Self.patience)
+        let end = Date().addingTimeInterval(Self.timeout)
         while !hasEnded() {
             guard Date() < end else {
                 ending = .never

@@ -88,9 +88,10 @@ final class SpeakerRoute: RecordedRoute {
 
     init(_ receiver: Receiver, _ route: Route, seconds: Double, _ tolerance: Lab.DriftTolerance) throws {
         name = "\(receiver), \(route)"
+        // A realtime stream needs its queue, which is at most 700 ms deep, and 20 ms (`StreamCut.lead`).
         promises = RoutePromises(
             flushLead: route == .buffered ? .milliseconds(1050) : .milliseconds(750),
-            mostFlushLead: route == .buffered ? .milliseconds(1500) : .milliseconds(700),
+            mostFlushLead: route == .buffered ? .milliseconds(1500) : .milliseconds(750),
             depth: route == .buffered ? 30...600 : 1...20, factor: Bounds.factor, startError: 5)
         peer = try Peer(receiver, tolerance)
         try peer.record(seconds: Int((seconds + Self.margin).rounded(.up)))

@@ -41,8 +41,8 @@ extension RecordedRoute {
     func run(for duration: Duration) { run(until: now.advanced(by: duration)) }
 
     /// Runs until a condition holds; returns false on timeout.
-    func wait(atMost patience: Duration, until isSo: () -> Bool) -> Bool {
-        let limit = now.advanced(by: patience)
+    func wait(atMost timeout: Duration, until isSo: () -> Bool) -> Bool {
+        let limit = now.advanced(by: timeout)
         while !isSo() {
             guard now < limit else { return false }
             run(for: .milliseconds(5))

@@ -22,7 +22,7 @@ package final class ServiceSupervisor: Sendable {
         /// Maximum number of starts; afterwards the service stays stopped.
         package var mostStarts = 5
         /// `TimeoutStopSec=`: from SIGTERM, or SIGABRT, to SIGKILL.
-        package var stopPatience = Duration.seconds(10)
+        package var stopTimeout = Duration.seconds(10)
         /// File to which standard output and error are appended; nil discards them.
         package var log: String?
 
@@ -118,8 +118,8 @@ package final class ServiceSupervisor: Sendable {
     }
 
     /// Waits until the events so far satisfy a condition; returns false on timeout.
-    package func wait(within patience: Duration, until isEnough: ([Entry]) -> Bool) -> Bool {
-        let deadline = HostInstant.now.advanced(by: patience)
+    package func wait(within timeout: Duration, until isEnough: ([Entry]) -> Bool) -> Bool {
+        let deadline = HostInstant.now.advanced(by: timeout)
         while !isEnough(entries) {
             if HostInstant.now >= deadline { return false }
             HostInstant.now.advanced(by: .milliseconds(5)).sleep()
@@ -187,12 +187,12 @@ package final class ServiceSupervisor: Sendable {
                 end = nil
             } else if deadline == nil, state.withLock({ $0.isStopping }), !hasForced(process) {
                 kill(process, SIGTERM)
-                deadline = .now.advanced(by: unit.stopPatience)
+                deadline = .now.advanced(by: unit.stopTimeout)
             } else if let limit = end, HostInstant.now >= limit, !hasMissed {
                 hasMissed = true
                 note(.watchdogMissed)
                 kill(process, SIGABRT)
-                deadline = .now.advanced(by: unit.stopPatience)
+                deadline = .now.advanced(by: unit.stopTimeout)
             }
         }
     }

@@ -169,10 +169,10 @@ import Testing
         #expect(!add(41))
         #expect(add(40))
         #expect(!add(0))
-        #expect(!store.takesRoomNotice())
+        #expect(!store.shouldSignalWritable())
         while store.removeNext(into: &out) != nil {}
-        #expect(store.takesRoomNotice())
-        #expect(!store.takesRoomNotice())
+        #expect(store.shouldSignalWritable())
+        #expect(!store.shouldSignalWritable())
     }
 
     @Test func packetsThatMayBeWantedAgainAreKeptAndSentAgainUpward() {

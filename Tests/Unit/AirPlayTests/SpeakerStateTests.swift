@@ -348,23 +348,23 @@ import Testing
         ).run(on: without ? nil : stream)
     }
 
-    private func severed(_ packet: UInt32) -> PacketStore.DroppedPacket {
+    private func truncated(_ packet: UInt32) -> PacketStore.DroppedPacket {
         PacketStore.DroppedPacket(timestamp: RTPTimestamp(rawValue: packet * 352), packet: [7])
     }
 
     @Test func whatWasNotSentIsDroppedWithoutARequest() {
-        #expect(cut(at: 1200) == .init(severed: severed(1200)))
+        #expect(cut(at: 1200) == .init(truncated: truncated(1200)))
         #expect(stream.forgotten.isEmpty && stream.rewinds.isEmpty)
         #expect(cut(at: 2000) == .init())
     }
 
     @Test func aSpeakerSkipsWhatItHasReceivedByNumber() {
         let outcome = cut(at: 600)
-        #expect(outcome.severed == severed(600) && outcome.refusal == nil && !outcome.voidsAnchor)
+        #expect(outcome.truncated == truncated(600) && outcome.refusal == nil && !outcome.voidsAnchor)
         #expect(outcome.heldUntil == clock.now.advanced(by: MediaTime(value: 600 * 352, timescale: 48_000).duration))
         #expect(stream.forgotten == [600...1000])
         #expect(
-            outcome.severed?.batch(in: input)?.packets.first?.presentationTime
+            outcome.truncated?.batch(in: input)?.packets.first?.presentationTime
                 == MediaTime(value: 600 * 352, timescale: 48_000))
     }
 
@@ -385,23 +385,23 @@ import Testing
     @Test func aSessionThatIsLostMeanwhileReceivesOnlyTheRest() {
         stream.answer = AirPlayError(.lost, "gone")
         stream.isLost = true
-        #expect(cut(at: 500) == .init(severed: severed(500)))
-        #expect(cut(at: 400, without: true) == .init(severed: severed(400)))
+        #expect(cut(at: 500) == .init(truncated: truncated(500)))
+        #expect(cut(at: 400, without: true) == .init(truncated: truncated(400)))
     }
 
     @Test func aModelThatIsNotKnownToSkipStartsAgain() {
-        #expect(cut(at: 500, skips: false) == .init(severed: severed(500), voidsAnchor: true))
+        #expect(cut(at: 500, skips: false) == .init(truncated: truncated(500), voidsAnchor: true))
         #expect(stream.forgotten.isEmpty && stream.rewinds == [RTPTimestamp(rawValue: 12_000)])
     }
 
     @Test func aSpeakerThatDoesNotPlayReceivesTheRestAgain() {
         stream.isPlaying = false
-        #expect(cut(at: 500) == .init(severed: severed(500)))
+        #expect(cut(at: 500) == .init(truncated: truncated(500)))
         #expect(stream.rewinds.count == 1)
     }
 
     @Test func aRealtimeStreamIsCutInItsUnsentPartOnly() {
-        #expect(cut(at: 1200, route: .realtime) == .init(severed: severed(1200)))
+        #expect(cut(at: 1200, route: .realtime) == .init(truncated: truncated(1200)))
         #expect(cut(at: 999, route: .realtime) == .init(refusal: StreamCut.lead(.realtime, arrivalToRender: nil)))
     }
 
@@ -413,6 +413,6 @@ import Testing
         record.begin()
         #expect(record.result == nil)
         record.decide(.overtaken)
-        #expect(record.result == .overtaken && record.severed == nil)
+        #expect(record.result == .overtaken && record.truncated == nil)
     }
 }

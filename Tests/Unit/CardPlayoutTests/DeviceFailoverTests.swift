@@ -70,7 +70,7 @@ import Testing
         #expect(first - pulled < .milliseconds(150))
         #expect(worst < 0.001)
         #expect(routes(rig) == ["moved"])
-        #expect(rig.card.keeper?.place == "headphones")
+        #expect(rig.card.failover?.place == "headphones")
     }
 
     @Test func withoutASubstituteTheFilmGoesOnAndTheCardJoinsItWhenItReturns() throws {
@@ -85,7 +85,7 @@ import Testing
         rig.device.isGone = true
         rig.card.run(for: .milliseconds(2000))
         #expect(routes(rig) == ["lost"])
-        #expect(rig.card.keeper?.place == nil)
+        #expect(rig.card.failover?.place == nil)
         rig.card.run(for: .seconds(4))
         let (first, worst) = try check(heard, rig, line)
         // Retries follow 0.5, 1, 2 and 4 s after the loss and the retries before.
@@ -106,9 +106,9 @@ import Testing
         }
         rig.device.isGone = true
         rig.card.run(for: .seconds(1))
-        let keeper = try #require(rig.card.keeper)
-        keeper.setDelayAfterOwn(.milliseconds(20))
-        keeper.offer(device(rig, latency: .milliseconds(5), into: here), name: keeper.own)
+        let failover = try #require(rig.card.failover)
+        failover.setDelayAfterOwn(.milliseconds(20))
+        failover.offer(device(rig, latency: .milliseconds(5), into: here), name: failover.own)
         let offered = rig.clock.now
         rig.card.run(for: .seconds(2))
         let (first, worst) = try check(here, rig, line)
@@ -117,7 +117,7 @@ import Testing
         #expect(abs(worst - 0.02) < 0.001)
         #expect(try #require(there.withLock { $0.last?.at }) - offered < .milliseconds(100))
         #expect(routes(rig) == ["moved", "moved"])
-        #expect(keeper.place == keeper.own)
+        #expect(failover.place == failover.own)
     }
 
     @Test func aCardThatComesAndGoesIsNotOpenedInCircles() throws {

@@ -53,7 +53,8 @@ final class CardRig {
     func prepare() throws {
         try card.prepare(
             .pcm(format),
-            context: AudioOutputContext(timebase: synchronizer.timebase, room: room, events: events, id: OutputID(0)))
+            context: AudioOutputContext(
+                timebase: synchronizer.timebase, writable: room, events: events, id: OutputID(0)))
     }
 
     func block(at frame: Int64, frames: Int, start: MediaTime? = nil) -> PCMBlock {

@@ -57,36 +57,36 @@ import Testing
 
     // MARK: FleetCommandFilter
 
-    private func take(_ desk: inout FleetCommandFilter, _ text: String, isRetained: Bool = false)
+    private func take(_ filter: inout FleetCommandFilter, _ text: String, isRetained: Bool = false)
         -> FleetCommandFilter.Verdict
     {
         let bytes = Array(text.utf8)
-        return bytes.withUnsafeBytes { desk.accept($0, isRetained: isRetained) }
+        return bytes.withUnsafeBytes { filter.accept($0, isRetained: isRetained) }
     }
     private func next(_ id: Int) -> String { "{\"id\":\"\(id)\",\"do\":\"next\"}" }
 
     @Test func anIdIsDoneOnceAndAnsweredEachTime() {
-        var desk = FleetCommandFilter()
-        let first = take(&desk, next(1))
+        var filter = FleetCommandFilter()
+        let first = take(&filter, next(1))
         #expect(first == .carryOut(FleetCommand(id: "1", action: .next)))
-        guard case .answer(let early) = take(&desk, next(1)) else { return #expect(Bool(false)) }
+        guard case .answer(let early) = take(&filter, next(1)) else { return #expect(Bool(false)) }
         #expect(early.isRepeated && !early.isDone && early.words == "The command is in progress.")
-        let isFirst = desk.recordAnswer(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
+        let isFirst = filter.recordAnswer(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
         #expect(isFirst)
-        guard case .answer(let late) = take(&desk, next(1)) else { return #expect(Bool(false)) }
+        guard case .answer(let late) = take(&filter, next(1)) else { return #expect(Bool(false)) }
         #expect(late.isRepeated && late.isDone && late.words == "Film B plays.")
-        let isSecond = desk.recordAnswer(FleetAnswer(id: "1", isDone: false))
+        let isSecond = filter.recordAnswer(FleetAnswer(id: "1", isDone: false))
         #expect(!isSecond, "an answer is given once")
     }
 
     @Test func whatIsRememberedIsBounded() {
-        var desk = FleetCommandFilter()
+        var filter = FleetCommandFilter()
         for id in 0..<(FleetCommandFilter.most * 3) {
-            let verdict = take(&desk, next(id))
+            let verdict = take(&filter, next(id))
             #expect(verdict == .carryOut(FleetCommand(id: "\(id)", action: .next)))
         }
-        guard case .answer = take(&desk, next(FleetCommandFilter.most * 3 - 1)) else { return #expect(Bool(false)) }
-        guard case .carryOut = take(&desk, next(0)) else { return #expect(Bool(false), "long forgotten") }
+        guard case .answer = take(&filter, next(FleetCommandFilter.most * 3 - 1)) else { return #expect(Bool(false)) }
+        guard case .carryOut = take(&filter, next(0)) else { return #expect(Bool(false), "long forgotten") }
     }
 
     @Test func ofManyScreenshotsOneIsTakenAtATimeAndTheLastOneWaits() async {
@@ -132,10 +132,10 @@ import Testing
     }
 
     @Test func aRetainedCommandIsNotDone() {
-        var desk = FleetCommandFilter()
-        guard case .answer(let answer) = take(&desk, next(1), isRetained: true) else { return #expect(Bool(false)) }
+        var filter = FleetCommandFilter()
+        guard case .answer(let answer) = take(&filter, next(1), isRetained: true) else { return #expect(Bool(false)) }
         #expect(!answer.isDone && answer.id == "1")
-        let proper = take(&desk, next(1))
+        let proper = take(&filter, next(1))
         #expect(proper == .carryOut(FleetCommand(id: "1", action: .next)), "the same id, sent properly")
     }
 

@@ -43,6 +43,11 @@ import Testing
         #expect(health.outputs[1].underruns == 1 && health.outputs[0].error == .milliseconds(2))
     }
 
+    @Test mutating func soundAgesWhileNoOutputIsConnected() {
+        #expect(reporter.health(of: seen { $0.lastSound = at(1) }, at: at(2)).sinceSound == .seconds(1))
+        #expect(reporter.health(of: seen(), at: at(9)).sinceSound == .seconds(8))
+    }
+
     @Test mutating func aWallThatSkipsFilmsSaysThatItIsNotInStep() {
         let skipping = seen {
             $0.outputProblems = ["Kitchen does not play"]

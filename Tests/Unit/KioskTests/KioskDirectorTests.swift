@@ -325,7 +325,8 @@ import Testing
         #expect(rig.opened.withLock { $0.isEmpty })
     }
 
-    /// A process of its own: it has no descriptor left for the watch of the folders, which starts after the thread of the state.
+    /// A process of its own: it has no descriptor left for the watch of the folders, which starts after the thread of
+    /// the state.
     @Test func aStartThatFailsLeavesNoThreadBehind() async {
         await #expect(processExitsWith: .success) {
             let rig = KioskRig(films: ["long.mp4"])
@@ -541,8 +542,8 @@ import Testing
         // A file in place of the folder: root may write anywhere else.
         try Data().write(to: URL(fileURLWithPath: folder))
         let told = Lock<[String?]>([])
-        let places = KioskResumePositions(StateFolder(path: folder), configuration: "wall.toml") { news in
-            told.withLock { $0.append(news) }
+        let places = KioskResumePositions(StateFolder(path: folder), configuration: "wall.toml") { event in
+            told.withLock { $0.append(event) }
         }
         for starts in 1...2 {
             places.scheduleWrite(KioskResumePositions.Kept(starts: starts))

@@ -114,12 +114,12 @@ final class KioskRig: @unchecked Sendable {
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: group, clock: clock),
             options: options, events: events,
-            news: { [mailbox] in mailbox.post(.player($0)) },
+            onEvent: { [mailbox] in mailbox.post(.player($0)) },
             start: { [pipelines] make in
                 made = make(
                     Player.EngineWork(
                         startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-                        runErrand: { _, body in
+                        runBackgroundWork: { _, body in
                             body()
                             return nil
                         }))
@@ -187,7 +187,7 @@ final class KioskRig: @unchecked Sendable {
             guard engine.runIteration() else { return }
             for pipeline in pipelines.withLock({ $0 }) {
                 // A waiting thread continues only after its signal was raised.
-                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                while pipeline.signal.tryWait() {
                     while case .again = pipeline.runIteration() { hasMoved = true }
                 }
             }

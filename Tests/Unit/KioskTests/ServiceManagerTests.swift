@@ -94,13 +94,16 @@ import Testing
         manager.notify(.ready)
     }
 
-    @Test func programsThatAreStartedDoNotSpeakInItsName() {
-        setenv("NOTIFY_SOCKET", "@talkie-test-nobody", 1)
-        setenv("WATCHDOG_USEC", "2000000", 1)
-        setenv("WATCHDOG_PID", "\(getpid())", 1)
-        let manager = ServiceManager.takeFromEnvironment()
-        #expect(manager.isPresent && manager.watchdogTime == .seconds(2))
-        #expect(getenv("NOTIFY_SOCKET") == nil && getenv("WATCHDOG_USEC") == nil && getenv("WATCHDOG_PID") == nil)
+    /// A process of its own: others read the environment meanwhile, which setenv(3) does not allow.
+    @Test func programsThatAreStartedDoNotSpeakInItsName() async {
+        await #expect(processExitsWith: .success) {
+            setenv("NOTIFY_SOCKET", "@talkie-test-nobody", 1)
+            setenv("WATCHDOG_USEC", "2000000", 1)
+            setenv("WATCHDOG_PID", "\(getpid())", 1)
+            let manager = ServiceManager.takeFromEnvironment()
+            #expect(manager.isPresent && manager.watchdogTime == .seconds(2))
+            #expect(getenv("NOTIFY_SOCKET") == nil && getenv("WATCHDOG_USEC") == nil && getenv("WATCHDOG_PID") == nil)
+        }
     }
 }
 
@@ -110,7 +113,7 @@ import Testing
         private let start = HostInstant(nanoseconds: 5_000_000_000)
         private var dog: Watchdog
 
-        init(patience: Double) throws { dog = try #require(Watchdog(patience: .seconds(patience), at: start)) }
+        init(timeout: Double) throws { dog = try #require(Watchdog(timeout: .seconds(timeout), at: start)) }
 
         var next: Double { (dog.next - start).inSeconds }
         var end: Double { (dog.end - start).inSeconds }
@@ -121,7 +124,7 @@ import Testing
     }
 
     @Test func aSignIsGivenAtHalfOfTheTime() throws {
-        var rig = try Rig(patience: 30)
+        var rig = try Rig(timeout: 30)
         #expect(rig.next == 15 && rig.end == 30)
         let given = [14.9, 15, 15, 29, 30].map { rig.gives(at: $0) }
         #expect(given == [false, true, false, false, true])
@@ -129,7 +132,7 @@ import Testing
     }
 
     @Test func withoutLifeThereIsNoSign() throws {
-        var rig = try Rig(patience: 8)
+        var rig = try Rig(timeout: 8)
         var moment = 0.0
         while moment < 60 {
             let isGiven = rig.gives(at: moment, isAlive: false)
@@ -141,7 +144,7 @@ import Testing
     }
 
     @Test func whoComesBackToLifeIsInTime() throws {
-        var rig = try Rig(patience: 8)
+        var rig = try Rig(timeout: 8)
         let first = rig.gives(at: 4, isAlive: false)
         #expect(!first && rig.next == 5)
         let second = rig.gives(at: 5)
@@ -149,7 +152,7 @@ import Testing
     }
 
     @Test func whereNobodyWaitsThereIsNone() {
-        #expect(Watchdog(patience: nil, at: HostInstant(nanoseconds: 0)) == nil)
-        #expect(Watchdog(patience: .zero, at: HostInstant(nanoseconds: 0)) == nil)
+        #expect(Watchdog(timeout: nil, at: HostInstant(nanoseconds: 0)) == nil)
+        #expect(Watchdog(timeout: .zero, at: HostInstant(nanoseconds: 0)) == nil)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kiosk
 
-/// What the service manager is told, and when.
+/// The notifications to the service manager, and their times.
 @Suite struct ServiceReportTests {
     private let start = HostInstant(nanoseconds: 1_000_000_000_000)
 

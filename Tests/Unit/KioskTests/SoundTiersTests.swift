@@ -6,21 +6,21 @@ import Testing
 @Suite struct SoundTiersTests {
     private func tiers(
         _ wanted: [String] = ["Kitchen", "Hall"], _ fallbacks: [String] = ["Office"], present: [String] = [],
-        lost: [String] = [], isPatient: Bool = false
+        lost: [String] = [], waitsForWanted: Bool = false
     ) -> SoundTiers {
         var tiers = SoundTiers(wanted: wanted, fallbacks: fallbacks)
         for name in present { tiers.setPresence(name, .present) }
         for name in lost { tiers.setPresence(name, .lost) }
-        tiers.isPatient = isPatient
+        tiers.waitsForWanted = waitsForWanted
         return tiers
     }
 
     @Test func thoseThatAreWantedPlayAsSoonAsOneOfThemIsThere() {
-        #expect(tiers(present: ["Hall", "Office", "local"], isPatient: true).choice?.heard == ["Hall"])
+        #expect(tiers(present: ["Hall", "Office", "local"], waitsForWanted: true).choice?.heard == ["Hall"])
     }
 
     @Test func nobodyPlaysInTheirPlaceWhileTheyAreBeingFound() {
-        #expect(tiers(present: ["Office", "local"], isPatient: true).choice == nil)
+        #expect(tiers(present: ["Office", "local"], waitsForWanted: true).choice == nil)
     }
 
     @Test func aLostSpeakerStaysAMemberSoThatItComesBackByItself() {

@@ -15,7 +15,7 @@ import Testing
     private let card = RecordingOutput(name: "card")
     private let player: Player
     private let group: OutputGroup
-    private let keeper: KioskRouteSupervisor
+    private let supervisor: KioskRouteSupervisor
 
     init() { self.init(kind: .bufferedSpeaker, timeout: nil) }
 
@@ -30,16 +30,16 @@ import Testing
                 audioOutput: group),
             options: PlayerOptions(), events: EventLog(clock: MonotonicClock())
         ) { _ in }
-        keeper = KioskRouteSupervisor(
+        supervisor = KioskRouteSupervisor(
             player: player, group: group, registry: OutputRegistry([ToyProvider([:])]),
             tiers: SoundTiers(wanted: ["kitchen"], fallbacks: []), at: start, answerTimeout: timeout
         ) { _ in }
-        _ = keeper.handle(.found("local", [card]), at: start)
-        _ = keeper.handle(.found("kitchen", [kitchen]), at: start)
+        _ = supervisor.handle(.found("local", [card]), at: start)
+        _ = supervisor.handle(.found("kitchen", [kitchen]), at: start)
     }
 
     private func after(_ seconds: Double) -> HostInstant { start.advanced(by: .seconds(seconds)) }
-    private var heard: [String]? { keeper.tiers.choice?.heard }
+    private var heard: [String]? { supervisor.tiers.choice?.heard }
 
     /// Adds the speaker to the group and returns its ID.
     private func id() async throws -> OutputID {
@@ -48,28 +48,36 @@ import Testing
     }
 
     private func lose(at seconds: Double) async throws {
-        let remark = keeper.handleOutput(try await id(), isUnresponsive: true, at: after(seconds))
+        let remark = supervisor.handleOutput(try await id(), isUnresponsive: true, at: after(seconds))
         #expect(remark?.text == "Kitchen does not answer" && remark?.level == .warning)
-        #expect(keeper.problems == ["Kitchen does not answer"])
-        keeper.performDueWork(at: after(seconds))
+        #expect(supervisor.problems == ["Kitchen does not answer"])
+        supervisor.performDueWork(at: after(seconds))
     }
 
     @Test func aBufferedSpeakerIsNotReplacedWhileItMayStillPlay() async throws {
         try await lose(at: 10)
-        keeper.performDueWork(at: after(44))
-        #expect(heard == ["kitchen"] && keeper.nextDeadline == nil)
+        supervisor.performDueWork(at: after(44))
+        #expect(heard == ["kitchen"] && supervisor.nextDeadline == nil)
         player.shutDown()
     }
 
     @Test func itIsReplacedWhenItsOwnerWaitsNoLonger() async throws {
         let other = Self(kind: .bufferedSpeaker, timeout: .seconds(12))
         try await other.lose(at: 10)
-        #expect(other.keeper.nextDeadline == other.after(17))
-        other.keeper.performDueWork(at: other.after(16.9))
+        #expect(other.supervisor.nextDeadline == other.after(17))
+        other.supervisor.performDueWork(at: other.after(16.9))
         #expect(other.heard == ["kitchen"])
-        other.keeper.performDueWork(at: other.after(17))
+        other.supervisor.performDueWork(at: other.after(17))
         #expect(other.heard == ["local"])
         other.player.shutDown()
+    }
+
+    @Test func theOnlyOutputIsAudibleAfterItWasToBeReopened() {
+        supervisor.want(SoundTiers(wanted: ["local"], fallbacks: []), at: start)
+        #expect(supervisor.places == "card")
+        supervisor.reopen()
+        #expect(supervisor.places == "card")
+        player.shutDown()
     }
 
     @Test func aRealtimeSpeakerIsReplacedAtOnce() async throws {
@@ -82,9 +90,9 @@ import Testing
     @Test func oneThatAnswersAgainHasTheSoundAgain() async throws {
         let other = Self(kind: .realtimeSpeaker, timeout: nil)
         try await other.lose(at: 10)
-        let remark = other.keeper.handleOutput(try await other.id(), isUnresponsive: false, at: other.after(20))
+        let remark = other.supervisor.handleOutput(try await other.id(), isUnresponsive: false, at: other.after(20))
         #expect(remark?.text == "Kitchen answers again")
-        #expect(other.heard == ["kitchen"] && other.keeper.problems.isEmpty)
+        #expect(other.heard == ["kitchen"] && other.supervisor.problems.isEmpty)
         other.player.shutDown()
     }
 
@@ -93,9 +101,9 @@ import Testing
         try await lose(at: 10)
         kitchen.state.withLock { $0.failure = OutputError(.lost, "gone") }
         let id = try await id()
-        #expect(keeper.handleOutput(id, isLost: true)?.text == "'Kitchen' is lost")
-        #expect(keeper.handleOutput(id, isUnresponsive: false, at: after(45)) == nil)
-        #expect(heard == ["local"] && keeper.problems == ["Kitchen does not play"])
+        #expect(supervisor.handleOutput(id, isLost: true)?.text == "'Kitchen' is lost")
+        #expect(supervisor.handleOutput(id, isUnresponsive: false, at: after(45)) == nil)
+        #expect(heard == ["local"] && supervisor.problems == ["Kitchen does not play"])
         player.shutDown()
     }
 }

@@ -36,7 +36,7 @@ import Testing
         let wish = DeinterlacingSwitch(mode)
         let decoder = try FilmPictureDecoder(
             format: try #require(reader.track.videoFormat), threads: 1, deinterlacing: wish)
-        if let time { decoder.discardPictures(before: time) }
+        if let time { decoder.dropFrames(before: time) }
         var all: [SampleBuffer] = []
         var count = 0
         while let buffer = try reader.read() {

@@ -17,14 +17,14 @@ import Testing
         let sound = try SinePieces(pieces, to: PCMFormat(sampleRate: rate, layout: .stereo))
         if ProcessInfo.processInfo.environment["TALKIE_PRINT_JOINTS"] != nil {
             print(pieces.prefix(12).map { "\($0.codec.split(separator: " ")[0])@\($0.rate)" }.joined(separator: " "))
-            for joint in sound.joints { print("   late \(joint.lateness) click \(joint.click)") }
+            for boundary in sound.joints { print("   late \(boundary.lateness) click \(boundary.click)") }
             print("   frames \(sound.samples.count) of \(sound.expected), jumps \(sound.jumps)")
         }
         #expect(sound.jumps == 0)
         #expect(abs(Double(sound.samples.count) - sound.expected) <= 0.51)
-        for joint in sound.joints {
-            #expect(abs(joint.lateness) < lateness)
-            #expect(joint.click < click)
+        for boundary in sound.joints {
+            #expect(abs(boundary.lateness) < lateness)
+            #expect(boundary.click < click)
         }
     }
 

@@ -74,7 +74,7 @@ import Testing
         let plain = format("subrip")
         let other = try FilmSubtitleCodecs().decoder(for: plain)
         #expect(script(try other.decode(buffer(plain, Array("caf".utf8) + [0xE9])).first)?.text == "caf\u{FFFD}")
-        #expect(decoder.damagedPackets == 0 && other.damagedPackets == 0)
+        #expect(decoder.decodeErrorCount == 0 && other.decodeErrorCount == 0)
         // With an unknown charset the text is unchanged.
         let unknown = format("subrip", charset: "NONSENSE-77")
         #expect(
@@ -125,7 +125,7 @@ import Testing
         let decoder = try FilmSubtitleCodecs().decoder(for: format)
         let long = "0,0,Sign,,0,0,0,," + String(repeating: "m 0 0 ", count: 20_000)
         #expect(try decoder.decode(buffer(format, Array(long.utf8))).isEmpty)
-        #expect(decoder.damagedPackets == 1)
+        #expect(decoder.decodeErrorCount == 1)
         #expect(try decoder.decode(buffer(format, Array("1,0,Sign,,0,0,0,,short".utf8))).count == 1)
     }
 

@@ -46,7 +46,7 @@ import Testing
         var isTaken = false
         let outcome = try BoundedProgram.run(
             "/bin/sh", ["-c", "echo $$ > \(path).new; mv \(path).new \(path); exit 3"], most: 100,
-            patience: .seconds(60)
+            timeout: .seconds(60)
         ) {
             guard !isTaken else { return false }
             var (text, status) = ([CChar](repeating: 0, count: 32), Int32(0))

@@ -93,8 +93,8 @@ struct Coding: Sendable, CustomTestStringConvertible {
 
         let pictures = try SeenPictures.decode(try film.reader(for: video))
         let sound = try HeardSound.decode(try film.reader(for: audio))
-        #expect(pictures.damagedPackets == 0)
-        #expect(sound.damagedPackets == 0)
+        #expect(pictures.decodeErrorCount == 0)
+        #expect(sound.decodeErrorCount == 0)
         #expect(sound.jumps.isEmpty)
         let flashes = pictures.flashes
         let beeps = sound.beeps

@@ -127,6 +127,18 @@ import Testing
         #expect(FormatReading.problem(with: bench.stream.pointee.codecpar) == nil)
     }
 
+    /// `mFramesPerPacket` of the description: a second of samples would be played for two minutes.
+    @Test func pcmWhosePacketsLastLongerThanTheirSamplesIsRefused() throws {
+        let folder = ScratchFolder()
+        var bytes = try TestClips.bytes(of: TestClips.flashAndBeep("frames.caf", "-vn -c:a pcm_s16be"))
+        #expect(bytes[40..<44].elementsEqual([0, 0, 0, 1]))
+        #expect(try MediaFile.open(try folder.write(bytes, to: "good.caf")).summary.tracks.count == 1)
+        bytes[43] = 128
+        let path = try folder.write(bytes, to: "long.caf")
+        let error = #expect(throws: MediaError.self) { try MediaFile.open(path) }
+        #expect(error?.code == .notMedia)
+    }
+
     // MARK: Servers and playlists
 
     @Test(arguments: extremes) func headersOfServersAreMissing(_ value: Int64) throws {

@@ -166,7 +166,7 @@ import Testing
         defer { server.stop() }
         let (error, took) = failure(server.url("circle"))
         #expect(try #require(error).code == .cannotOpen)
-        #expect(took < .seconds(5))
+        #expect(took < .seconds(10))
         #expect(server.requests < 50)
     }
 
@@ -185,14 +185,15 @@ import Testing
         let path = manner.hasSuffix("/") ? manner + name(try clip()) : manner
         let (error, took) = failure(server.url(path), options)
         #expect(try #require(error).code == .timedOut)
-        #expect(took < .seconds(3))
+        #expect(took < .seconds(10))
     }
 
     @Test func aFilmThatStallsWhilePlayingIsGivenUp() throws {
         let server = try server()
         defer { server.stop() }
         var options = ReadOptions()
-        options.readTimeout = .milliseconds(600)
+        // Longer than the server's thread waits for a processor.
+        options.readTimeout = .seconds(2)
         let film = try MediaFile.open(server.url("half/" + name(try clip())), options: options)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         var packets = 0
@@ -225,7 +226,8 @@ import Testing
         cancellation.cancel()
         worker.join()
         #expect(code.withLock { $0 } == .cancelled)
-        #expect(HostInstant.now - start < .seconds(2))
+        // The server is silent, and the timeout is 15 s.
+        #expect(HostInstant.now - start < .seconds(10))
     }
 
     // MARK: HLS
@@ -321,7 +323,7 @@ import Testing
             for url in [server.url(name), folder.path(name)] {
                 let (error, took) = failure(url, options)
                 #expect(error != nil)
-                #expect(took < .seconds(6))
+                #expect(took < .seconds(20))
             }
         }
         #expect(server.requests < 1100)

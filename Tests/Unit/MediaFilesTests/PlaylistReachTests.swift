@@ -33,8 +33,8 @@ import Testing
             done.raise()
         }
         #expect(done.wait(until: .now.advanced(by: .seconds(20))))
-        var news = [UInt8](repeating: 0, count: 4096)
-        #expect(read(watch, &news, news.count) < 0, "it was opened")
+        var event = [UInt8](repeating: 0, count: 4096)
+        #expect(read(watch, &event, event.count) < 0, "it was opened")
         cancellation.cancel()
         // Unblocks a read, which the expectation above has reported.
         let garbage = [UInt8](repeating: 0, count: 65536)

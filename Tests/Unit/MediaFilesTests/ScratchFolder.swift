@@ -32,8 +32,8 @@ final class ScratchFolder: Sendable {
     }
 }
 
-/// Returns how many descriptors of this process are open on files whose path, as in `/proc/self/fd`, is accepted. Descriptors
-/// that other tests of the process open at the same time are told apart by it.
+/// Returns the number of this process's descriptors whose path in `/proc/self/fd` is accepted; the path excludes the
+/// descriptors of other tests that run at the same time.
 func openDescriptors(where isCounted: (String) -> Bool) -> Int {
     (0..<1024)
         .count { descriptor in

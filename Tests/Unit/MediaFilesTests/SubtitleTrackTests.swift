@@ -22,7 +22,7 @@ struct ReadSubtitles {
             cues += try decoder.decode(buffer)
             if let limit, moment >= limit { break }
         }
-        #expect(decoder.damagedPackets == 0)
+        #expect(decoder.decodeErrorCount == 0)
     }
 
     /// The text of each cue, without the fields before it.

@@ -19,12 +19,12 @@ private struct Listener {
         general = try PTPPorts.open(address, ports.general)
     }
 
-    /// Returns the first value of `select` for a received message; nil after two seconds.
+    /// Returns the first value of `select` for a received message; nil after twenty seconds.
     func next<Result>(
         on socket: DatagramSocket, _ select: (PTPMessage, DatagramSocket.Datagram) -> Result?
     ) -> Result? {
         var buffer = [UInt8](repeating: 0, count: 2048)
-        let deadline = HostInstant.now.advanced(by: .seconds(2))
+        let deadline = HostInstant.now.advanced(by: .seconds(20))
         while HostInstant.now < deadline {
             guard let datagram = socket.receive(into: &buffer) else {
                 var arrival = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)

@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Returns a substitute for the helper, in Python: `pair` is its standard input.
-    private func helper(_ body: String, patience: Duration = .seconds(20)) throws -> PortHelper {
+    private func helper(_ body: String, timeout: Duration = .seconds(20)) throws -> PortHelper {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let path = folder.appending(path: "helper").path
         let head = """
@@ -38,7 +38,7 @@ import Testing
             """
         try Data("\(head)\n\(body)\n".utf8).write(to: URL(filePath: path))
         chmod(path, 0o700)
-        return PortHelper(path: path, ports: Self.ports, patience: patience)
+        return PortHelper(path: path, ports: Self.ports, timeout: timeout)
     }
 
     private func answer(_ helper: PortHelper) throws(PTPError) -> PTPSockets {
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func oneThatHangsIsEnded() throws {
-        let helper = try helper("time.sleep(600)", patience: .milliseconds(50))
+        let helper = try helper("time.sleep(600)", timeout: .milliseconds(50))
         let begun = HostInstant.now
         let error = #expect(throws: PTPError.self) { try answer(helper) }
         #expect(error?.message.contains("does not answer") == true)

@@ -11,7 +11,7 @@ private final class TimeKeeper: AudioCodecs, PCMConverter {
     private let newest = Lock<MediaTime?>(nil)
     /// The time of the last packet.
     var last: MediaTime? { newest.withLock { $0 } }
-    let damagedPackets = 0
+    let decodeErrorCount = 0
 
     func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
         -> any PCMConverter

@@ -71,13 +71,13 @@ import Testing
             return
         }
         receiver.flush(from: sent.from.sequence, until: sent.until.sequence)
-        let severed = try #require(sender.store.drop(place))
-        #expect(severed.packet == [UInt8(cut)])
-        sender.line.cut(at: severed.timestamp)
+        let truncated = try #require(sender.store.drop(place))
+        #expect(truncated.packet == [UInt8(cut)])
+        sender.line.cut(at: truncated.timestamp)
         #expect(sender.line.end == MediaTime(value: Int64(cut * Self.frames), timescale: 44100))
         sender.add(100..<103)
         let fresh = try sender.send()
-        #expect(fresh.first?.timestamp == severed.timestamp, "it takes the place of what was taken back")
+        #expect(fresh.first?.timestamp == truncated.timestamp, "it takes the place of what was taken back")
         for packet in fresh { receiver.append(packet) }
         #expect(drained(receiver) == (0..<UInt8(cut)) + [100, 101, 102])
     }

@@ -48,7 +48,7 @@ import Testing
             return nil
         }
         let told = Lock<[OutputError]>([])
-        renderer.onNews { news in if case .outputFailed(let error) = news { told.withLock { $0.append(error) } } }
+        renderer.onEvent { event in if case .outputFailed(let error) = event { told.withLock { $0.append(error) } } }
         renderer.setOutput(OutputGroup(members: [RecordingOutput()], codecs: SyntheticCodecs(), work: work))
         synchronizer.addRenderer(renderer)
         try enqueue(1)

@@ -334,12 +334,12 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         let cutOrNil = run.cut(at: frames(2500), waiting: nil, held: nil)
         let cut = try #require(cutOrNil)
         #expect(cut.kept.packets.map(\.presentationTime) == [frames(0), frames(1024)])
-        #expect(cut.severed.packets.map(\.presentationTime) == [frames(2048)])
+        #expect(cut.truncated.packets.map(\.presentationTime) == [frames(2048)])
         #expect(cut.passesCut && run.end == nil)
         try run.send(block(at: 0, 500))
         let shortOrNil = run.cut(at: frames(1000), waiting: (packets(3), 2), held: nil)
         let short = try #require(shortOrNil)
-        #expect(short.kept.packets.isEmpty && short.severed.packets.isEmpty, "the waiting one begins after the cut")
+        #expect(short.kept.packets.isEmpty && short.truncated.packets.isEmpty, "the waiting one begins after the cut")
     }
 
     @Test func silenceFillsLessThanAPacketOnly() {
@@ -387,22 +387,22 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     @Test func afterABoundaryPacketsThatOverlapAreSkipped() throws {
         var run = PassThroughRun()
         run.resume(after: frames(1500))
-        #expect(run.isAtJoint)
+        #expect(run.isAtGaplessBoundary)
         let begunOrNil = run.begin(packets(4), from: 0, at: .zero, of: aac, limit: nil)
         let begun = try #require(begunOrNil)
-        #expect(begun.offset == 2 && !run.isAtJoint)
+        #expect(begun.offset == 2 && !run.isAtGaplessBoundary)
     }
 
     @Test func theTailIsKeptForPrerollAndGivesWayToAnItemThatItWouldDelay() throws {
         var run = PassThroughRun()
         _ = run.begin(packets(1, trimEnd: 1000), from: 0, at: .zero, of: aac, limit: nil)
-        let next = buffer(packets(1, at: 24), at: frames(24), frames(1024), .joint)
+        let next = buffer(packets(1, at: 24), at: frames(24), frames(1024), .gaplessBoundary)
         var preroll = next
         preroll.flags.insert(.decodeOnly)
         #expect(run.decideTail(before: preroll, passesThrough: true) == .kept && run.hasTail)
         #expect(run.decideTail(before: next, passesThrough: true) == .dropped && !run.hasTail)
         _ = run.begin(packets(1, trimEnd: 24 * 8), from: 0, at: .zero, of: aac, limit: nil)
-        let later = buffer(packets(1, at: 1000), at: frames(1000), frames(1024), .joint)
+        let later = buffer(packets(1, at: 1000), at: frames(1000), frames(1024), .gaplessBoundary)
         #expect(run.decideTail(before: later, passesThrough: true) == .delivered && run.hasTail)
     }
 
@@ -411,9 +411,9 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         _ = run.begin(packets(2, trimEnd: 10), from: 0, at: .zero, of: aac, limit: frames(1500))
         #expect(run.hasTail)
         run.cut(at: frames(1200), isPassing: true)
-        #expect(run.hasTail && run.isAtJoint)
+        #expect(run.hasTail && run.isAtGaplessBoundary)
         run.cut(at: frames(1024), isPassing: false)
-        #expect(!run.hasTail && !run.isAtJoint)
+        #expect(!run.hasTail && !run.isAtGaplessBoundary)
     }
 }
 

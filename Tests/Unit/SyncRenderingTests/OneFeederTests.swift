@@ -179,7 +179,7 @@ import Testing
         let rig = Rig(output)
         let isToldInTime = Lock(true)
         let renderer = rig.renderer
-        rig.renderer.onNews { _ in
+        rig.renderer.onEvent { _ in
             let status = renderer.progress
             if status.isDrained, status.acceptedUntil != status.enqueuedUntil { isToldInTime.withLock { $0 = false } }
         }

@@ -139,7 +139,7 @@ import Testing
         let group = group(members)
         let told = Lock<OutputError?>(nil)
         renderer.setOutput(group)
-        try renderer.start { news in if case .outputFailed(let error) = news { told.withLock { $0 = error } } }
+        try renderer.start { event in if case .outputFailed(let error) = event { told.withLock { $0 = error } } }
         defer { renderer.invalidate() }
         renderer.enqueue(try #require(try sound.read()))
         #expect(eventually { told.withLock { $0 != nil } })

@@ -239,7 +239,7 @@ private final class PacketOutput: PartialFlushing {
         var samples: [Float] = []
         var origin: MediaTime?
         var result: PartialFlushResult?
-        var severed: PacketBatch?
+        var truncated: PacketBatch?
         var context: AudioOutputContext?
     }
     let name = "packets"
@@ -293,11 +293,11 @@ private final class PacketOutput: PartialFlushing {
                 batch.append($0, as: .init(presentationTime: kept, duration: MediaTime(value: 352, timescale: 48000)))
             }
             state.samples.removeSubrange(start...)
-            (state.result, state.severed) = (.flushed(from: kept), batch)
+            (state.result, state.truncated) = (.flushed(from: kept), batch)
         }
     }
     var partialFlushResult: PartialFlushResult? { state.withLock { $0.result } }
-    var severedPacket: PacketBatch? { state.withLock { $0.severed } }
+    var truncatedPacket: PacketBatch? { state.withLock { $0.truncated } }
 }
 
 @Suite struct PartialFlushOnASpeakerTests {
@@ -307,29 +307,55 @@ private final class PacketOutput: PartialFlushing {
     func theJointIsExactWhereverTheSoundIs(capacity: Int, from: Int64) throws {
         let output = PacketOutput(capacity: capacity)
         let rig = FlushRig { _ in output }
+        try checkJoint(rig, [output], from: from) { rig.feeder.performDueWork() }
+    }
+
+    /// The members share a conversion until the flush.
+    @Test(arguments: [300, 1000], [20, 105_599, 106_000, 150_123])
+    func theJointIsExactOnEachMemberOfAGroup(capacity: Int, from: Int64) throws {
+        let outputs = [PacketOutput(capacity: capacity), PacketOutput(capacity: capacity)]
+        let members = Lock<[MemberFeeder]>([])
+        let group = OutputGroup(
+            members: outputs, codecs: FloatCodecs(),
+            work: .byHand { feeder in members.withLock { $0.append(feeder) } })
+        let rig = FlushRig { _ in group }
+        try checkJoint(rig, outputs, from: from) {
+            for _ in 0..<4 {
+                rig.feeder.performDueWork()
+                for member in members.withLock({ $0.filter { !$0.isShared } }) { member.runIteration() }
+                _ = group.advanceChange()
+            }
+        }
+    }
+
+    private func checkJoint(_ rig: FlushRig, _ outputs: [PacketOutput], from: Int64, work: () -> Void) throws {
         rig.enqueue(1, 0..<192_000)
-        rig.feeder.performDueWork()
+        work()
         rig.flush(from: from)
-        rig.feeder.performDueWork()
+        work()
         #expect(rig.result == .flushed(from: rig.time(from)))
         rig.enqueue(2, from..<(from + 48_000))
         rig.renderer.finish()
-        // The speaker plays its full buffer.
-        var heard: [Float] = []
-        for _ in 0..<10 {
-            rig.feeder.performDueWork()
-            output.state.withLock { state in
-                heard += state.samples
-                let count = Int64(state.samples.count)
-                state.origin = state.origin.map { $0 + MediaTime(value: count, timescale: 48000) }
-                state.samples = []
-            }
-        }
         let expected =
             (0..<from).map { FloatCodecs.value(1, $0) } + (from..<(from + 48_000)).map { FloatCodecs.value(2, $0) }
-        #expect(heard.count == expected.count)
-        let first = zip(heard, expected).enumerated().first { $0.element.0 != $0.element.1 }
-        #expect(first == nil, "frame \(first?.offset ?? -1)")
+        // The speaker plays its full buffer.
+        var heard = outputs.map { _ in [Float]() }
+        for _ in 0..<10 {
+            work()
+            for (index, output) in outputs.enumerated() {
+                output.state.withLock { state in
+                    heard[index] += state.samples
+                    let count = Int64(state.samples.count)
+                    state.origin = state.origin.map { $0 + MediaTime(value: count, timescale: 48000) }
+                    state.samples = []
+                }
+            }
+        }
+        for heard in heard {
+            #expect(heard.count == expected.count)
+            let first = zip(heard, expected).enumerated().first { $0.element.0 != $0.element.1 }
+            #expect(first == nil, "frame \(first?.offset ?? -1)")
+        }
     }
 
     @Test func onceTheSoundPlaysLessThanTheOutputsLeadIsRefused() throws {

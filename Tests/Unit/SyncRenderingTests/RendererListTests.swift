@@ -89,8 +89,8 @@ import Testing
         let renderer = AudioRenderer(codecs: SyntheticCodecs(), contentKind: .interfaceSound)
         synchronizer.addRenderer(renderer)
         let said = Lock<[String]>([])
-        var feeder = renderer.startWithoutThread { news in
-            if case .outputFailed(let error) = news { said.withLock { $0.append(error.message) } }
+        var feeder = renderer.startWithoutThread { event in
+            if case .outputFailed(let error) = event { said.withLock { $0.append(error.message) } }
         }
         let card = RecordingOutput()
         renderer.setOutput(card)

@@ -215,8 +215,8 @@ import Testing
     @Test func aFailureThatLastsIsToldOnceAndAgainAfterAFlush() throws {
         let told = Lock(0)
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
-        var feeder = renderer.startWithoutThread { news in
-            if case .outputFailed = news { told.withLock { $0 += 1 } }
+        var feeder = renderer.startWithoutThread { event in
+            if case .outputFailed = event { told.withLock { $0 += 1 } }
         }
         let output = RecordingOutput()
         synchronizer.addRenderer(renderer)
@@ -312,7 +312,7 @@ private struct SpoiledCodecs: AudioCodecs {
 
 private final class SpoiledConverter: PCMConverter {
     private let inner: any PCMConverter
-    private(set) var damagedPackets = 0
+    private(set) var decodeErrorCount = 0
     private var lost: UndecodableSound?
 
     init(_ inner: any PCMConverter) { self.inner = inner }
@@ -321,7 +321,7 @@ private final class SpoiledConverter: PCMConverter {
         guard let start = buffer.presentationTime, second(2) <= start, start < second(3) else {
             return try inner.send(buffer)
         }
-        damagedPackets += 1
+        decodeErrorCount += 1
         let own = UndecodableSound(start: start, duration: buffer.duration)
         lost = lost?.adding(own) ?? own
     }

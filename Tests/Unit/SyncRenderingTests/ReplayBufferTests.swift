@@ -26,15 +26,15 @@ import Testing
     @Test func whatJoinsBeginsAtAJointAndWhatGoesBeforeIsForDecodersOnly() throws {
         var history = ReplayBuffer()
         for start in stride(from: Int64(0), to: 3000, by: 1000) { history.append(buffer(at: start, packets: 50)) }
-        let joint = history.joint(from: time(1505))
-        #expect(joint == time(1520))
-        let sound = history.sound(from: joint)
+        let boundary = history.boundary(from: time(1505))
+        #expect(boundary == time(1520))
+        let sound = history.sound(from: boundary)
         #expect(sound.count == 3)
         #expect(sound[0].flags.contains([.decodeOnly, .discontinuity]))
-        #expect(sound[0].presentationTime == time(1000) && sound[0].end == joint)
-        #expect(sound[1].presentationTime == joint && sound[1].end == time(2000))
+        #expect(sound[0].presentationTime == time(1000) && sound[0].end == boundary)
+        #expect(sound[1].presentationTime == boundary && sound[1].end == time(2000))
         #expect(!sound[1].flags.contains(.decodeOnly))
-        #expect(packets(sound[1]).first == joint && packets(sound[1]).count == 24)
+        #expect(packets(sound[1]).first == boundary && packets(sound[1]).count == 24)
         #expect(sound[2].presentationTime == time(2000))
         // The moved buffer has the same bytes.
         guard case .encodedAudio(_, let batch) = sound[1].payload else {
@@ -98,7 +98,7 @@ import Testing
         #expect(history.end == time(95_000))
         history.removeAll()
         #expect(history.byteCount == 0 && history.sound(from: .zero).isEmpty)
-        #expect(history.joint(from: time(7)) == time(7))
+        #expect(history.boundary(from: time(7)) == time(7))
     }
 
     @Test func aBufferWithoutATimeFollowsOn() {

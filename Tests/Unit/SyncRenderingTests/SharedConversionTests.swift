@@ -51,7 +51,7 @@ private final class CountedCodecs: AudioCodecs {
             (self.inner, self.counts, self.failsAt) = (inner, counts, failsAt)
         }
 
-        var damagedPackets: Int { inner.damagedPackets }
+        var decodeErrorCount: Int { inner.decodeErrorCount }
         func send(_ buffer: SampleBuffer) throws(MediaError) {
             let count = counts.withLock { counts -> Int in
                 counts.buffers += 1
@@ -125,7 +125,7 @@ private final class CountedCodecs: AudioCodecs {
     /// Returns true if an output has each frame of a range at its place and nothing else.
     private func isExact(_ output: PacketTape, _ range: Range<Int64>) -> Bool {
         guard output.slots.first?.frames.lowerBound == range.lowerBound,
-            output.slots.last?.frames.upperBound == range.upperBound, output.furthest == 0, output.longestHole == 0
+            output.slots.last?.frames.upperBound == range.upperBound, output.maxError == 0, output.longestHole == 0
         else { return false }
         return zip(output.sound(in: range), range).allSatisfy { $0?.frame == $1 }
     }
@@ -264,7 +264,7 @@ private final class CountedCodecs: AudioCodecs {
         #expect(rig.codecs.used.encoders == 2)
         #expect(isExact(first, 0..<10 * length))
         #expect(second.slots.last?.frames.upperBound == 10 * length)
-        #expect(second.furthest == 0 && second.longestHole == 0)
+        #expect(second.maxError == 0 && second.longestHole == 0)
     }
 
     @Test func whoJoinsHasTheSamplesOfTheOthersAtTheSameTimes() {

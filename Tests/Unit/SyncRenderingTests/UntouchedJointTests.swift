@@ -63,21 +63,21 @@ import Testing
                 SampleBuffer(
                     payload: .encodedAudio(format, batch), presentationTime: time(start + heard),
                     duration: time(min(count, first) - heard),
-                    flags: isFirst && start > 0 && joins ? [.sync, .joint] : .sync))
+                    flags: isFirst && start > 0 && joins ? [.sync, .gaplessBoundary] : .sync))
             isFirst = false
         }
     }
 
     /// Returns the number of silent frames around a boundary, and the first frame at a wrong position.
-    private func look(at joint: Int64) -> (lost: Int, wrong: Int64?) {
-        let range = max(0, joint - 20_000)..<joint + 20_000
+    private func look(at boundary: Int64) -> (lost: Int, wrong: Int64?) {
+        let range = max(0, boundary - 20_000)..<boundary + 20_000
         var (lost, wrong) = (0, Int64?.none)
         for (place, heard) in zip(range, tape.sound(in: range)) {
             guard let heard else {
                 lost += 1
                 continue
             }
-            let due = heard.sound == 1 ? place : place - joint
+            let due = heard.sound == 1 ? place : place - boundary
             if heard.frame != due, wrong == nil { wrong = place }
         }
         return (lost, wrong)
@@ -89,7 +89,7 @@ import Testing
         feeder.performDueWork()
         #expect(tape.deliveries == [.passThrough(PacketTape.format())])
         #expect(tape.slots.allSatisfy { $0.isUntouched })
-        #expect(tape.furthest <= 144, "a packet came late or early by \(tape.furthest) frames")
+        #expect(tape.maxError <= 144, "a packet came late or early by \(tape.maxError) frames")
         // 672 frames of the last packet are audible, which leaves no space for the next piece's first one.
         #expect(look(at: 100_000).lost == 672)
         #expect(look(at: 100_000).wrong == nil)
@@ -100,25 +100,25 @@ import Testing
         for trims in [false, true] {
             renderer.flush()
             feeder.performDueWork()
-            let joint = 60 * packet + odd
-            enqueue(1, frames: joint, delay: delay, at: 0, trims: trims)
-            enqueue(2, frames: 50_000, delay: delay, at: joint, trims: trims)
+            let boundary = 60 * packet + odd
+            enqueue(1, frames: boundary, delay: delay, at: 0, trims: trims)
+            enqueue(2, frames: 50_000, delay: delay, at: boundary, trims: trims)
             renderer.finish()
             feeder.performDueWork()
-            let (lost, wrong) = look(at: joint)
+            let (lost, wrong) = look(at: boundary)
             #expect(lost <= 1024, "lost \(lost)")
-            #expect(wrong.map { abs($0 - joint) < 20_000 && tape.furthest <= 144 } ?? true)
-            #expect(tape.furthest <= 144)
+            #expect(wrong.map { abs($0 - boundary) < 20_000 && tape.maxError <= 144 } ?? true)
+            #expect(tape.maxError <= 144)
             #expect(tape.longestHole <= 1024)
         }
     }
 
     @Test mutating func whatIsWholePacketsJoinsWithoutAHole() {
-        let joint = 60 * packet
-        enqueue(1, frames: joint, at: 0)
-        enqueue(2, frames: 50_000, at: joint)
+        let boundary = 60 * packet
+        enqueue(1, frames: boundary, at: 0)
+        enqueue(2, frames: 50_000, at: boundary)
         feeder.performDueWork()
-        #expect(look(at: joint) == (0, nil))
+        #expect(look(at: boundary) == (0, nil))
         #expect(tape.longestHole == 0)
     }
 
@@ -133,7 +133,7 @@ import Testing
             feeder.performDueWork()
         }
         #expect(tape.deliveries.count == 1)
-        #expect(tape.furthest <= 144 + 48, "\(tape.furthest) frames from its place")
+        #expect(tape.maxError <= 144 + 48, "\(tape.maxError) frames from its place")
         #expect(tape.longestHole <= 1024 + 144)
     }
 
@@ -160,7 +160,7 @@ import Testing
         renderer.enqueue(
             SampleBuffer(
                 payload: .encodedAudio(PacketTape.format(), batch), presentationTime: time(70_000),
-                duration: time(3 * packet), flags: [.sync, .joint]))
+                duration: time(3 * packet), flags: [.sync, .gaplessBoundary]))
         feeder.performDueWork()
         #expect(tape.slots.last { $0.frames.upperBound <= 70_000 }?.frames.upperBound == 61_440)
         #expect(tape.slots.contains { $0.frames.lowerBound == 70_000 })
@@ -176,30 +176,30 @@ import Testing
 
     @Test(arguments: [0, 10, 300, 512, 700, 1023] as [Int64])
     mutating func anotherCodecIsDecodedFromTheJointOnAndInItsPlace(odd: Int64) {
-        let joint = 60 * packet + odd
-        enqueue(1, frames: joint, at: 0)
-        enqueue(2, frames: 50_000, delay: 0, at: joint, as: PacketTape.format(codec: "other"))
+        let boundary = 60 * packet + odd
+        enqueue(1, frames: boundary, at: 0)
+        enqueue(2, frames: 50_000, delay: 0, at: boundary, as: PacketTape.format(codec: "other"))
         renderer.finish()
         feeder.performDueWork()
         #expect(tape.deliveries.count == 2)
-        let (lost, wrong) = look(at: joint)
+        let (lost, wrong) = look(at: boundary)
         // Either piece loses at most half a packet.
         #expect(lost <= 512, "lost \(lost)")
-        #expect(wrong == nil, "frame \(wrong ?? 0) of \(joint)")
+        #expect(wrong == nil, "frame \(wrong ?? 0) of \(boundary)")
         #expect(tape.longestHole == 0)
     }
 
     @Test mutating func whatMayNotPassAnyMoreIsDecodedFromTheJointOn() {
-        let joint = 60 * packet + 300
-        enqueue(1, frames: joint, at: 0)
+        let boundary = 60 * packet + 300
+        enqueue(1, frames: boundary, at: 0)
         feeder.performDueWork()
         renderer.allowsPassThrough = false
-        enqueue(2, frames: 50_000, delay: 0, at: joint)
+        enqueue(2, frames: 50_000, delay: 0, at: boundary)
         renderer.finish()
         feeder.performDueWork()
         #expect(tape.slots.contains { !$0.isUntouched })
-        #expect(look(at: joint).wrong == nil)
-        #expect(look(at: joint).lost <= 512)
+        #expect(look(at: boundary).wrong == nil)
+        #expect(look(at: boundary).lost <= 512)
     }
 
     @Test mutating func theLastPacketOfAllIsPlayed() {
@@ -223,7 +223,7 @@ import Testing
         #expect(result.withLock { $0 } == .flushed(from: time(99_900)))
         enqueue(2, frames: 50_000, at: 99_900, joins: false)
         feeder.performDueWork()
-        #expect(tape.furthest <= 144)
+        #expect(tape.maxError <= 144)
         #expect(look(at: 99_900).lost == 572)
         #expect(look(at: 99_900).wrong == nil)
     }

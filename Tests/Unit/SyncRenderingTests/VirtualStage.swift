@@ -16,7 +16,7 @@ final class VirtualStage {
     let card: VirtualSoundCard
     var feeder: AudioFeeder
     let film: SyntheticFilm
-    let news = Lock<[String]>([])
+    let rendererEvents = Lock<[String]>([])
     static let rate = 3000
 
     /// Audible frames: the instant, and the film time in seconds; nil for silence.
@@ -41,8 +41,8 @@ final class VirtualStage {
         self.film =
             film ?? SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: Self.rate)
         synchronizer.addRenderer(renderer)
-        let news = news
-        feeder = renderer.startWithoutThread { item in news.withLock { $0.append("\(item)") } }
+        let rendererEvents = rendererEvents
+        feeder = renderer.startWithoutThread { item in rendererEvents.withLock { $0.append("\(item)") } }
         let group = isGrouped ? OutputGroup(members: [card], codecs: codecs, work: .byHand()) : nil
         renderer.setOutput(output ?? group ?? card)
         device.listener = { [unowned self] frame, at in

@@ -172,7 +172,8 @@ import Testing
         var writer = TimelineWriter(file: try TimelineFile(creating: path), at: start)
         let remarks: [TimelineRemark] =
             [
-                .film("a \"film\".mkv"), .joint(name: "b.mkv", at: time, origin: .zero), .loop(at: time, origin: .zero),
+                .film("a \"film\".mkv"), .gaplessBoundary(name: "b.mkv", at: time, origin: .zero),
+                .loop(at: time, origin: .zero),
                 .audioDelay(.milliseconds(-80)), .screen("fixed 60.000 Hz"),
                 .calibration(index: 0, correction: .milliseconds(81), isExact: true),
                 .calibration(index: 0, correction: .milliseconds(81), isExact: false), .share(index: 0, shares[1]),

@@ -27,18 +27,18 @@ import Testing
     }
 }
 
-@Suite struct RequestPatienceTests {
+@Suite struct RequestTimeoutsTests {
     private let start = HostInstant(nanoseconds: 0)
 
     @Test func aByteNowAndThenBuysAStrangerNoTime() {
         var conversation = ControlConversation(backend: NotedBackend())
-        var patience = RequestPatience(now: start)
+        var timeout = RequestTimeouts(now: start)
         var now = start
         for byte in RTSPRequest("GET", "/info").encoded() {
             now = now.advanced(by: .seconds(8))
-            if patience.verdict(conversation.session.standing, at: now) != nil { break }
+            if timeout.verdict(conversation.session.standing, at: now) != nil { break }
             _ = conversation.receive([byte])
-            patience.heard(completed: conversation.requests > 0, isPartial: conversation.isPartial, at: now)
+            timeout.heard(completed: conversation.requests > 0, isPartial: conversation.isPartial, at: now)
         }
         #expect(conversation.requests == 0)
         #expect(now - start <= .seconds(24))
@@ -46,28 +46,28 @@ import Testing
 
     @Test func blankLinesAreNoRequest() {
         var conversation = ControlConversation(backend: NotedBackend())
-        var patience = RequestPatience(now: start)
+        var timeout = RequestTimeouts(now: start)
         var now = start
-        while patience.verdict(.stranger, at: now) == nil, now - start < .seconds(600) {
+        while timeout.verdict(.stranger, at: now) == nil, now - start < .seconds(600) {
             _ = conversation.receive(Array("\r\n".utf8))
-            patience.heard(completed: false, isPartial: conversation.isPartial, at: now)
+            timeout.heard(completed: false, isPartial: conversation.isPartial, at: now)
             now = now.advanced(by: .seconds(20))
         }
         #expect(now - start == .seconds(80))
     }
 
     @Test func aSenderThatAsksNowAndThenStaysAndASessionsPictureMayTakeItsTime() {
-        var patience = RequestPatience(now: start)
+        var timeout = RequestTimeouts(now: start)
         var now = start
         for _ in 0..<10 {
             now = now.advanced(by: .seconds(59))
-            #expect(patience.verdict(.stranger, at: now) == nil)
-            patience.heard(completed: true, isPartial: false, at: now)
+            #expect(timeout.verdict(.stranger, at: now) == nil)
+            timeout.heard(completed: true, isPartial: false, at: now)
         }
-        patience.heard(completed: false, isPartial: true, at: now)
+        timeout.heard(completed: false, isPartial: true, at: now)
         now = now.advanced(by: .seconds(30))
-        #expect(patience.verdict(.begun, at: now) == nil)
-        #expect(patience.verdict(.paired, at: now) == "a request took too long")
+        #expect(timeout.verdict(.begun, at: now) == nil)
+        #expect(timeout.verdict(.paired, at: now) == "a request took too long")
     }
 }
 

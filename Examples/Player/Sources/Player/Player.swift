@@ -17,8 +17,8 @@ func runPlayer(_ words: [String]) -> Never {
         destination.warnings.forEach(say)
 
         // Step 3: the player. Its events arrive on its own thread.
-        let player = QueuePlayer(destination: destination) { news in
-            switch news {
+        let player = QueuePlayer(destination: destination) { event in
+            switch event {
             case .began(let item, _, _): say("playing \(item.title ?? item.address)")
             case .failed(let item, let error): say("passing over \(item.address): \(error.message)")
             case .message(let text): say(text)

@@ -1,5 +1,5 @@
-// A film from a file to a sound card or an AirPlay speaker, and to a window: with renderers alone, no player in between.
-// usage: Renderers FILE [SPEAKER]
+// A film from a file to a sound card or an AirPlay speaker, and to a window: with renderers alone, no player in
+// between. usage: Renderers FILE [SPEAKER]
 import AirPlay
 import CardOutput
 import Dispatch

@@ -4,7 +4,7 @@ internal import MediaCore
 /// The channel layout of the sound server's default sink.
 enum SinkLayout {
     /// The timeout: longer than a responding server needs, short enough for a start of playback.
-    private static let patience = Duration.milliseconds(500)
+    private static let timeout = Duration.milliseconds(500)
 
     /// Queries the server; nil without a server or response. Blocks for some milliseconds, at most 0.5 s.
     static func ask(_ pulse: PulseLibrary? = .shared) -> ChannelLayout? {
@@ -16,7 +16,7 @@ enum SinkLayout {
             told.raise()
         }
         watch.start()
-        told.wait(until: .now.advanced(by: patience))
+        told.wait(until: .now.advanced(by: timeout))
         watch.stop()
         return answer.withLock { $0 }
     }

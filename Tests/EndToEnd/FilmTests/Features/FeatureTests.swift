@@ -104,7 +104,8 @@ struct FeatureTests {
 
     // MARK: Video output
 
-    // feature: --fs, --screen, --size, --vo, --scale, --video-aspect-override, --video-rotate, --tone-mapping, --target-peak
+    // feature: --fs, --screen, --size, --vo, --scale, --video-aspect-override, --video-rotate
+    // feature: --tone-mapping, --target-peak
     @Test func theWindowAndItsColorsAreAsTheOptionsSay() throws {
         let (film, highDynamicRange) = (try films.film(), try films.bright())
         let runs = try ObservedPlayback.play([
@@ -324,7 +325,8 @@ struct FeatureTests {
 
     // MARK: Messages, recordings and settings
 
-    // feature: --timeline, --timeline-max-age, --timeline-max-size, --timeline-keep, --log-file, --log-level, --really-quiet
+    // feature: --timeline, --timeline-max-age, --timeline-max-size, --timeline-keep, --log-file, --log-level
+    // feature: --really-quiet
     // feature: --config-dir, --profile, --no-config
     @Test func whatHappensIsRecordedAndSettingsAreReadBefore() throws {
         let (film, folder, settings) = (try films.film(), try Scratch(), try Scratch())

@@ -28,14 +28,14 @@ import Testing
                 "#EXT-X-KEY:METHOD=AES-128,URI=\"b\"", "#EXTINF:4,", "1.m4s", "#EXT-X-DISCONTINUITY",
                 "#EXT-X-MAP:URI=\"j.mp4\"", "#EXTINF:3,", "2.m4s", "#EXTINF:3,", "3.m4s", "#EXT-X-ENDLIST",
             ])
-        #expect(second.start.seconds == 2.5 && !second.isBehindBreak)
+        #expect(second.start.seconds == 2.5 && !second.followsDiscontinuity)
         let last = all.cut(at: MediaTime(seconds: 1e6))
         #expect(
             lines(last) == head + [
                 "#EXT-X-MEDIA-SEQUENCE:13", "#EXT-X-KEY:METHOD=AES-128,URI=\"b\"", "#EXT-X-MAP:URI=\"j.mp4\"",
                 "#EXTINF:3,", "3.m4s", "#EXT-X-ENDLIST",
             ])
-        #expect(last.start.seconds == 9.5 && last.isBehindBreak)
+        #expect(last.start.seconds == 9.5 && last.followsDiscontinuity)
         #expect(all.cut(at: MediaTime(seconds: -3)).text == all.text)
     }
 

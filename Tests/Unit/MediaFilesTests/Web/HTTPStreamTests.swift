@@ -47,12 +47,13 @@ import Testing
 
     private func input(
         _ servers: Servers, _ url: String = "http://a.org/film", _ options: ReadOptions? = nil,
-        range: (Int64, Int64?) = (0, nil), isPatient: Bool = false
+        range: (Int64, Int64?) = (0, nil), retriesServerErrors: Bool = false
     ) throws -> HTTPStream {
         let options = try options ?? self.options()
         let address = try #require(WebAddress(url))
         return try HTTPStream(
-            address, asker: HTTPRequestBuilder(url, options), range: range, isPatient: isPatient,
+            address, requestBuilder: HTTPRequestBuilder(url, options), range: range,
+            retriesServerErrors: retriesServerErrors,
             waiting: InterruptCallback([]),
             connect: servers.connect)
     }
@@ -242,7 +243,7 @@ import Testing
         ] {
             for status in [200, 206, 416] {
                 let servers = Servers(Array(repeating: "HTTP/1.1 \(status) X\r\n\(field)\r\n\r\nabc", count: 9))
-                guard let input = try? input(servers, isPatient: true) else { continue }
+                guard let input = try? input(servers, retriesServerErrors: true) else { continue }
                 _ = all(input)
                 _ = input.seek(to: number)
                 _ = all(input)

@@ -218,7 +218,7 @@ import Testing
             for index in list.entries.indices { end(&list, index, sound: 1 + Int64(dice.roll(3)), pictures: 2) }
             #expect(list.firstMismatch == nil)
             for (before, entry) in zip(list.entries, list.entries.dropFirst()) {
-                #expect(entry.begin == before.joint)
+                #expect(entry.begin == before.gaplessBoundary)
                 #expect(entry.serial > before.serial)
             }
             let ids = list.items.map(\.id)

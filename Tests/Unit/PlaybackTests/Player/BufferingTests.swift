@@ -23,7 +23,7 @@ import Testing
     }
 
     private func holds(_ queue: VirtualQueue) -> Int {
-        queue.news.withLock { $0.count { if case .phase(.buffering) = $0 { true } else { false } } } - 1
+        queue.playerEvents.withLock { $0.count { if case .phase(.buffering) = $0 { true } else { false } } } - 1
     }
 
     /// Returns true if every frame of an item's audio was audible once and in order, except the five milliseconds that
@@ -235,7 +235,7 @@ import Testing
         #expect(programme.numbers == (0..<150).map { 1_000_000 + $0 })
         #expect(programme.tape.doubled == 0 && programme.tape.takes.isEmpty && programme.tape.blanks == 0)
         #expect(programme.dropped == 0)
-        #expect(programme.news.contains { if case .phase(.buffering) = $0 { true } else { false } })
+        #expect(programme.playerEvents.contains { if case .phase(.buffering) = $0 { true } else { false } })
     }
 
     @Test func whileItWaitsForThePictureNoMoreCountsAsReadThanThePicture() throws {

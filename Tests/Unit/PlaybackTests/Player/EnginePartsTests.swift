@@ -84,10 +84,10 @@ import Testing
 
     // MARK: Recovery
 
-    private func status(_ news: Lock<[PlayerEvent]>) -> PlayerStatus {
+    private func status(_ playerEvents: Lock<[PlayerEvent]>) -> PlayerStatus {
         PlayerStatus(board: PlayerStatePublisher(timebase: Timebase(clock: ManualClock())), options: PlayerOptions()) {
             event in
-            news.withLock { $0.append(event) }
+            playerEvents.withLock { $0.append(event) }
         }
     }
 
@@ -110,8 +110,8 @@ import Testing
     }
 
     @Test func lostMediaIsReportedOnceAndReopenedWhenThePauseIsOver() throws {
-        let (clock, news) = (ManualClock(), Lock<[PlayerEvent]>([]))
-        let recovery = MediaRecovery(clock: clock, status: status(news))
+        let (clock, playerEvents) = (ManualClock(), Lock<[PlayerEvent]>([]))
+        let recovery = MediaRecovery(clock: clock, status: status(playerEvents))
         var list = PlaybackList()
         _ = list.apply(.append([QueueItem("a"), QueueItem("b")]))
         let second = try #require(list.firstPosition(list.items[1].id))
@@ -123,7 +123,7 @@ import Testing
         #expect(!recovery.isWaiting && recovery.isActive)
         recovery.wait(for: nil, title: "b")
         #expect(recovery.nextAttempt == clock.now.advanced(by: .milliseconds(200)))
-        #expect(news.withLock { $0.count } == 1)
+        #expect(playerEvents.withLock { $0.count } == 1)
         #expect(recovery.position(in: list)?.item == list.items[0], "a list starts again")
         _ = list.apply(.loop(item: .forever, list: .times(0)))
         #expect(recovery.position(in: list)?.item == list.items[1], "a looping item is the one that was lost")
@@ -146,18 +146,18 @@ import Testing
     }
 
     @Test func aPhaseIsReportedOnceAndEndsTheReasonOfAWait() {
-        let news = Lock<[PlayerEvent]>([])
-        let status = status(news)
+        let playerEvents = Lock<[PlayerEvent]>([])
+        let status = status(playerEvents)
         status.setPhase(.buffering)
         status.setWait(reason: "waiting for sound")
         status.setPhase(.buffering)
         #expect(status.state.reason == "waiting for sound")
         status.setPhase(.playing)
         #expect(status.state.reason == nil)
-        let phases = news.withLock { $0.compactMap { if case .phase(let phase) = $0 { phase } else { nil } } }
+        let phases = playerEvents.withLock { $0.compactMap { if case .phase(let phase) = $0 { phase } else { nil } } }
         #expect(phases == [.buffering, .playing])
         status.enterAgain(.playing)
-        #expect(news.withLock { $0.count } == 3)
+        #expect(playerEvents.withLock { $0.count } == 3)
     }
 
     @Test(arguments: [(1, 0, false), (2, 0, true), (2, 250, false)])

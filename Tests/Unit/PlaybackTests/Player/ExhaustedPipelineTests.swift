@@ -23,7 +23,7 @@ import Testing
             started.withLock { $0 += 1 }
             return nil
         }
-        let pipeline = TrackPipeline(stage: NoStage(), run: run, onNews: {})
+        let pipeline = TrackPipeline(stage: NoStage(), run: run, onEvent: {})
         pipeline.start(name: "audio reader")
         #expect(pipeline.refusal?.code == .exhausted)
         pipeline.seek(to: .zero, aim: .exact, serial: 3)

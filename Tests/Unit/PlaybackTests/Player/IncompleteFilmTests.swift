@@ -79,14 +79,14 @@ private final class TornFilm: MediaSource {
 /// Fails while it is drained, as after the failure of a device without a software decoder.
 private final class BrokenDecoder: PictureDecoder {
     var skipPolicy = SkipPolicy.full
-    let damagedPackets = 0
+    let decodeErrorCount = 0
     private(set) var failure: MediaError?
 
     func send(_ buffer: SampleBuffer) {}
     func finish() { failure = MediaError(.exhausted, "no decoder") }
     func receive() -> SampleBuffer? { nil }
     func flush() {}
-    func discardPictures(before time: MediaTime) {}
+    func dropFrames(before time: MediaTime) {}
 }
 
 /// A read failure is reported with cause and position, never as the end of the film.
@@ -100,7 +100,7 @@ private final class BrokenDecoder: PictureDecoder {
     }
 
     private func reports(_ programme: VirtualProgramme) -> [MediaFailure] {
-        programme.news.compactMap { if case .incomplete(_, let failure) = $0 { failure } else { nil } }
+        programme.playerEvents.compactMap { if case .incomplete(_, let failure) = $0 { failure } else { nil } }
     }
 
     @Test func aReadErrorInTheMiddleIsReportedWithItsCauseAndItsPlace() throws {
@@ -120,7 +120,7 @@ private final class BrokenDecoder: PictureDecoder {
     func aTrackThatFailsIsNamedAndTheOthersGoOn(kind: Track.Kind) throws {
         let name = [Track.Kind.audio: "The sound", .video: "The picture", .subtitle: "The subtitle track"][kind]!
         let programme = played(TornFilm(broken, of: [kind], after: kind == .subtitle ? 0 : 1000))
-        let report = try #require(reports(programme).first, "\(programme.news)")
+        let report = try #require(reports(programme).first, "\(programme.playerEvents)")
         #expect(reports(programme).count == 1)
         #expect(report.error.message.hasPrefix("\(name) of “"), "\(report.error.message)")
         if kind != .video { #expect(programme.numbers.compactMap { $0 }.max() == 1_000_049) }

@@ -17,7 +17,7 @@ import Testing
 
     /// Returns the number of reported losses.
     private func losses(_ programme: VirtualProgramme) -> Int {
-        programme.news.count { if case .lost = $0 { true } else { false } }
+        programme.playerEvents.count { if case .lost = $0 { true } else { false } }
     }
 
     @Test(arguments: [1, 30]) func aLoopedFilmThatWasMovedLoopsFromWhatIsOpenWithSoundAndPicture(depth: Int) {
@@ -30,9 +30,9 @@ import Testing
         #expect(losses(programme) == 0)
         // Each pass has both audio and video.
         #expect(programme.numbers.count { $0 == 1_000_000 } >= 4)
-        #expect(programme.news.count { if case .sought = $0 { true } else { false } } >= 4)
+        #expect(programme.playerEvents.count { if case .sought = $0 { true } else { false } } >= 4)
         #expect(programme.core.state.hasVideo && programme.core.state.hasAudio)
-        let told = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        let told = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
         #expect(told.count == 1, "\(told)")
         film.presence.withLock { $0 = .there }
         programme.run(for: .seconds(5))
@@ -54,12 +54,12 @@ import Testing
         programme.run(for: .seconds(2))
         let more = programme.opened.withLock { $0.count } - attempts
         #expect((2...3).contains(more))
-        let (shown, heard) = (programme.shown.count, programme.tape.content.count)
+        let (shown, heard) = (programme.shown.count, programme.tape.tape.span)
         film.presence.withLock { $0 = .there }
         programme.run(for: .seconds(1))
         #expect(programme.phase == .playing)
         programme.run(for: .milliseconds(500))
-        #expect(programme.shown.count > shown + 10 && programme.tape.content.count > heard)
+        #expect(programme.shown.count > shown + 10 && programme.tape.tape.span > heard)
         programme.run(for: .seconds(6))
         #expect(programme.began.suffix(2) == ["again", "again"])
     }

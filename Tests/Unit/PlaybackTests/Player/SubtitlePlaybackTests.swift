@@ -143,7 +143,7 @@ import Testing
         programme.core.cycleSubtitles(by: -1)
         programme.run(for: .milliseconds(200))
         #expect(programme.screen.shown.last?.lines == [4])
-        let messages = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        let messages = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
         #expect(messages == ["Subtitles 2 of 2, German", "Subtitles: none", "Subtitles 2 of 2, German"])
         // The audio is not interrupted.
         #expect(programme.tape.blanks == 0)
@@ -199,7 +199,7 @@ import Testing
         let programme = VirtualProgramme(["film": film(lines: [])], first: "film")
         programme.run(for: .seconds(1))
         programme.core.cycleSubtitles(by: 1)
-        let messages = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        let messages = programme.playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
         #expect(messages == ["This film has no subtitles."])
     }
 }

@@ -18,7 +18,7 @@ import Testing
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began == ["two"])
         #expect(tape.slots.allSatisfy { $0.isUntouched })
-        #expect(tape.furthest == 0)
+        #expect(tape.maxError == 0)
         let heard = tape.sound(in: 0..<336_000)
         #expect(heard[..<192_000].enumerated().allSatisfy { $1?.sound == 1 && $1?.frame == Int64($0) })
         #expect(heard[192_000...].enumerated().allSatisfy { $1?.sound == 2 && $1?.frame == Int64($0) })
@@ -47,7 +47,7 @@ import Testing
         #expect(tape.slots.count > 360)
         #expect(tape.slots.allSatisfy { $0.isUntouched })
         // Matroska's timestamps are in milliseconds.
-        #expect(tape.furthest <= 144 + 48, "\(tape.furthest) frames from its place")
+        #expect(tape.maxError <= 144 + 48, "\(tape.maxError) frames from its place")
         // A packet that would start more than 3 ms early is dropped.
         #expect(tape.longestHole <= 1024 + 144, "a hole of \(tape.longestHole) frames")
     }

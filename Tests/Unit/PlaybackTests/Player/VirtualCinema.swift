@@ -52,11 +52,11 @@ final class VirtualCinema: VirtualPlayer {
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
             board: PlayerStatePublisher(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            runErrand: { _, body in
+            runBackgroundWork: { _, body in
                 body()
                 return nil
             },
-            news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
+            onEvent: { event in if case .message(let text) = event { messages.withLock { $0.append(text) } } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         watchSound()

@@ -38,7 +38,7 @@ extension VirtualPlayer {
                     continue
                 }
                 // A waiting thread continues only after its signal was raised.
-                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                while pipeline.signal.tryWait() {
                     while case .again = pipeline.runIteration() { moved = true }
                 }
             }

@@ -79,7 +79,7 @@ final class VirtualProgramme: VirtualPlayer {
             parts: parts,
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            runErrand: { name, body in
+            runBackgroundWork: { name, body in
                 let isHeld = errands.withLock { errands in
                     guard errands.holding.contains(name) else { return false }
                     errands.held.append((name, body))
@@ -88,7 +88,7 @@ final class VirtualProgramme: VirtualPlayer {
                 if !isHeld { body() }
                 return nil
             },
-            news: { news in told.withLock { $0.append(news) } })
+            onEvent: { event in told.withLock { $0.append(event) } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter =
             hasScreen
@@ -109,15 +109,15 @@ final class VirtualProgramme: VirtualPlayer {
             defer { errands.held.removeAll { $0.name == name } }
             return errands.held.filter { $0.name == name }
         }
-        for errand in held { errand.body() }
+        for work in held { work.body() }
     }
 
     var state: PlayerState { board.state }
-    var news: [PlayerEvent] { told.withLock { $0 } }
+    var playerEvents: [PlayerEvent] { told.withLock { $0 } }
     /// Films that joined the one before gaplessly, and loops as "again".
     var began: [String] {
-        news.compactMap { news in
-            switch news {
+        playerEvents.compactMap { event in
+            switch event {
             case .began(let item, _, isJoined: true): item.address
             case .looped: "again"
             default: nil
@@ -126,10 +126,10 @@ final class VirtualProgramme: VirtualPlayer {
     }
     /// Films that started without joining the one before.
     var beganAnew: [String] {
-        news.compactMap { if case .began(let item, _, isJoined: false) = $0 { item.address } else { nil } }
+        playerEvents.compactMap { if case .began(let item, _, isJoined: false) = $0 { item.address } else { nil } }
     }
     var failed: [String] {
-        news.compactMap {
+        playerEvents.compactMap {
             if case .failed(let item, let failure) = $0 { "\(item.address) \(failure.code.rawValue)" } else { nil }
         }
     }

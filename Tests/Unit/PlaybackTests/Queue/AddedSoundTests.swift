@@ -115,8 +115,8 @@ import Testing
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
-        let told = queue.news.withLock { news in
-            news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        let told = queue.playerEvents.withLock { playerEvents in
+            playerEvents.compactMap { if case .message(let text) = $0 { text } else { nil } }
         }
         #expect(told == ["The kitchen is dark. The other outputs continue."])
     }

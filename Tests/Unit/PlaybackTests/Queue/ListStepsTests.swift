@@ -5,8 +5,8 @@ import Testing
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// What is promised of a player's list: items that have played return, a list is replaced without an interruption, and a list of
-/// lost items is tried again.
+/// What is promised of a player's list: items that have played return, a list is replaced without an interruption, and
+/// a list of lost items is tried again.
 @Suite struct ListStepsTests {
     private func items(_ addresses: String...) -> [QueueItem] { addresses.map { QueueItem($0) } }
 
@@ -108,7 +108,9 @@ import Testing
         for film in films { film.presence.withLock { $0 = .gone } }
         programme.run(for: .seconds(10))
         #expect(programme.phase == .opening)
-        let lost = programme.news.compactMap { if case .lost(let failure) = $0 { failure.message } else { nil } }
+        let lost = programme.playerEvents.compactMap {
+            if case .lost(let failure) = $0 { failure.message } else { nil }
+        }
         #expect(
             lost == [
                 "No film in the list can be played at present; playback continues as soon as one is available again."

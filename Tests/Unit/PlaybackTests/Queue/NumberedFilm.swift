@@ -8,8 +8,8 @@ import MediaCore
 /// - frames: audio frames or "none".
 /// - rate: video frames per second, such as "24000:1001".
 /// - words: "stated" (the container states the duration of the video), "once" (the input cannot be opened twice),
-///   "late" (video starts a second after audio), "torn20" (the video ends after that many frames), and "cut20" (the file
-///   was truncated there after its audio was read).
+///   "late" (video starts a second after audio), "torn20" (the video ends after that many frames), and "cut20" (the
+///   file was truncated there after its audio was read).
 ///
 /// "item/frames/cover" has a cover image, "item/none/picture" one image that is shown for two seconds; "broken" after
 /// it has no decodable image.
@@ -104,7 +104,7 @@ final class NumberedPictureDecoder: PictureDecoder {
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
     var skipPolicy = SkipPolicy.full
-    let damagedPackets = 0
+    let decodeErrorCount = 0
 
     init(_ format: VideoFormat) throws(MediaError) {
         let words = format.parameters.codec.split(separator: " ").map(String.init)
@@ -129,5 +129,5 @@ final class NumberedPictureDecoder: PictureDecoder {
         waiting.removeAll()
         discardsBefore = nil
     }
-    func discardPictures(before time: MediaTime) { discardsBefore = time }
+    func dropFrames(before time: MediaTime) { discardsBefore = time }
 }

@@ -146,7 +146,7 @@ import Testing
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(said(queue) == ["1:0..<4001", "3:0..<4003", "1:0..<4001", "3:0..<4003"])
         #expect(queue.holes == 0)
-        let failures = queue.news.withLock { $0.count { if case .failed = $0 { true } else { false } } }
+        let failures = queue.playerEvents.withLock { $0.count { if case .failed = $0 { true } else { false } } }
         #expect(failures == 2)
         let silent = self.queue(items(["nothing", "2/0"]), options)
         #expect(silent.run(untilPhase: .ended, atMost: .seconds(5)))
@@ -161,9 +161,9 @@ import Testing
             queue.absent.withLock { $0 = ["1/8000", "2/8000"] }
             queue.run(for: .seconds(12))
             #expect(queue.core.state.phase == .opening)
-            let failures = queue.news.withLock { news in
-                news.count { news in
-                    switch news {
+            let failures = queue.playerEvents.withLock { playerEvents in
+                playerEvents.count { event in
+                    switch event {
                     case .failed, .lost: true
                     default: false
                     }
@@ -202,8 +202,10 @@ import Testing
         let all = items(["1/8000", "2/8000"])
         let queue = queue(all)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
-        let begun = queue.news.withLock { news in
-            news.compactMap { news -> QueueItem? in if case .began(let item, _, _) = news { item } else { nil } }
+        let begun = queue.playerEvents.withLock { playerEvents in
+            playerEvents.compactMap { event -> QueueItem? in
+                if case .began(let item, _, _) = event { item } else { nil }
+            }
         }
         #expect(begun == all)
         #expect(queue.edit(.append(items(["3/8000"]))) == .seamless)

@@ -79,7 +79,7 @@ final class VirtualQueue: VirtualPlayer {
     let absent = Lock<Set<String>>([])
     /// The created video decoders, by item number.
     let decoders = Lock<[Int]>([])
-    let news = Lock<[PlayerEvent]>([])
+    let playerEvents = Lock<[PlayerEvent]>([])
     let mailbox = PlayerMailbox()
     let board: PlayerStatePublisher
     var feeder: AudioFeeder?
@@ -124,7 +124,7 @@ final class VirtualQueue: VirtualPlayer {
             name: "kitchen")
         for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
         board = PlayerStatePublisher(timebase: synchronizer.timebase)
-        let (opened, decoders, news, pipelines) = (opened, decoders, news, pipelines)
+        let (opened, decoders, playerEvents, pipelines) = (opened, decoders, playerEvents, pipelines)
         let (videoPipelines, absent, network, heldErrand) = (videoPipelines, absent, network, heldErrand)
         let parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
@@ -148,11 +148,11 @@ final class VirtualQueue: VirtualPlayer {
                 pipelines.withLock { $0.append(pipeline) }
                 if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
             },
-            runErrand: { name, body in
+            runBackgroundWork: { name, body in
                 if heldErrand.withLock({ $0 }) != name { body() }
                 return nil
             },
-            news: { item in news.withLock { $0.append(item) } })
+            onEvent: { item in playerEvents.withLock { $0.append(item) } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         device.listener = { [unowned self] samples, at in
             guard let value = samples.first, let meaning = FloatCodecs.meaning(of: value) else { return }
@@ -288,15 +288,15 @@ final class VirtualQueue: VirtualPlayer {
 
     /// The start of each item on the queue's timeline.
     var beginnings: [MediaTime] {
-        news.withLock { news in
-            news.compactMap { news in if case .began(_, let at, _) = news { at } else { nil } }
+        playerEvents.withLock { playerEvents in
+            playerEvents.compactMap { event in if case .began(_, let at, _) = event { at } else { nil } }
         }
     }
 
     /// The number of items after the first that started without joining the one before.
     var newStarts: Int {
-        news.withLock { news in
-            news.count { if case .began(_, _, isJoined: false) = $0 { true } else { false } } - 1
+        playerEvents.withLock { playerEvents in
+            playerEvents.count { if case .began(_, _, isJoined: false) = $0 { true } else { false } } - 1
         }
     }
 

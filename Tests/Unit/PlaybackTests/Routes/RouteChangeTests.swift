@@ -271,7 +271,7 @@ import Testing
 
     @Test func aJumpBackAfterTheDecisionDoesNotKeepTheNewOutputSilent() throws {
         let house = VirtualHouse("card")
-        house.run(for: .seconds(30))
+        house.run(for: .seconds(6))
         try decideToChange(house, lead: .milliseconds(450))
         house.core.seek(to: MediaTime(value: 2, timescale: 1), exact: true)
         house.run(for: .seconds(3))

@@ -113,12 +113,12 @@ final class VirtualHouse {
             mailbox: mailbox,
             board: PlayerStatePublisher(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            runErrand: { _, body in
+            runBackgroundWork: { _, body in
                 body()
                 return nil
             },
-            news: { [reports] news in
-                switch news {
+            onEvent: { [reports] event in
+                switch event {
                 case .message(let text): messages.withLock { $0.append(text) }
                 case .outputProblem(let problem): reports.withLock { $0.append("problem \(problem.name)") }
                 case .outputRecovered(let problem): reports.withLock { $0.append("recovered \(problem.name)") }

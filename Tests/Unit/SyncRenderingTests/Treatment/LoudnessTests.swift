@@ -37,13 +37,17 @@ import Testing
         #expect(abs(lowCut.a.0 - -1.99004745483398) < 1e-8 && abs(lowCut.a.1 - 0.99007225036621) < 1e-8)
     }
 
-    /// EBU Tech 3341, table 1, cases 1, 2, 3 and 5: the tolerance is 0.1 LU.
-    @Test(arguments: [44_100, 48_000, 96_000]) func theTonesOfTheStandardMeasureAsItSays(_ rate: Int) throws {
+    /// EBU Tech 3341, table 1, case 1: the tolerance is 0.1 LU. The filters depend on the rate, the gates do not.
+    @Test(arguments: [44_100, 48_000, 96_000]) func aToneMeasuresAsTheStandardSaysAtEachRate(_ rate: Int) throws {
         let format = PCMFormat(sampleRate: rate, layout: .stereo)
+        #expect(abs(try #require(measured(tone([(20, [-23, -23])], format), format)) - -23) < 0.1)
+    }
+
+    /// Cases 2, 3 and 5 of the same.
+    @Test func theTonesOfTheStandardMeasureAsItSays() throws {
         func both(_ parts: (Int, Double)...) -> [Float] {
             tone(parts.map { ($0.0, [$0.1, $0.1]) }, format)
         }
-        #expect(abs(try #require(measured(both((20, -23)), format)) - -23) < 0.1)
         #expect(abs(try #require(measured(both((20, -33)), format)) - -33) < 0.1)
         #expect(abs(try #require(measured(both((10, -36), (60, -23), (10, -36)), format)) - -23) < 0.1)
         #expect(abs(try #require(measured(both((20, -26), (20, -20), (20, -26)), format)) - -23) < 0.1)

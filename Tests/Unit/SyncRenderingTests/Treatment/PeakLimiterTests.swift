@@ -86,10 +86,18 @@ enum TruePeakMeasure {
                 let window = 0.5 + 0.5 * cos(.pi * away / Double(reach + 1))
                 return Float(sin(.pi * away) / (.pi * away) * window)
             }
-            for frame in reach..<max(reach, samples.count - reach) {
-                var sum: Float = 0
-                for (tap, weight) in weights.enumerated() { sum += samples[frame + 1 - reach + tap] * weight }
-                highest = max(highest, abs(sum))
+            samples.withUnsafeBufferPointer { samples in
+                weights.withUnsafeBufferPointer { weights in
+                    for frame in reach..<max(reach, samples.count - reach) {
+                        // A loop without an iterator: it runs per tap, and debug builds do not inline it.
+                        var (sum, tap): (Float, Int) = (0, 0)
+                        while tap < weights.count {
+                            sum += samples[frame + 1 - reach + tap] * weights[tap]
+                            tap += 1
+                        }
+                        highest = max(highest, abs(sum))
+                    }
+                }
             }
         }
         return highest

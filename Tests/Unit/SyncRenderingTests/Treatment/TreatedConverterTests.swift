@@ -6,7 +6,7 @@ import Testing
 /// A converter that returns its input blocks unchanged.
 private final class Blocks: PCMConverter {
     var waiting: [(start: MediaTime, samples: [Float])] = []
-    let damagedPackets = 0
+    let decodeErrorCount = 0
     func send(_ buffer: SampleBuffer) {}
     func finish() {}
     func reset() { waiting.removeAll() }

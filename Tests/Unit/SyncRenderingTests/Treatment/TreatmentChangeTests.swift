@@ -78,11 +78,11 @@ private final class TreatmentRig {
         rig.renderer.volume = 1
         rig.run(for: .seconds(2))
         #expect(tape.takes.isEmpty && tape.partialFlushes >= 2)
-        #expect(tape.doubled == 0 && tape.furthest < 0.01)
+        #expect(tape.doubled == 0 && tape.maxError < 0.01)
         #expect(tape.blanks == 0)
-        let impulses = tape.tape.filter { $0.value != 0 }
+        let impulses = tape.tape.sounding
         #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
-        let last = tape.tape.keys.max() ?? 0
+        let last = tape.tape.last ?? 0
         #expect(impulses.count == (0...last).filter(TreatmentRig.isImpulse).count)
         func level(_ frames: Range<Int64>) -> Set<Float> {
             Set(impulses.filter { frames.contains($0.key) }.map { ($0.value / TreatmentRig.impulse * 100).rounded() })
@@ -103,8 +103,8 @@ private final class TreatmentRig {
         rig.renderer.volume = 2
         rig.run(for: .seconds(2))
         #expect(tape.takes.isEmpty)
-        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.furthest < 0.01)
-        let impulses = tape.tape.filter { $0.value != 0 }
+        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
+        let impulses = tape.tape.sounding
         #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
         #expect(impulses.filter { $0.key > 98_000 }.allSatisfy { abs($0.value - 2 * TreatmentRig.impulse) < 1e-4 })
     }
@@ -119,8 +119,8 @@ private final class TreatmentRig {
         rig.renderer.volume = 2
         rig.run(for: .seconds(1))
         #expect(tape.takes.count == 1)
-        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.furthest < 0.01)
-        #expect(tape.tape.filter { $0.value != 0 }.keys.allSatisfy(TreatmentRig.isImpulse))
+        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
+        #expect(tape.tape.sounding.keys.allSatisfy(TreatmentRig.isImpulse))
     }
 
     @Test func theSpeakerItselfStaysAtFullLevelAndTheSamplesAreMadeLarger() {
@@ -180,9 +180,9 @@ private final class TreatmentRig {
         rig.run(for: .seconds(1))
         rig.renderer.treatment.isNight = false
         rig.run(for: .seconds(1))
-        #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.furthest < 0.01)
-        let impulses = tape.tape.filter { $0.value != 0 }
-        let last = tape.tape.keys.max() ?? 0
+        #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
+        let impulses = tape.tape.sounding
+        let last = tape.tape.last ?? 0
         #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
         #expect(impulses.count == (0...last).filter(TreatmentRig.isImpulse).count)
     }
@@ -199,7 +199,7 @@ private final class TreatmentRig {
         }
         rig.run(for: .seconds(1))
         #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0)
-        let last = tape.tape.filter { $0.value != 0 && $0.key > 96_000 }.values.map { abs($0) }
+        let last = tape.tape.sounding.filter { $0.key > 96_000 }.values.map { abs($0) }
         #expect(!last.isEmpty && last.allSatisfy { abs($0 - 2 * TreatmentRig.impulse) < 1e-4 })
     }
 }

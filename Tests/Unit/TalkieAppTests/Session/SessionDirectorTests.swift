@@ -22,7 +22,8 @@ import Testing
         let films = folder.read("record").split(separator: "\n").filter { $0.contains(#""event":"film""#) }
         let names = films.compactMap { line in ["a", "b", "c"].first { line.contains(#""name":"\#($0)""#) } }
         #expect(names == ["a", "b", "c"])
-        // An item that joins the one before states its position on the timeline and the origin of the item's time there.
+        // An item that joins the one before states its position on the timeline and the origin of the item's time
+        // there.
         let joined = films.filter { $0.contains(#""film":"#) }
         #expect(joined.allSatisfy { $0.contains(#""origin":"#) })
         #expect(!films[0].contains(#""film":"#))
@@ -123,7 +124,7 @@ import Testing
         let rig = Rig("stick 1", "stick 2", arguments: arguments)
         /// Waits until a number of films were opened.
         func wait(for count: Int) {
-            while rig.played.count < count { rig.news.wait() }
+            while rig.played.count < count { rig.event.wait() }
         }
         try! rig.director.start()
         wait(for: 3)
@@ -135,8 +136,8 @@ import Testing
         #expect(HostInstant.now - since >= .milliseconds(1000), "four passes have pauses before them")
         rig.isStickPulled.withLock { $0 = false }
         let back = HostInstant.now
-        while rig.player.state.phase != .playing { rig.news.wait() }
-        #expect(HostInstant.now - back < .seconds(5), "0.7 s on a machine that has time")
+        while rig.player.state.phase != .playing { rig.event.wait() }
+        #expect(HostInstant.now - back < .seconds(30), "0.7 s on a machine that has time")
         #expect(rig.end(.terminalKey("q")) == 0)
         let told = rig.person.output().split(separator: "\n")
         for name in ["stick 1", "stick 2"] {
@@ -173,23 +174,28 @@ import Testing
         #expect(abs(state.speed - 1.1) < 1e-9)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() {
+    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() throws {
+        // Volume changes before the output is open are not sent to it.
+        func play(_ rig: Rig, then keys: String...) throws -> Int32 {
+            try rig.director.start()
+            while rig.player.state.phase != .playing { rig.news.wait() }
+            for key in keys { rig.mailbox.post(.terminalKey(key)) }
+            return rig.end()
+        }
         let untouched = Rig("short")
         #expect(untouched.run() == 0)
         #expect(untouched.output.state.withLock { $0.gains }.isEmpty)
 
         let muted = Rig("long")
-        #expect(muted.run(.terminalKey("m"), .terminalKey("m"), .terminalKey("q")) == 0)
-        let heard = muted.output.state.withLock { $0.gains }
-        // Volume changes before the output is open are not sent to it.
-        #expect((heard.last ?? nil) == nil, "unmuted is as loud as its owner left it")
-        #expect(heard.allSatisfy { ($0 ?? 0) == 0 })
+        #expect(try play(muted, then: "m", "m", "q") == 0)
+        #expect(muted.output.state.withLock { $0.gains } == [0, nil], "unmuted is as loud as its owner left it")
 
         let turned = Rig("long")
         turned.output.state.withLock { $0.ownVolume = 40 }
-        #expect(turned.run(.terminalKey("9"), .terminalKey("9"), .terminalKey("q")) == 0)
+        #expect(try play(turned, then: "9", "9", "q") == 0)
         #expect(turned.player.state.volume == 36)
-        #expect(turned.output.state.withLock { $0.gains }.allSatisfy { ($0 ?? 1) < 0.12 }, "38 is -18.6 dB")
+        let gains = turned.output.state.withLock { $0.gains }
+        #expect(!gains.isEmpty && gains.allSatisfy { ($0 ?? 1) < 0.12 }, "38 is -18.6 dB")
 
         var arguments = PlayArguments(files: [])
         arguments.options.volume = 100
@@ -314,13 +320,13 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func aPlaceWhoseVolumeCannotBeSetSaysWhyLater() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
-        let (news, arrival) = (Lock<RouteController.News?>(nil), Signal())
+        let (event, arrival) = (Lock<RouteController.Event?>(nil), Signal())
         let desk = RouteController(
             player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"),
             post: { item in
                 guard case .volumeSet = item else { return }
-                news.withLock { $0 = item }
+                event.withLock { $0 = item }
                 arrival.raise()
             })
         defer { desk.close() }
@@ -330,7 +336,7 @@ import Testing
         desk.point(at: row, .level(0.5), turned: 0)
         #expect(desk.picker?.notice == nil)
         arrival.wait()
-        #expect(desk.handle(try #require(news.withLock { $0 })) == nil)
+        #expect(desk.handle(try #require(event.withLock { $0 })) == nil)
         #expect(desk.picker?.notice == "no toy is there")
     }
 

@@ -16,7 +16,7 @@ final class SessionRig {
     let mailbox = SessionMailbox()
     let opened = Lock<[String]>([])
     /// Raised when a film was opened or the player reported an event.
-    let news = Signal()
+    let wakeSignal = Signal()
     let toys: ToyProvider
     /// While true, films named "stick…" cannot be opened.
     let isStickPulled = Lock(false)
@@ -48,9 +48,9 @@ final class SessionRig {
         toys = ToyProvider(["card": card])
         player = Player(
             parts: Player.Parts(
-                open: { [opened, isStickPulled, news] (address, _) throws(MediaError) in
+                open: { [opened, isStickPulled, wakeSignal] (address, _) throws(MediaError) in
                     opened.withLock { $0.append(address) }
-                    news.raise()
+                    wakeSignal.raise()
                     if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
                     if address.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
                         throw MediaError(.cannotOpen, "there is no '\(address)'")
@@ -63,9 +63,9 @@ final class SessionRig {
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
                 audioOutput: output),
             options: arguments.options, events: events
-        ) { [mailbox, news] in
+        ) { [mailbox, wakeSignal] in
             mailbox.post(.player($0))
-            news.raise()
+            wakeSignal.raise()
         }
         director = SessionDirector(
             stage: SessionDirector.Stage(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TalkieApp
 
-@Suite struct SpeakerLookoutTests {
+@Suite struct SpeakerScanTests {
     /// The result of a scan of a scripted network.
     private struct Look {
         var output = ""
@@ -18,12 +18,12 @@ import Testing
     }
 
     private func look(
-        _ network: ScriptedNetwork, _ lookout: SpeakerScan = SpeakerScan(), readsOn: Int = .max
+        _ network: ScriptedNetwork, _ scan: SpeakerScan = SpeakerScan(), readsOn: Int = .max
     ) -> Look {
         var look = Look()
         var parts = 0
         do throws(DiscoveryError) {
-            try lookout.run(
+            try scan.run(
                 network, clock: network.clock,
                 list: { entries in
                     entries.map {
@@ -114,10 +114,10 @@ import Testing
 
     @Test func withoutADaemonTheLookEndsWithTheRemedy() {
         for watches in [false, true] {
-            var lookout = SpeakerScan()
-            lookout.watches = watches
+            var scan = SpeakerScan()
+            scan.watches = watches
             let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
-            let look = look(network, lookout)
+            let look = look(network, scan)
             #expect(look.error?.message == "start avahi-daemon." && look.output.isEmpty)
             #expect(network.elapsed == .seconds(2))
         }
@@ -137,10 +137,10 @@ import Testing
         snapshot.speakers = directory.speakers
         for isJSON in [false, true] {
             for watches in [false, true] {
-                var lookout = SpeakerScan()
-                lookout.isJSON = isJSON
-                lookout.watches = watches
-                let output = look(ScriptedNetwork((.zero, snapshot)), lookout).output
+                var scan = SpeakerScan()
+                scan.isJSON = isJSON
+                scan.watches = watches
+                let output = look(ScriptedNetwork((.zero, snapshot)), scan).output
                 #expect(output.contains("Kit"))
                 let hazards = output.unicodeScalars.filter { $0 != "\n" && $0.properties.generalCategory == .control }
                 #expect(hazards.isEmpty && !output.contains("\u{202E}"))

@@ -61,7 +61,7 @@ import Testing
     @Test func anotherFileBeginsWithWhatAReaderHasToKnow() throws {
         var writer = try writer(TimelineRotation(maxAge: .seconds(60), keep: 3))
         writer.write(.film("old.mkv"), at: clock.now)
-        writer.write(.joint(name: "film.mkv", at: .zero, origin: .zero), at: clock.now)
+        writer.write(.gaplessBoundary(name: "film.mkv", at: .zero, origin: .zero), at: clock.now)
         writer.write(.route(index: 0, name: "Hall", kind: "bufferedSpeaker"), at: clock.now)
         writer.write(entry(.anchor(media: .zero, host: clock.now, rate: 1, generation: 1)))
         writer.write(

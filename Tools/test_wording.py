@@ -1,0 +1,30 @@
+import importlib.machinery
+import importlib.util
+import os
+import unittest
+
+LOADER = importlib.machinery.SourceFileLoader(
+    "wording", os.path.join(os.path.dirname(os.path.realpath(__file__)), "wording"))
+wording = importlib.util.module_from_spec(importlib.util.spec_from_loader("wording", LOADER))
+LOADER.exec_module(wording)
+
+
+class WordingTests(unittest.TestCase):
+    def lines(self, path, text):
+        return [(line, reason) for line, reason, _ in wording.findings(path, text)]
+
+    def test_idioms_in_comments_only(self):
+        source = '/// What nobody needs.\nlet text = "nobody // nobody"\nlet nobody = 1 // it goes on\n/// Calls `tell` with a message.\n'
+        self.assertEqual(self.lines("a.swift", source), [(1, "'nobody'"), (3, "'goes on'")])
+
+    def test_names_of_parameters_are_code(self):
+        self.assertEqual(self.lines("a.swift", "///   - tell: Called with a message.\n"), [])
+
+    def test_wide_comments_and_paragraphs(self):
+        wide = "word " * 25
+        self.assertEqual(self.lines("a.swift", f"// {wide}\nlet value = 1 // {wide}\n"), [(1, "128 columns")])
+        self.assertEqual(self.lines("a.md", f"{wide}\n| {wide} |\n\n    {wide}\n```\n{wide}\n```\n"), [(1, "125 columns")])
+
+
+if __name__ == "__main__":
+    unittest.main()
