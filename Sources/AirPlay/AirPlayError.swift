@@ -1,5 +1,5 @@
 public import MediaCore
-package import Sockets
+import Sockets
 
 /// An error of a session with an AirPlay speaker.
 public struct AirPlayError: Error, Hashable, CustomStringConvertible {
@@ -75,7 +75,7 @@ extension AirPlayError {
     }
 
     /// Converts an error of an established connection.
-    package init(_ error: SocketError) {
+    init(_ error: SocketError) {
         switch error.code {
         case .timedOut: self.init(.timedOut, "The speaker did not answer in time.")
         case .lost: self.init(.lost, "The connection to the speaker was lost (\(error.message)).")

@@ -8,7 +8,7 @@ package struct WireError: Error, Hashable, CustomStringConvertible {
         /// The bytes violate their format.
         package static let malformed = Code(rawValue: "malformed")
         /// The bytes are well-formed but exceed the granted memory or nesting depth.
-        package static let limitExceeded = Code(rawValue: "limit-exceeded")
+        static let limitExceeded = Code(rawValue: "limit-exceeded")
         /// A tag, proof or signature does not match: the peer is not authentic, or the stream was altered.
         package static let notAuthentic = Code(rawValue: "not-authentic")
         /// The receiver answered a pairing step with an error; see `pairingError`.
@@ -44,9 +44,9 @@ package struct PairingError: RawRepresentable, Hashable, Sendable {
     /// Too many attempts: retry after the number of seconds in the message.
     package static let backOff = PairingError(rawValue: 3)
     /// The receiver can store no more pairings: one must be removed on it.
-    package static let maximumPeers = PairingError(rawValue: 4)
+    static let maximumPeers = PairingError(rawValue: 4)
     /// Too many wrong attempts: the receiver must be power-cycled.
     package static let maximumTries = PairingError(rawValue: 5)
-    package static let unavailable = PairingError(rawValue: 6)
+    static let unavailable = PairingError(rawValue: 6)
     package static let busy = PairingError(rawValue: 7)
 }

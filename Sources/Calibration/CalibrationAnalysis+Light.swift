@@ -1,19 +1,19 @@
-package import MediaCore
+import MediaCore
 
 /// Analysis of a light sensor on the recording's second channel.
 extension CalibrationAnalysis {
     /// The screen's delay after the flip, measured by a light sensor.
-    package struct Light {
+    struct Light {
         /// Milliseconds per event; nil where no flash was detected.
         var delays: [Double?]
         /// The fit through all delays.
-        package var line: OffsetStatistics
+        var line: OffsetStatistics
     }
 
     /// Returns the screen's delays from the channel without chirps, or nil if no channel contains flashes.
     ///
     /// - Throws: Status 1 if a sensor is expected and missing, or detected too few flashes.
-    package func light(
+    func light(
         apartFrom sound: Int, _ finds: [Find], _ clock: RecordingClock
     ) throws(TalkieError) -> Light? {
         let other = recording.channels.indices.first {

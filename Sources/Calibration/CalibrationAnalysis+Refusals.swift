@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 internal import Profiles
 internal import SyncRendering
 
@@ -54,7 +54,7 @@ extension CalibrationAnalysis {
     }
 
     /// Returns an error with status 1: the recording contains too little.
-    package static func failed(_ sentence: String) -> TalkieError {
+    static func failed(_ sentence: String) -> TalkieError {
         TalkieError(.failed, sentence + "; nothing was stored")
     }
 

@@ -5,11 +5,11 @@ internal import SyncRendering
 /// Computes the calibration result of a recording, or an error that says what to change.
 package struct CalibrationAnalysis {
     /// The recording to analyse.
-    package let recording: Recording
+    let recording: Recording
     /// The events of the run.
-    package let record: CalibrationRecord
+    let record: CalibrationRecord
     /// Whether a light sensor on the second channel is required.
-    package var expectsLight = false
+    var expectsLight = false
     /// Whether the recording's times are exact host times; false for a live microphone, whose own delay is unknown.
     package var isHeardAtSource = true
     /// Whether to search for a wrongly stated rate as a last resort; takes seconds in a debug build.
@@ -79,7 +79,7 @@ package struct CalibrationAnalysis {
     // MARK: Sound
 
     /// The chirps found in one channel.
-    package struct Find {
+    struct Find {
         /// One fit per speaker; nil if none was found.
         var fits: [EventPattern.Fit?]
         var peaks: [ChirpCode: [ChirpFinder.Peak]]

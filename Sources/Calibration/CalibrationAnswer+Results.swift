@@ -4,7 +4,7 @@ internal import SyncRendering
 
 extension SpeakerAnswer {
     /// The members of the JSON report for this speaker; offsets in milliseconds.
-    package var json: [(String, JSONValue)] {
+    var json: [(String, JSONValue)] {
         [
             ("speaker", .text(speaker.name)), ("id", .text(speaker.key)), ("route", .text(speaker.route)),
             ("offset_ms", knowsPicture ? .real(offset, decimals: 3) : .null), ("sigma_ms", .real(sigma, decimals: 3)),
@@ -46,7 +46,7 @@ extension SpeakerAnswer {
     }
 
     /// The result as rows of a table.
-    package var text: String {
+    var text: String {
         func row(_ name: String, _ value: String) -> String {
             "  " + name + String(repeating: " ", count: max(1, 12 - name.count)) + value
         }

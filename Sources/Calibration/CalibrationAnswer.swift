@@ -19,11 +19,11 @@ package struct SpeakerAnswer: Sendable {
     /// The measurement of one event.
     package struct Reading: Sendable {
         /// The event's index in the run.
-        package var event: Int
+        var event: Int
         /// Seconds since the first event.
-        package var time: Double
+        var time: Double
         /// The event's offset in milliseconds; nil if it was not detected.
-        package var offset: Double?
+        var offset: Double?
         /// The reason for rejection; nil if the event is used.
         var rejection: String?
 
@@ -36,28 +36,28 @@ package struct SpeakerAnswer: Sendable {
     }
 
     /// The measured speaker.
-    package var speaker: OutputIdentity
+    var speaker: OutputIdentity
     /// Sound minus picture in milliseconds.
-    package var offset: Double
+    var offset: Double
     /// The standard deviation of one event in milliseconds.
-    package var sigma: Double
+    var sigma: Double
     /// The 95 % confidence interval of the offset; random errors only.
-    package var interval: ClosedRange<Double>
+    var interval: ClosedRange<Double>
     /// The measurements of all events.
-    package var readings: [Reading]
+    var readings: [Reading]
     /// How fast sound falls behind in ppm, and its standard error; nil if not measured.
     var drift: (ppm: Double, error: Double)?
     /// The delay of the sound relative to its due time, in milliseconds. `offset` is this minus `screenRest`.
-    package var soundRest: Double
+    var soundRest: Double
     /// The delay of the picture relative to its due time, in milliseconds.
-    package var screenRest: Double
+    var screenRest: Double
     /// The source of the screen's own delay.
-    package var screenShare: ScreenShare
+    var screenShare: ScreenShare
     /// The delay relative to the first speaker in milliseconds, and its half width; nil for one speaker.
-    package var behindFirst: Double?
+    var behindFirst: Double?
     var behindFirstHalfWidth: Double?
     /// Whether `offset` is valid; false if only differences between speakers were measured.
-    package var knowsPicture: Bool
+    var knowsPicture: Bool
 
     package init(
         speaker: OutputIdentity, offset: Double, sigma: Double, interval: ClosedRange<Double>, readings: [Reading],
@@ -79,22 +79,22 @@ package struct SpeakerAnswer: Sendable {
     }
 
     /// The number of used events.
-    package var used: Int { readings.count { $0.rejection == nil } }
+    var used: Int { readings.count { $0.rejection == nil } }
     var rejected: [Reading] { readings.filter { $0.rejection != nil } }
     /// The assessment of the offset.
-    package var verdict: LipSyncVerdict { LipSyncVerdict(offset: offset) }
+    var verdict: LipSyncVerdict { LipSyncVerdict(offset: offset) }
 }
 
 /// The result of a calibration run.
 package struct CalibrationAnswer: Sendable {
     /// The method of the measurement.
-    package var way: CalibrationMethod
+    var way: CalibrationMethod
     /// The display; nil for a run without a picture.
-    package var display: CalibrationRecord.Display?
+    var display: CalibrationRecord.Display?
     /// The results per speaker, in the order of the run.
     package var speakers: [SpeakerAnswer]
     /// Additional notes for the user.
-    package var remarks: [String] = []
+    var remarks: [String] = []
 
     package init(
         way: CalibrationMethod, display: CalibrationRecord.Display? = nil, speakers: [SpeakerAnswer],

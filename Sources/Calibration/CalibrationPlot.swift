@@ -10,7 +10,7 @@ package struct CalibrationPlot {
     private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]
 
     /// The result to draw.
-    package let answer: CalibrationAnswer
+    let answer: CalibrationAnswer
 
     package init(answer: CalibrationAnswer) {
         self.answer = answer

@@ -12,9 +12,9 @@ package struct CalibrationRecord: Sendable, Equatable {
         /// The name of the display.
         package var name: String
         /// `unpaced` or the refresh rate, and the window mode: see `LatencyProfile.Key`.
-        package var mode: String
+        var mode: String
         /// The delay that the display states; nil if it states none.
-        package var statedDelay: Duration?
+        var statedDelay: Duration?
 
         package init(name: String, mode: String, statedDelay: Duration? = nil) {
             self.name = name
@@ -26,15 +26,15 @@ package struct CalibrationRecord: Sendable, Equatable {
     /// One flash with its sound.
     package struct Event: Sendable, Equatable {
         /// The index of the speaker.
-        package var speaker: Int
+        var speaker: Int
         /// The sound.
-        package var code: ChirpCode
+        var code: ChirpCode
         /// Whether the flash is long.
-        package var isLong: Bool
+        var isLong: Bool
         /// When both flash and sound were due.
-        package var due: HostInstant
+        var due: HostInstant
         /// When the frame was presented as reported by the system; nil if it was not.
-        package var flashed: HostInstant?
+        var flashed: HostInstant?
 
         package init(speaker: Int, code: ChirpCode, isLong: Bool, due: HostInstant, flashed: HostInstant? = nil) {
             self.speaker = speaker
@@ -50,9 +50,9 @@ package struct CalibrationRecord: Sendable, Equatable {
     /// The speakers of the run.
     package var speakers: [OutputIdentity]
     /// The display; nil for a run without a picture.
-    package var display: Display?
+    var display: Display?
     /// The events in order of time.
-    package var events: [Event]
+    var events: [Event]
     /// The latency shares that each output stated during the run, for the ledger.
     package var shares: [[LatencyLedger.Share]] = []
 

@@ -8,10 +8,10 @@ internal import MediaCore
 /// cross-correlation is below 0.3. The set was found by a search through all 384 orders and directions.
 package struct ChirpCode: Hashable, Sendable {
     /// The index of the code, 0 to 7.
-    package let number: Int
+    let number: Int
 
     /// All eight codes.
-    package static let all = (0..<8).map { ChirpCode(number: $0) }
+    static let all = (0..<8).map { ChirpCode(number: $0) }
 
     /// Duration in seconds: detectable at 0 dB signal-to-noise ratio, and perceived as one event.
     static let length = 0.08
@@ -30,7 +30,7 @@ package struct ChirpCode: Hashable, Sendable {
     ]
 
     /// Returns the analytic signal at `time` seconds after the onset; zero outside. Its real part is the sound.
-    package func value(at time: Double) -> (real: Double, imaginary: Double) {
+    func value(at time: Double) -> (real: Double, imaginary: Double) {
         guard time >= 0, time < Self.length else { return (0, 0) }
         let (order, rises) = Self.plans[number]
         let part = Self.length / Double(order.count)
@@ -55,7 +55,7 @@ package struct ChirpCode: Hashable, Sendable {
     /// - Parameters:
     ///   - onset: The start in frames of `samples`; may be fractional.
     ///   - rate: Frames per second.
-    package func add(to samples: inout [Float], onset: Double, rate: Double, amplitude: Double = ChirpCode.amplitude) {
+    func add(to samples: inout [Float], onset: Double, rate: Double, amplitude: Double = ChirpCode.amplitude) {
         let first = Int(clamping: onset.rounded(.up), in: 0...samples.count)
         let end = Int(clamping: (onset + Self.length * rate).rounded(.up), in: 0...samples.count)
         guard first < end else { return }

@@ -35,7 +35,7 @@ final class ChirpFinder {
 
     /// A local maximum of the matched filter.
     private struct Maximum {
-        package var frame: Double
+        var frame: Double
         var strength: Double
         var likeness: Double
     }

@@ -1,16 +1,16 @@
-package import MediaCore
+import MediaCore
 
 /// One passage in which the sound moves relative to the flash; the user presses a key when they coincide.
 package struct EyeAndEarTrial: Equatable {
     /// The intended delay of the first sound relative to its flash, in milliseconds.
-    package var first: Double
+    var first: Double
     /// The change per event in milliseconds.
-    package var step: Double
+    var step: Double
     /// The number of events.
-    package var count: Int
+    var count: Int
 
     /// Interval of the flashes in seconds: long enough to judge, and safe for photosensitive users.
-    package static let period = 0.9
+    static let period = 0.9
     static let coarseReach = 500.0
     private static let coarseStep = 25.0
     static let fineReach = 150.0
@@ -56,7 +56,7 @@ package struct EyeAndEarTrial: Equatable {
     }
 
     /// Returns the intended delay at the time of a key press, in milliseconds.
-    package func delay(at time: MediaTime) -> Double {
+    func delay(at time: MediaTime) -> Double {
         let events = (time.seconds - StimulusPlan.before.inSeconds) / Self.period
         return first + max(0, min(Double(count - 1), events)) * step
     }

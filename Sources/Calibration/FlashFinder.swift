@@ -9,7 +9,7 @@ struct FlashFinder {
     /// A detected flash.
     struct Flash: Equatable {
         /// The frame at half brightness.
-        package var frame: Double
+        var frame: Double
         /// Height of both steps relative to the noise; 1 is noise.
         var clarity: Double
     }

@@ -1,9 +1,9 @@
 /// The assessment of an offset by broadcasting recommendations.
 ///
 /// Offsets are positive when sound is late; in the documents early sound is positive.
-package struct LipSyncVerdict: Equatable {
+struct LipSyncVerdict: Equatable {
     /// The tolerance of one recommendation.
-    package struct Limit: Equatable {
+    struct Limit: Equatable {
         let document: String
         let says: String
         /// Permitted offsets in milliseconds.
@@ -11,7 +11,7 @@ package struct LipSyncVerdict: Equatable {
     }
 
     /// The tolerances, strictest first.
-    package static let limits = [
+    static let limits = [
         // ATSC Implementation Subcommittee Finding IS-191 (26 June 2003): sound leads by at most
         // 15 ms and lags by at most 45 ms.
         Limit(document: "ATSC IS-191", says: "for production chains of broadcasters", range: -15...45),
@@ -25,10 +25,10 @@ package struct LipSyncVerdict: Equatable {
     ]
 
     /// One word: `good`, `unnoticed`, `noticeable`, `unacceptable`.
-    package let word: String
+    let word: String
     let isMet: [Bool]
 
-    package init(offset: Double) {
+    init(offset: Double) {
         isMet = Self.limits.map { $0.range.contains(offset) }
         word =
             isMet[0] && isMet[1]
@@ -36,7 +36,7 @@ package struct LipSyncVerdict: Equatable {
     }
 
     /// The assessment as a phrase for the user.
-    package var sentence: String {
+    var sentence: String {
         switch word {
         case "good": "within every recommendation"
         case "unnoticed": "not noticeable for most viewers"

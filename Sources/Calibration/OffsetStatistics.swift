@@ -1,19 +1,19 @@
 internal import Glibc
 
 /// A robust straight-line fit: the level at the mean time, the slope, and their errors.
-package struct OffsetStatistics: Equatable {
+struct OffsetStatistics: Equatable {
     /// The value at the mean time of the readings.
-    package var level: Double
+    var level: Double
     /// The change of the value per unit of time.
     var slope: Double
     /// The standard deviation of one reading from the line.
-    package var sigma: Double
+    var sigma: Double
     /// Half the 95 % confidence interval of the level; random errors only.
     var halfWidth95: Double
     /// The standard error of the slope.
     var slopeError: Double
     /// Indices of the readings used and of the outliers.
-    package var used: [Int]
+    var used: [Int]
     var outliers: [Int]
 
     /// Returns nil for fewer than three consistent readings.
@@ -21,7 +21,7 @@ package struct OffsetStatistics: Equatable {
     /// - Parameters:
     ///   - readings: Time and value.
     ///   - floor: Distance from the fit below which no reading is an outlier.
-    package init?(_ readings: [(time: Double, value: Double)], floor: Double) {
+    init?(_ readings: [(time: Double, value: Double)], floor: Double) {
         guard readings.count >= 3 else { return nil }
         // Theil–Sen estimator: the median of all slopes tolerates 29 % of outliers.
         var slopes: [Double] = []

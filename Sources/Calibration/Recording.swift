@@ -5,9 +5,9 @@ package struct Recording: Sendable {
     /// The host time of a frame.
     package struct Anchor: Sendable, Equatable {
         /// The frame.
-        package var frame: Int64
+        var frame: Int64
         /// When the frame was recorded.
-        package var instant: HostInstant
+        var instant: HostInstant
 
         package init(frame: Int64, instant: HostInstant) {
             self.frame = frame
@@ -18,7 +18,7 @@ package struct Recording: Sendable {
     /// Frames per second as stated by the recording.
     package var sampleRate: Int
     /// One array per channel, all of equal length; full scale is 1.
-    package var channels: [[Float]]
+    var channels: [[Float]]
     /// The known host times, in any order.
     package var anchors: [Anchor]
 
@@ -33,15 +33,15 @@ package struct Recording: Sendable {
     /// Rates at which chirps can be found.
     static let rateRange = 16_000...192_000
     /// Maximum duration, longer than any run.
-    package static let longest = Duration.seconds(300)
+    static let longest = Duration.seconds(300)
     /// A microphone and a photodiode.
     static let maxChannels = 2
 }
 
 /// The relation between the recording's frames and host time: a line through its anchors.
-package struct RecordingClock: Equatable {
+struct RecordingClock: Equatable {
     /// The host time of frame 0 in nanoseconds, relative to `base`.
-    package let origin: Double
+    let origin: Double
     /// Nanoseconds per frame.
     let perFrame: Double
     /// The reference of `origin`; it keeps doubles exact.
@@ -51,7 +51,7 @@ package struct RecordingClock: Equatable {
     static let largestRateError = 1e-3
 
     /// Returns nil without anchors.
-    package init?(_ recording: Recording) {
+    init?(_ recording: Recording) {
         let anchors = recording.anchors.sorted { $0.frame < $1.frame }
         guard let first = anchors.first, let last = anchors.last else { return nil }
         let base = first.instant.nanoseconds
@@ -87,15 +87,15 @@ package struct RecordingClock: Equatable {
     }
 
     /// Returns the host time of a frame, which may be fractional, in nanoseconds relative to `instant`.
-    package func nanoseconds(of frame: Double, since instant: HostInstant) -> Double {
+    func nanoseconds(of frame: Double, since instant: HostInstant) -> Double {
         Double(base.subtractingReportingOverflow(instant.nanoseconds).partialValue) + origin + frame * perFrame
     }
 
     /// Returns the fractional frame that was recorded at `instant`.
-    package func frame(at instant: HostInstant) -> Double {
+    func frame(at instant: HostInstant) -> Double {
         (Double(instant.nanoseconds.subtractingReportingOverflow(base).partialValue) - origin) / perFrame
     }
 
     /// Frames per second of host time.
-    package var rate: Double { 1e9 / perFrame }
+    var rate: Double { 1e9 / perFrame }
 }

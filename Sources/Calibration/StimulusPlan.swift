@@ -15,7 +15,7 @@ package struct StimulusPlan: Sendable, Equatable {
         /// The intended delay of the sound relative to the flash; non-zero only for comparisons by eye and ear.
         var soundDelay: Duration = .zero
 
-        package init(time: MediaTime, speaker: Int, isLong: Bool, soundDelay: Duration = .zero) {
+        init(time: MediaTime, speaker: Int, isLong: Bool, soundDelay: Duration = .zero) {
             self.time = time
             self.speaker = speaker
             self.isLong = isLong
@@ -23,7 +23,7 @@ package struct StimulusPlan: Sendable, Equatable {
         }
 
         /// The duration of the flash.
-        package var flash: Duration { isLong ? StimulusPlan.longFlash : StimulusPlan.shortFlash }
+        var flash: Duration { isLong ? StimulusPlan.longFlash : StimulusPlan.shortFlash }
         /// The sound: each speaker has a pair, `isLong` selects one.
         package var code: ChirpCode { ChirpCode.all[(speaker * 2 + (isLong ? 1 : 0)) % ChirpCode.all.count] }
     }
@@ -35,16 +35,15 @@ package struct StimulusPlan: Sendable, Equatable {
     package static let maxSpeakers = ChirpCode.all.count / 2
     /// The permitted number of events per speaker.
     package static let eventRange = 10...40
-    static let usualEvents = 12
     /// Maximum duration of a run, including the time before and after the events.
     package static let longestRun = Duration.seconds(60)
     /// Time before the first event.
     ///
     /// The first second of a sound server is not measurable, and a speaker that starts late
     /// needs some seconds to catch up.
-    package static let before = Duration.milliseconds(4000)
+    static let before = Duration.milliseconds(4000)
     /// Time after the last event; includes sound that is late by half a second.
-    package static let after = Duration.milliseconds(1500)
+    static let after = Duration.milliseconds(1500)
     /// Minimum interval in seconds. WCAG 2.2, success criterion 2.3.1, permits at most three flashes a second.
     ///
     /// It also leaves time for a late sound before the next event.
@@ -55,14 +54,14 @@ package struct StimulusPlan: Sendable, Equatable {
     package var events: [Event]
 
     /// The duration of the run on its timeline.
-    package var duration: MediaTime {
+    var duration: MediaTime {
         (events.last?.time ?? .zero) + MediaTime(nanoseconds: Self.after.wholeNanoseconds)
     }
 
     /// Creates a random plan.
     ///
     /// - Parameter perSpeaker: Events per speaker; reduced if they exceed the maximum duration.
-    package init(speakers: Int, perSpeaker: Int, using generator: inout some RandomNumberGenerator) {
+    init(speakers: Int, perSpeaker: Int, using generator: inout some RandomNumberGenerator) {
         let speakers = max(1, min(Self.maxSpeakers, speakers))
         let room = (Self.longestRun - Self.before - Self.after).inSeconds
         let most = Int(clamping: (room / Self.shortestInterval / 1.15).rounded(.down), in: 0...10_000) / speakers
@@ -86,5 +85,5 @@ package struct StimulusPlan: Sendable, Equatable {
     }
 
     /// Creates a plan with given events.
-    package init(events: [Event]) { self.events = events }
+    init(events: [Event]) { self.events = events }
 }

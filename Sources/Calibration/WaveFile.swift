@@ -11,8 +11,8 @@ package enum WaveFile {
 
     private struct Format {
         var isFloat: Bool
-        package var channels: Int
-        package var rate: Int
+        var channels: Int
+        var rate: Int
         var bytesPerSample: Int
     }
 

@@ -45,13 +45,13 @@ package struct PlayoutDeviceReading: Sendable, BitwiseCopyable {
     }
 
     /// The state of the queue.
-    package var state: State
+    var state: State
     /// The number of frames that can be written now.
-    package var free: Int
+    var free: Int
     /// The number of frames between the next written frame and the listener.
-    package var delay: Int
+    var delay: Int
     /// When the other values were read.
-    package var instant: HostInstant
+    var instant: HostInstant
 
     /// Creates a reading.
     package init(state: State, free: Int, delay: Int, instant: HostInstant) {

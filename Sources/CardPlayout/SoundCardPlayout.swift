@@ -17,7 +17,7 @@ package final class SoundCardPlayout {
         /// The fade-out of audio that stops.
         package var fadeOut: Duration = .milliseconds(5)
         /// The duration of a change of gain.
-        package var gain: Duration = .milliseconds(8)
+        var gain: Duration = .milliseconds(8)
         /// Creates the default durations.
         package init() {}
     }

@@ -15,17 +15,17 @@ package final class SoundCardPump {
         /// The depth while silent.
         package var idle: Duration = .milliseconds(30)
         /// The depth while silent within `startFor` after the stream opened, because the first audio is awaited.
-        package var start: Duration = .milliseconds(20)
+        var start: Duration = .milliseconds(20)
         /// How long after the opening the stream counts as starting.
-        package var startFor: Duration = .seconds(1)
+        var startFor: Duration = .seconds(1)
         /// The depth while playing.
-        package var playing: Duration = .milliseconds(100)
+        var playing: Duration = .milliseconds(100)
         /// Below this depth missing audio is replaced by silence.
-        package var least: Duration = .milliseconds(30)
+        var least: Duration = .milliseconds(30)
         /// The interval between steps in the steady state while playing.
-        package var interval: Duration = .milliseconds(20)
+        var interval: Duration = .milliseconds(20)
         /// The interval while silent, when the queue is shorter.
-        package var idleInterval: Duration = .milliseconds(10)
+        var idleInterval: Duration = .milliseconds(10)
         /// The maximum time from a change of the timeline until the woken pump applies it.
         package var wakeUp: Duration = .milliseconds(5)
         /// Creates the default values.
@@ -159,9 +159,6 @@ package final class SoundCardPump {
     package var stopLead: Duration { rewinds.load(ordering: .relaxed) ? .milliseconds(10) : .zero }
 
     // MARK: The pump's thread
-
-    /// The last estimate of the card's clock; nil until the first reading after a start.
-    var estimate: DeviceClock.Estimate? { deviceClock.estimate }
 
     /// Performs due work; returns when to call again, or that the device is lost.
     func step() -> Outcome {

@@ -12,11 +12,11 @@ package struct ServiceName: Hashable, Sendable {
     package let kind: Kind
     /// Instance name: arbitrary, at most 63 bytes (RFC 6763, section 4.1.1).
     package let instance: String
-    package let domain: String
+    let domain: String
     /// Interface index.
-    package let interface: Int32
+    let interface: Int32
     /// The mDNS group on which it was received.
-    package let family: Family
+    let family: Family
 
     /// Returns the identity for resolving a service by its name alone, on any interface and without browsing.
     package static func sought(_ kind: Kind, _ instance: String) -> ServiceName {

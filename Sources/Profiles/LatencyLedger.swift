@@ -15,7 +15,7 @@ package struct LatencyLedger: Sendable, Equatable {
         /// `reported`, `measured`, `calibrated`, `configured`, `assumed` or `unknown`.
         package var source: String
         /// An explanation for users.
-        package var note: String
+        var note: String
 
         package init(
             _ name: String, _ milliseconds: Double, uncertainty: Double = 0, _ source: String, _ note: String = ""
@@ -28,16 +28,16 @@ package struct LatencyLedger: Sendable, Equatable {
         }
     }
 
-    package var speaker: String
-    package var route: String
+    var speaker: String
+    var route: String
     package var shares: [Share]
     /// The profile of the calibrated contributions; nil if none applies.
     package var profile: LatencyProfile?
     /// True if `profile` was measured with the current screen and mode.
-    package var isExact = true
+    var isExact = true
 
     /// Milliseconds by which audio is sent before the page flip of its video frame.
-    package var offsetUsed: Double { shares.reduce(0) { $0 + $1.milliseconds } }
+    var offsetUsed: Double { shares.reduce(0) { $0 + $1.milliseconds } }
 
     /// Creates a ledger.
     ///
@@ -157,12 +157,12 @@ extension LatencyLedger.Share {
     }
 
     /// The line in a state file: milliseconds, uncertainty, source, name, note.
-    package var line: String {
+    var line: String {
         [Decimals.text(milliseconds, 6), Decimals.text(uncertainty, 6), source, name, note].joined(separator: "|")
     }
 
     /// Parses `line`; nil if it is malformed.
-    package init?(line: String) {
+    init?(line: String) {
         let parts = line.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let value = DecimalNumber.signedBillionths(parts[0]),
             let doubt = DecimalNumber.signedBillionths(parts[1])

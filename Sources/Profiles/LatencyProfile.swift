@@ -28,12 +28,11 @@ package struct LatencyProfile: Sendable, Equatable {
         /// not applied.
         package var isOfUnknownSink: Bool { Self.isOfUnknownSink(speaker: speaker, route: route) }
 
-        package static func isOfUnknownSink(speaker: String, route: String) -> Bool {
+        static func isOfUnknownSink(speaker: String, route: String) -> Bool {
             route == OutputIdentity.cardRoute && speaker.hasPrefix("local-")
         }
 
         package static func isUnpaced(_ mode: String) -> Bool { mode.hasPrefix("unpaced") }
-        package static func isFullScreen(_ mode: String) -> Bool { mode.hasSuffix("full-screen") }
         /// Returns true if both modes have the same refresh rate, windowed or not.
         static func hasEqualPace(_ one: String, _ other: String) -> Bool {
             one.prefix { $0 != " " } == other.prefix { $0 != " " }
@@ -75,7 +74,7 @@ package struct LatencyProfile: Sendable, Equatable {
     /// The position of a speaker in a run that aligned several rooms.
     package struct Room: Sendable, Equatable {
         /// Identifies the run.
-        package var run: String
+        var run: String
         /// Milliseconds by which it is later than the run's first speaker.
         package var behindFirst: Double
 
@@ -102,7 +101,7 @@ package struct LatencyProfile: Sendable, Equatable {
 extension LatencyProfile.Key {
     /// Returns how well the profile matches a screen and mode; higher is better, nil means unknown. The same screen and
     /// mode rank first, then the same screen, then any: the screen's contribution is then wrong, the speaker's is not.
-    package func likeness(to screen: String?, mode: String?) -> Int {
+    func likeness(to screen: String?, mode: String?) -> Int {
         var likeness = 0
         if let screen, screen == self.screen { likeness += 8 }
         if let mode {

@@ -5,8 +5,8 @@ package struct ProfileChoice: Equatable {
     /// An output in use.
     package struct Member: Sendable, Equatable {
         /// Empty for a sound card without a known sink; no profile applies to it.
-        package var speaker: String
-        package var route: String
+        var speaker: String
+        var route: String
 
         package init(speaker: String, route: String) {
             self.speaker = speaker

@@ -42,7 +42,7 @@ package enum ProfileExchange {
 }
 
 extension LatencyProfile {
-    package var json: JSONValue {
+    var json: JSONValue {
         .object([
             ("speaker", .text(key.speaker)), ("name", .text(speakerName)), ("screen", .text(key.screen)),
             ("mode", .text(key.mode)), ("route", .text(key.route)), ("offset_ms", .optional(offset, decimals: 6)),
@@ -56,7 +56,7 @@ extension LatencyProfile {
     }
 
     /// Parses untrusted JSON; nil if a value is missing or out of range.
-    package init?(_ object: FlatObject) {
+    init?(_ object: FlatObject) {
         func number(_ name: StaticString) -> Double? {
             object.real(name).flatMap { $0.magnitude <= Self.largestOffset ? $0 : nil }
         }

@@ -111,7 +111,7 @@ package struct ProfileStore: Sendable {
 
 extension LatencyProfile {
     /// Creates a profile from a stored record; nil for invalid values.
-    package init?(_ record: StateRecord) {
+    init?(_ record: StateRecord) {
         func number(_ key: String) -> Double? {
             guard let billionths = record[key].flatMap({ DecimalNumber.signedBillionths($0) }) else { return nil }
             let value = Double(billionths) / 1e9
@@ -139,7 +139,7 @@ extension LatencyProfile {
     }
 
     /// Returns the record to store.
-    package func record(kind: String, version: Int) -> StateRecord {
+    func record(kind: String, version: Int) -> StateRecord {
         var record = StateRecord(kind: kind, version: version)
         record["speaker"] = key.speaker
         record["name"] = speakerName.isEmpty ? nil : speakerName

@@ -8,7 +8,7 @@ package final class RouteCalibration: Sendable {
     package struct Part {
         package let speaker: OutputIdentity
         package let use: ProfileChoice.Use
-        package let output: any AudioOutput
+        let output: any AudioOutput
         /// The member number in the group, as in events.
         package let number: Int
 

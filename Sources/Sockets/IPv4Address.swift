@@ -34,5 +34,5 @@ package struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringCon
         return address
     }
 
-    package init(_ address: sockaddr_in) { rawValue = UInt32(bigEndian: address.sin_addr.s_addr) }
+    init(_ address: sockaddr_in) { rawValue = UInt32(bigEndian: address.sin_addr.s_addr) }
 }

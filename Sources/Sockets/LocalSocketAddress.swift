@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// The address of a Unix domain socket (unix(7)) in the notation of service managers: an absolute path, or an abstract
 /// name with a leading "@".
@@ -20,7 +20,7 @@ package struct LocalSocketAddress: Sendable, Equatable {
     }
 
     /// Calls `body` with the address; the pointer is valid during the call only.
-    package func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }

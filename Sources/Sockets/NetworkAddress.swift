@@ -34,7 +34,7 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var isIPv4: Bool { bytes.count == 4 }
-    package var isLoopback: Bool {
+    var isLoopback: Bool {
         isIPv4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
     /// True for 169.254/16 (RFC 3927) and fe80::/10 (RFC 4291, section 2.5.6).

@@ -9,9 +9,9 @@ package enum SocketErrors {}
 
 extension CodedError<SocketErrors>.Code {
     /// The host name cannot be resolved.
-    package static var noSuchHost: Self { Self(rawValue: "no-such-host") }
+    static var noSuchHost: Self { Self(rawValue: "no-such-host") }
     /// The peer refuses the connection, or there is no route to it.
-    package static var refused: Self { Self(rawValue: "refused") }
+    static var refused: Self { Self(rawValue: "refused") }
     /// The timeout expired without progress.
     package static var timedOut: Self { Self(rawValue: "timed-out") }
     /// The connection was closed or reset.

@@ -227,10 +227,10 @@ package final class TCPSocket: Sendable {
     package struct Persistence {
         /// Maximum retransmission interval (`TCP_RTO_MAX_MS`, linux/tcp.h). Needs Linux 6.15; earlier kernels keep
         /// doubling.
-        package var longestPause: Duration
+        var longestPause: Duration
         /// Timeout without acknowledgements, also while the peer does not read (`TCP_USER_TIMEOUT`, tcp(7)). Nil keeps
         /// the default of 15 retransmissions (tcp_retries2).
-        package var timeout: Duration?
+        var timeout: Duration?
 
         package init(longestPause: Duration, timeout: Duration?) {
             self.longestPause = longestPause

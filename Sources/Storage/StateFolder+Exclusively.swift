@@ -5,7 +5,7 @@ extension StateFolder {
     /// An empty file next to the records. Never removed, because waiting processes have it open.
     private static let lockName = ".lock"
     /// Default timeout. Lock holders read and write one small file; a disk that takes longer is defective.
-    package static let lockTimeout = Duration.seconds(2)
+    static let lockTimeout = Duration.seconds(2)
     /// Interval of lock attempts.
     private static let lockPause = Duration.milliseconds(5)
 

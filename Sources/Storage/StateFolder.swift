@@ -85,7 +85,7 @@ package struct StateFolder: Sendable {
 
     /// Renames a damaged file and returns its new path. At most nine copies per name are kept; after that the last is
     /// overwritten.
-    package func setAside(_ name: String) throws(StateError) -> String {
+    func setAside(_ name: String) throws(StateError) -> String {
         let full = "\(path)/\(name)"
         var target = full + ".damaged"
         var number = 2

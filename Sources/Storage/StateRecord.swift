@@ -8,7 +8,7 @@ internal import MediaCore
 ///     check 7F3A…
 package struct StateRecord: Hashable {
     package let kind: String
-    package let version: Int
+    let version: Int
     /// Values by key. Unknown keys are preserved and not an error.
     package private(set) var values: [String: String] = [:]
     /// Keys in the order of the lines.

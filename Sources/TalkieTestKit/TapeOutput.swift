@@ -135,8 +135,8 @@ package struct Tape {
         return part
     }
 
-    /// Returns the first position, counted from the first frame, with another sample than these numbered sounds one after
-    /// the other (`FloatCodecs.value`); nil if they agree as far as both go.
+    /// Returns the first position, counted from the first frame, whose sample differs from these numbered sounds in
+    /// sequence (`FloatCodecs.value`); nil if all common samples are equal.
     package func firstMismatch(with parts: [(sound: Int, frames: Range<Int64>)]) -> Int? {
         samples.withUnsafeBufferPointer { samples in
             var index = 0

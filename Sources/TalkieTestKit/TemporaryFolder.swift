@@ -25,6 +25,12 @@ package final class TemporaryFolder: Sendable {
         return path(name)
     }
 
+    @discardableResult
+    package func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try TestClips.write(bytes, to: path(name))
+        return path(name)
+    }
+
     package func read(_ name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: path(name)) ?? Data(), as: UTF8.self)
     }

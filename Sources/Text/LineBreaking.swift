@@ -1,7 +1,7 @@
 /// Wraps text to a line width and truncates text that must stay on one line.
 ///
 /// `width` measures text. It is called repeatedly with the same words and should cache them.
-public struct LineBreaking {
+package struct LineBreaking {
     /// Maximum number of characters processed; the rest is dropped.
     private let longest: Int
     private let room: Double
@@ -13,7 +13,7 @@ public struct LineBreaking {
     ///   - room: maximum line width, in the unit of `width`.
     ///   - longest: maximum number of characters processed; the rest is dropped.
     ///   - width: returns the width of a text.
-    public init(room: Double, longest: Int = 2000, width: @escaping (String) -> Double) {
+    package init(room: Double, longest: Int = 2000, width: @escaping (String) -> Double) {
         (self.room, self.longest, self.width) = (room, longest, width)
     }
 
@@ -21,7 +21,7 @@ public struct LineBreaking {
     /// groups if possible, otherwise between words, and inside words that are too long. Newlines are preserved.
     ///
     /// - Parameter count: maximum number of lines; the rest is dropped.
-    public func lines(_ text: String, atMost count: Int = .max) -> [String] {
+    package func lines(_ text: String, atMost count: Int = .max) -> [String] {
         var lines: [String] = []
         for paragraph in text.prefix(longest).split(separator: "\n", omittingEmptySubsequences: false) {
             guard lines.count < count else { break }
@@ -53,7 +53,7 @@ public struct LineBreaking {
     }
 
     /// Returns the text truncated to one line, with an ellipsis if it is too long; empty if not even that fits.
-    public func shortened(_ text: String) -> String {
+    package func shortened(_ text: String) -> String {
         let text = text.prefix(longest)
         if width(String(text)) <= room { return String(text) }
         let kept = longestPrefix(of: text) { width($0 + "…") <= room }

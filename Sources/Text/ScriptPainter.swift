@@ -1,36 +1,36 @@
 internal import CASS
-public import MediaCore
+package import MediaCore
 
 /// Renders events of Advanced SubStation Alpha with the styles and fonts of their track, using libass.
 ///
 /// Not thread-safe: one thread at a time. Creation scans the system fonts, as in `TextPainter`.
-public final class ScriptPainter {
+package final class ScriptPainter {
     /// An event in Matroska's format.
-    public struct Event {
+    package struct Event {
         /// The event without times.
-        public var bytes: [UInt8]
+        var bytes: [UInt8]
         /// Start in milliseconds.
-        public var start: Int64
+        var start: Int64
         /// Duration in milliseconds.
-        public var duration: Int64
+        var duration: Int64
 
         /// Creates an event.
-        public init(bytes: [UInt8], start: Int64, duration: Int64) {
+        package init(bytes: [UInt8], start: Int64, duration: Int64) {
             (self.bytes, self.start, self.duration) = (bytes, start, duration)
         }
     }
 
     /// The geometry of the layout in pixels.
-    public struct Frame: Hashable {
+    package struct Frame: Hashable {
         /// The drawable area.
-        public var area: PixelSize
+        package var area: PixelSize
         /// The video rectangle in it, which events are laid out for.
-        public var picture: PixelRect
+        var picture: PixelRect
         /// Video size before scaling, to which borders and blur are relative.
-        public var storage: PixelSize
+        var storage: PixelSize
 
         /// Creates a geometry.
-        public init(area: PixelSize, picture: PixelRect, storage: PixelSize) {
+        package init(area: PixelSize, picture: PixelRect, storage: PixelSize) {
             (self.area, self.picture, self.storage) = (area, picture, storage)
         }
     }
@@ -54,7 +54,7 @@ public final class ScriptPainter {
     }
 
     /// Creates a renderer; nil if out of memory. Scans the system fonts.
-    public init?() {
+    package init?() {
         guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes) else { return nil }
         self.engine = engine
     }
@@ -64,7 +64,7 @@ public final class ScriptPainter {
     /// Replaces the styles and fonts by those of another track.
     ///
     /// - Parameter header: the part of an ASS document before its events.
-    public func use(header: [UInt8], fonts: [EmbeddedFont]) {
+    package func use(header: [UInt8], fonts: [EmbeddedFont]) {
         if let track { ass_free_track(track) }
         loaded = []
         if hasOwnFonts || !fonts.isEmpty {
@@ -94,7 +94,7 @@ public final class ScriptPainter {
     ///   - events: the events that are active at `moment`.
     ///   - numbers: identifies the events, so that unchanged ones are not parsed again.
     ///   - moment: milliseconds, like the events' times.
-    public func draw(_ events: [Event], numbers: [UInt64], at moment: Int64, in frame: Frame) -> [OverlayImage] {
+    package func draw(_ events: [Event], numbers: [UInt64], at moment: Int64, in frame: Frame) -> [OverlayImage] {
         guard let track, (1...Limit.side).contains(frame.area.width), (1...Limit.side).contains(frame.area.height)
         else { return [] }
         if numbers != loaded {

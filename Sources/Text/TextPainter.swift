@@ -1,11 +1,11 @@
 internal import CASS
-public import MediaCore
+package import MediaCore
 
 /// Renders text and shapes with libass, in every script for which a font is installed.
 ///
 /// Not thread-safe: one thread at a time. The first instance of a process scans the fonts. This takes some hundredths
 /// of a second, much longer without fontconfig's cache; avoid it on threads that display video.
-public final class TextPainter {
+package final class TextPainter {
     private let engine: AssEngine
     /// Widths at size 1, by text.
     private var widths: [String: Double] = [:]
@@ -20,23 +20,23 @@ public final class TextPainter {
     }
 
     /// Creates a renderer; nil if out of memory.
-    public init?() {
+    package init?() {
         guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes) else { return nil }
         self.engine = engine
     }
 
     /// False if no font is installed; text is not rendered then.
-    public private(set) lazy var hasFonts: Bool = width(of: "M", size: 20) > 0
+    package private(set) lazy var hasFonts: Bool = width(of: "M", size: 20) > 0
 
     /// Renders a script for an area of this size in pixels; nil if nothing is visible.
-    public func draw(_ script: TextScript, in area: PixelSize) -> OverlayImage? {
+    package func draw(_ script: TextScript, in area: PixelSize) -> OverlayImage? {
         guard !script.isEmpty else { return nil }
         return rendered(script, in: area) { images in InkComposition.composed(images, within: area) }
     }
 
     /// Returns the width of a line's visible pixels in the unit of `size`. Lines wider than any screen have the maximum
     /// measurable width. Results are cached.
-    public func width(of text: String, size: Double) -> Double {
+    package func width(of text: String, size: Double) -> Double {
         if let width = widths[text] { return width * size }
         // Large enough for a precision of 1/100 of the line height.
         let (drawnSize, area) = (40.0, PixelSize(width: 16384, height: 120))

@@ -4,25 +4,25 @@ internal import Glibc
 ///
 /// Lengths are pixels of the target frame; the origin is its top left corner. Text is literal: it cannot contain ASS
 /// tags.
-public struct TextScript: Sendable, Hashable {
+package struct TextScript: Sendable, Hashable {
     /// The point of the text that is placed at the position; raw values are those of ASS (`\an`).
-    public enum Anchor: Int, Sendable {
+    package enum Anchor: Int, Sendable {
         /// Rows from bottom to top, each from left to right, as on a numeric keypad.
         case bottomLeft = 1, bottom, bottomRight, left, middle, right, topLeft, top, topRight
     }
 
     /// An RGB colour with components 0…255; opacity 255 is opaque.
-    public struct Colour: Sendable, Hashable {
+    package struct Colour: Sendable, Hashable {
         /// The components.
-        public var red, green, blue, opacity: UInt8
+        package var red, green, blue, opacity: UInt8
 
         /// Creates a colour.
-        public init(red: UInt8, green: UInt8, blue: UInt8, opacity: UInt8 = 255) {
+        package init(red: UInt8, green: UInt8, blue: UInt8, opacity: UInt8 = 255) {
             (self.red, self.green, self.blue, self.opacity) = (red, green, blue, opacity)
         }
 
         /// Creates a grey.
-        public init(grey: UInt8, opacity: UInt8 = 255) {
+        package init(grey: UInt8, opacity: UInt8 = 255) {
             self.init(red: grey, green: grey, blue: grey, opacity: opacity)
         }
 
@@ -34,11 +34,11 @@ public struct TextScript: Sendable, Hashable {
     }
 
     /// A position in pixels.
-    public struct Point: Sendable, Hashable {
+    package struct Point: Sendable, Hashable {
         /// Distance from the left and the top edge.
-        public var x, y: Double
+        package var x, y: Double
         /// Creates a point.
-        public init(_ x: Double, _ y: Double) { (self.x, self.y) = (x, y) }
+        package init(_ x: Double, _ y: Double) { (self.x, self.y) = (x, y) }
     }
 
     /// ASS events without their times.
@@ -47,17 +47,17 @@ public struct TextScript: Sendable, Hashable {
     static let longest = 2000
 
     /// Creates an empty script.
-    public init() {}
+    package init() {}
 
     /// True if nothing is drawn.
-    public var isEmpty: Bool { events.isEmpty }
+    var isEmpty: Bool { events.isEmpty }
 
     /// Adds text of one or several lines.
     ///
     /// - Parameters:
     ///   - size: line height.
     ///   - rim: width of an outline around the glyphs.
-    public mutating func write(
+    package mutating func write(
         _ text: String, at place: Point, anchor: Anchor = .topLeft, size: Double, colour: Colour = Colour(grey: 255),
         rim: Double = 0, rimColour: Colour = Colour(grey: 0)
     ) {
@@ -84,24 +84,24 @@ public struct TextScript: Sendable, Hashable {
     }
 
     /// Fills a polygon; ignored with fewer than three corners.
-    public mutating func fill(_ corners: [Point], colour: Colour) {
+    package mutating func fill(_ corners: [Point], colour: Colour) {
         if corners.count > 2 { fill([corners], colour: colour) }
     }
 
     /// Fills a rectangle.
-    public mutating func fill(x: Double, y: Double, width: Double, height: Double, colour: Colour) {
+    package mutating func fill(x: Double, y: Double, width: Double, height: Double, colour: Colour) {
         guard width > 0, height > 0 else { return }
         let corners = [Point(x, y), Point(x + width, y), Point(x + width, y + height), Point(x, y + height)]
         fill([corners], colour: colour)
     }
 
     /// Fills a circle, approximated by a polygon with an error below a tenth of a pixel.
-    public mutating func fillCircle(at centre: Point, radius: Double, colour: Colour) {
+    package mutating func fillCircle(at centre: Point, radius: Double, colour: Colour) {
         fill(Self.circle(at: centre, radius: radius), colour: colour)
     }
 
     /// Draws a circle with a line of this width, centred on the radius.
-    public mutating func strokeCircle(at centre: Point, radius: Double, width: Double, colour: Colour) {
+    package mutating func strokeCircle(at centre: Point, radius: Double, width: Double, colour: Colour) {
         let corners = Self.circle(at: centre, radius: radius)
         stroke(corners + corners.prefix(1), width: width, colour: colour)
     }
@@ -116,7 +116,7 @@ public struct TextScript: Sendable, Hashable {
     }
 
     /// Draws a polyline.
-    public mutating func stroke(_ points: [Point], width: Double, colour: Colour) {
+    package mutating func stroke(_ points: [Point], width: Double, colour: Colour) {
         let strokes = zip(points, points.dropFirst()).compactMap { from, to -> [Point]? in
             let (dx, dy) = (to.x - from.x, to.y - from.y)
             let length = (dx * dx + dy * dy).squareRoot()

@@ -12,7 +12,7 @@ package struct SenderIdentity: Hashable, Sendable {
     /// Creates an identity.
     ///
     /// - Parameter rawValue: Constant for the lifetime of the installation; 0 is replaced by 1.
-    package init(rawValue: UInt64, name: String) {
+    init(rawValue: UInt64, name: String) {
         clock = ClockIdentity(rawValue: rawValue == 0 ? 1 : rawValue)
         self.name = name
     }
@@ -36,7 +36,7 @@ package struct SenderIdentity: Hashable, Sendable {
     /// The first six bytes as `A1:B2:…`.
     var macAddress: String { bytes.prefix(6).joined(separator: ":") }
     /// Sixteen upper-case hexadecimal digits.
-    package var remoteControlID: String { bytes.joined() }
+    var remoteControlID: String { bytes.joined() }
 }
 
 /// Generates unique identifiers.

@@ -10,22 +10,22 @@ package import PTP
 package final class AirPlaySession: Sendable {
     /// The parameters of a session.
     package struct Configuration: Sendable {
-        package var address: SpeakerAddress
+        var address: SpeakerAddress
         package var identity: SenderIdentity
         /// The keys of an earlier PIN pairing; nil: keys are agreed on for this session only.
-        package var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
+        var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
         /// The identity to register with the speaker if its password requires persistent pairing.
-        package var pairingIdentity: PairingIdentity?
+        var pairingIdentity: PairingIdentity?
         /// The speaker's password, if any.
         package var password: String?
         /// The known traits of the speaker, updated by its `/info` response.
-        package var traits = SpeakerTraits()
+        var traits = SpeakerTraits()
         /// The stream type and the timing protocol.
         package var route = Route.buffered
         /// The speakers that play in sync with this one.
         package var peers = PTPPeerGroup()
         /// Collects what the sessions reveal about the speaker.
-        package var lessons = SpeakerLessons()
+        var lessons = SpeakerLessons()
         /// The known PTP behaviour of the speaker.
         package var readiness = PeerReadiness()
         /// The clock role of this computer.
@@ -45,7 +45,7 @@ package final class AirPlaySession: Sendable {
         /// is faster.
         package var timeout = Duration.seconds(35)
         /// The application's wording of remedies.
-        package var phrases = RemedyPhrases()
+        var phrases = RemedyPhrases()
         /// Timeout for establishing a connection.
         var connectTimeout = Duration.seconds(3)
         /// Initial counters of the stream; nil: random, as RFC 3550, section 5.1 requires.
@@ -62,7 +62,7 @@ package final class AirPlaySession: Sendable {
     }
 
     /// An event of a session.
-    package enum Event: Sendable {
+    enum Event: Sendable {
         /// A message from the speaker: a button, a volume, its state.
         case message(PropertyList)
         /// The session has failed; sent once. The owner calls `end`.
@@ -108,7 +108,7 @@ package final class AirPlaySession: Sendable {
     package var isUnresponsive: Bool { shared.isUnresponsive }
 
     /// The events of the session. At most 256 unread events are kept, the newest ones. One consumer.
-    package var events: AsyncStream<Event> { shared.events }
+    var events: AsyncStream<Event> { shared.events }
 
     /// Whether the session has failed or ended.
     package var isLost: Bool { shared.isLost }
@@ -167,7 +167,7 @@ package final class AirPlaySession: Sendable {
     /// Queues one encoded packet. Never blocks.
     ///
     /// - Parameter timestamp: The timestamp of the packet's first decoded frame.
-    package func write(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> WriteResult {
+    func write(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> WriteResult {
         guard let writer = shared.writer, !writer.isOver else { return .closed }
         // Larger than any audio packet: the stream cannot carry it, and dropping it is harmless.
         guard packet.count <= BufferedPacketizer.payloadLimit else { return .accepted }
@@ -190,9 +190,6 @@ package final class AirPlaySession: Sendable {
     /// The number of queued packets not yet passed to the kernel.
     package var queuedPackets: Int { shared.writer?.store.waiting ?? 0 }
 
-    /// Whether the speaker's own clock is followed. Never blocks.
-    package var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
-
     /// The timeline of instants sent to the speaker; nil while unknown. Never blocks.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
@@ -205,7 +202,7 @@ package final class AirPlaySession: Sendable {
     var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
 
     /// The path delay sent to the speaker, which adds it to our time; zero if it measures the path itself.
-    package var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }
+    var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }
 
     /// Starts playback or moves its anchor: the frame `position` is heard at `instant`.
     ///
@@ -220,20 +217,13 @@ package final class AirPlaySession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.pause() }
     }
 
-    /// Discards all packets not yet heard; a new `play` is required. Later packets have timestamps from `next` on.
-    package func flush(next: RTPTimestamp) throws(AirPlayError) {
-        guard let store else { return }
-        let position = store.removeAll(next: next)
-        try control.perform { (core) throws(AirPlayError) in try core.flush(until: position) }
-    }
-
     /// Sets the volume in dB: −144 is mute, otherwise −30…0.
     package func setVolume(decibels: Double) throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
     }
 
     /// Sets the displayed title; some speakers are silent until they receive one.
-    package func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
+    func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in try core.setMetadata(title: title, at: timestamp) }
     }
 

@@ -24,7 +24,7 @@ package struct DiscoveredSpeaker: Hashable, Sendable {
     }
 
     /// The identity of a speaker across changes. Receivers that announce the same identifier are distinguished by name.
-    package struct Key: Hashable, Sendable {
+    struct Key: Hashable, Sendable {
         let id: SpeakerID?
         let name: String
 
@@ -32,19 +32,19 @@ package struct DiscoveredSpeaker: Hashable, Sendable {
     }
 
     /// The identity across changes.
-    package var key: Key { Key(id: id, name: name) }
+    var key: Key { Key(id: id, name: name) }
     /// The address to try first.
     package var endpoint: NetworkEndpoint? { endpoints.first ?? raopEndpoints.first }
 }
 
 /// A change of one speaker between two snapshots.
-package enum SpeakerChange: Hashable, Sendable {
+enum SpeakerChange: Hashable, Sendable {
     case appeared(DiscoveredSpeaker)
     case changed(DiscoveredSpeaker)
     case vanished(DiscoveredSpeaker)
 
     /// Returns the changes from one list to another, in list order; vanished speakers first.
-    package static func between(_ old: [DiscoveredSpeaker], _ new: [DiscoveredSpeaker]) -> [SpeakerChange] {
+    static func between(_ old: [DiscoveredSpeaker], _ new: [DiscoveredSpeaker]) -> [SpeakerChange] {
         let before = Dictionary(old.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let after = Set(new.map(\.key))
         let gone = old.filter { !after.contains($0.key) }.map { SpeakerChange.vanished($0) }

@@ -1,6 +1,6 @@
 /// A version such as `366.0` or `354.54.6`. Components are compared in order; a missing one counts as 0.
 package struct DottedVersion: Sendable, Comparable, CustomStringConvertible {
-    package let numbers: [UInt32]
+    let numbers: [UInt32]
 
     /// Parses the text up to the first character that is not part of a version (`18.2 (22K)` is 18.2). Returns nil if
     /// it does not start with a number.
@@ -18,7 +18,7 @@ package struct DottedVersion: Sendable, Comparable, CustomStringConvertible {
     }
 
     /// The first component.
-    package var major: UInt32 { numbers[0] }
+    var major: UInt32 { numbers[0] }
     package var description: String { numbers.map(String.init).joined(separator: ".") }
 
     package static func == (left: DottedVersion, right: DottedVersion) -> Bool { !(left < right) && !(right < left) }

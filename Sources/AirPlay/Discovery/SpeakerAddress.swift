@@ -1,36 +1,36 @@
 package import Discovery
 internal import MediaCore
-package import Sockets
+import Sockets
 
 /// The address of a speaker, `airplay://HOST[:PORT]`, usable without mDNS.
-public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
+package struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     /// The default port of AirPlay 2 receivers; announcements may state another one.
-    public static let usualPort: UInt16 = 7000
+    static let usualPort: UInt16 = 7000
     private static let scheme = "airplay://"
 
     /// A host name, an IPv4 address, or an IPv6 address without brackets.
-    public var host: String
+    package var host: String
     /// The TCP port.
-    public var port: UInt16
+    package var port: UInt16
 
     /// Creates an address. `host` is not checked.
-    public init(host: String, port: UInt16 = usualPort) {
+    package init(host: String, port: UInt16 = usualPort) {
         self.host = host
         self.port = port
     }
 
     /// Converts an address found by discovery.
-    package init(_ endpoint: NetworkEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
+    init(_ endpoint: NetworkEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
 
     /// Parses `airplay://HOST` or `airplay://HOST:PORT`. Returns nil for anything else.
-    public init?(url: String) {
+    init?(url: String) {
         // ignored: the caller needs only whether it is one.
         guard let address = try? SpeakerAddress(url) else { return nil }
         self = address
     }
 
     /// Returns true if the text starts with `airplay://`, well-formed or not.
-    public static func isAddress(_ text: String) -> Bool { text.prefix(scheme.count).lowercased() == scheme }
+    static func isAddress(_ text: String) -> Bool { text.prefix(scheme.count).lowercased() == scheme }
 
     /// Parses a user-provided address.
     ///
@@ -73,13 +73,8 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address as an endpoint; nil if the host name must be resolved.
-    package var endpoint: NetworkEndpoint? {
-        NetworkAddress(host).map { NetworkEndpoint($0, port: port) }
-    }
-
     /// The address as `airplay://HOST[:PORT]`; the default port is omitted.
-    public var description: String {
+    package var description: String {
         let written = host.contains(":") ? "[\(host)]" : host
         return Self.scheme + written + (port == Self.usualPort ? "" : ":\(port)")
     }

@@ -55,7 +55,7 @@ package struct SpeakerDirectory: Sendable {
     package init() { self.init(serviceLimit: Self.serviceLimit) }
 
     /// Creates a directory with another limit, for tests.
-    package init(serviceLimit: Int) { limit = serviceLimit }
+    init(serviceLimit: Int) { limit = serviceLimit }
 
     /// The result of `found`.
     package enum Admission: Hashable, Sendable {
@@ -155,7 +155,7 @@ package struct SpeakerDirectory: Sendable {
     }
 
     /// Removes all services, after the daemon disconnected.
-    package mutating func clear() {
+    mutating func clear() {
         services = [:]
         sources = [:]
         unresolvedCount = 0

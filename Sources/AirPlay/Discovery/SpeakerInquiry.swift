@@ -1,10 +1,10 @@
 internal import AirPlayWire
-package import MediaCore
+import MediaCore
 internal import PTP
 internal import Sockets
 
 /// Identifies the receiver at an address without discovery.
-package enum SpeakerInquiry {
+enum SpeakerInquiry {
     private static let connectLimit: Duration = .seconds(3)
     private static let answerLimit: Duration = .seconds(5)
     private static let pause: Duration = .milliseconds(500)
@@ -14,7 +14,7 @@ package enum SpeakerInquiry {
     /// - Parameter pauses: Waits between two attempts until the given instant; false cancels.
     /// - Returns: The speaker as described by its `/info`. Without `/info` it has no AirPlay 2 endpoint.
     /// - Throws: `unreachable` at once for an unknown host name, or at the deadline without a response.
-    package static func ask(
+    static func ask(
         _ address: SpeakerAddress, as identity: SenderIdentity, until deadline: HostInstant,
         pauses: (HostInstant) -> Bool
     ) throws(AirPlayError) -> DiscoveredSpeaker {

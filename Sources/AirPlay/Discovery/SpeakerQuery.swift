@@ -34,7 +34,7 @@ package enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Returns the matching entry; if speakers are paired under this name, only one of those.
-    package func find(
+    func find(
         in entries: [SpeakerEntry], preferring paired: Set<SpeakerID>
     ) throws(DiscoveryError) -> SpeakerEntry? {
         guard !paired.isEmpty else { return try find(in: entries) }

@@ -1,4 +1,4 @@
-package import Discovery
+import Discovery
 package import MediaCore
 
 /// A source of snapshots of the network: a browser, or a list controlled by a test.
@@ -18,7 +18,7 @@ extension SpeakerSource {
 }
 
 /// Finds user-provided speakers as they appear.
-package struct SpeakerSearch {
+struct SpeakerSearch {
     /// Timeout for a missing daemon, which may be starting; without it no speaker can appear.
     static let daemonTimeout: Duration = .seconds(2)
     /// Timeout for the second member of a stereo pair; after it, the first plays alone.
@@ -32,7 +32,7 @@ package struct SpeakerSearch {
     /// Creates a search.
     ///
     /// - Parameter paired: Returns the speakers that were paired under a query's name.
-    package init(
+    init(
         _ source: any SpeakerSource, clock: any HostClock = MonotonicClock(),
         paired: @escaping (SpeakerQuery) -> Set<SpeakerID> = { _ in [] }
     ) {
@@ -45,7 +45,7 @@ package struct SpeakerSearch {
     ///
     /// - Parameter notice: Called after `daemonPatience` with the queries still missing.
     /// - Throws: `DiscoveryError`: not found with the names that were found, ambiguous name, or no daemon.
-    package func find(
+    func find(
         _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
     ) throws(DiscoveryError) -> [SpeakerEntry] {
         let paired = queries.map(paired)

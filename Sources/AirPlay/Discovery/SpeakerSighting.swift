@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 internal import Sockets
 
 /// The current announcement of a speaker.
@@ -22,22 +22,22 @@ extension SpeakerSource {
 }
 
 /// The speakers on the network, browsed from `start` on until it is released. Any thread.
-package final class SpeakerNetwork: SpeakerSource {
+final class SpeakerNetwork: SpeakerSource {
     private let browser = Lock<SpeakerBrowser?>(nil)
 
-    package init() {}
+    init() {}
 
     /// Starts browsing; later calls have no effect. Without memory or threads no speaker is found.
-    package func start() {
+    func start() {
         // ignored: without sightings, members of a group are tried at their known address.
         browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } }
     }
 
-    package func wish(for wishes: SpeakerWishes) { browser.withLock { $0 }?.wish(for: wishes) }
+    func wish(for wishes: SpeakerWishes) { browser.withLock { $0 }?.wish(for: wishes) }
 
-    package var snapshot: SpeakerBrowser.Snapshot { browser.withLock { $0 }?.snapshot ?? SpeakerBrowser.Snapshot() }
+    var snapshot: SpeakerBrowser.Snapshot { browser.withLock { $0 }?.snapshot ?? SpeakerBrowser.Snapshot() }
 
-    package func wait(
+    func wait(
         until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
     ) -> (snapshot: SpeakerBrowser.Snapshot, satisfied: Bool) {
         guard let browser = browser.withLock({ $0 }) else { return (snapshot, condition(snapshot)) }

@@ -6,21 +6,21 @@ internal import MediaCore
 /// Nil means unknown, not absent: announcements omit values that they stated before.
 package struct SpeakerTraits: Hashable, Sendable {
     package var model: String?
-    package var manufacturer: String?
-    package var features: FeatureBits?
+    var manufacturer: String?
+    var features: FeatureBits?
     package var status: StatusFlags?
     /// The AirPlay version, `srcvers`.
-    package var sourceVersion: String?
+    var sourceVersion: String?
     /// The operating system version, `osvers`.
-    package var systemVersion: String?
+    var systemVersion: String?
     /// The receiver's Ed25519 key, 32 bytes. Useless for authentication, since any device can announce it.
-    package var publicKey: [UInt8]?
+    var publicKey: [UInt8]?
     /// `acl`: 0: any device on the network; 1: only members of the owner's home.
-    package var accessControl: Int?
+    var accessControl: Int?
     /// `act`: 2: only the current user.
-    package var accessControlType: Int?
+    var accessControlType: Int?
     /// `pw`.
-    package var announcesPassword: Bool?
+    var announcesPassword: Bool?
     package var group = GroupHints()
 
     package init() {}
@@ -41,7 +41,7 @@ package struct SpeakerTraits: Hashable, Sendable {
     }
 
     /// Returns the traits updated by `/info`, which is more recent; values missing there are kept.
-    package func updated(by info: ReceiverInfo) -> SpeakerTraits {
+    func updated(by info: ReceiverInfo) -> SpeakerTraits {
         var traits = self
         traits.model = Self.text(info.model) ?? model
         traits.features = info.features ?? features
@@ -64,25 +64,25 @@ package struct SpeakerTraits: Hashable, Sendable {
         return traits
     }
 
-    package var isHomePod: Bool { model?.hasPrefix("AudioAccessory") ?? false }
-    package var isAppleTV: Bool { model?.hasPrefix("AppleTV") ?? false }
-    package var isAirPortExpress: Bool { model?.hasPrefix("AirPort") ?? false }
+    var isHomePod: Bool { model?.hasPrefix("AudioAccessory") ?? false }
+    var isAppleTV: Bool { model?.hasPrefix("AppleTV") ?? false }
+    var isAirPortExpress: Bool { model?.hasPrefix("AirPort") ?? false }
     /// Whether Apple made it, by the prefix of its model name.
-    package var isApple: Bool {
+    var isApple: Bool {
         isHomePod || isAppleTV || isAirPortExpress
             || ["Mac", "iMac", "iPhone", "iPad", "iPod"].contains { model?.hasPrefix($0) ?? false }
     }
-    package var isShairportSync: Bool { model?.lowercased().hasPrefix("shairport") ?? false }
-    package var isSonos: Bool { manufacturer?.lowercased().hasPrefix("sonos") ?? false }
+    var isShairportSync: Bool { model?.lowercased().hasPrefix("shairport") ?? false }
+    var isSonos: Bool { manufacturer?.lowercased().hasPrefix("sonos") ?? false }
 
     /// Whether it requires a password.
-    package var needsPassword: Bool { announcesPassword == true || status?.contains(.passwordRequired) == true }
+    var needsPassword: Bool { announcesPassword == true || status?.contains(.passwordRequired) == true }
     /// Whether it requires pairing by PIN.
-    package var needsPIN: Bool {
+    var needsPIN: Bool {
         status?.contains(.pinRequired) == true || status?.contains(.pairingRequired) == true
     }
     /// Whether it accepts only members of the owner's home.
-    package var isRestrictedToHome: Bool { accessControl == 1 || accessControlType == 2 }
+    var isRestrictedToHome: Bool { accessControl == 1 || accessControlType == 2 }
 
     private static func text(_ text: String?) -> String? {
         text.flatMap { $0.isEmpty ? nil : PrintableText.of($0) }
@@ -96,17 +96,17 @@ package struct GroupHints: Hashable, Sendable {
     /// `gid`: the playback group; changes while a sender plays.
     package var group: String?
     /// `pgid`: the group of the Apple TV or home theatre whose default output it is.
-    package var parentGroup: String?
+    var parentGroup: String?
     /// `tsid`: the stereo pair, shared by both members.
     package var stereoPair: String?
     /// `gpn`: the display name of the group.
     package var name: String?
     /// `igl`: whether this receiver leads its group.
-    package var isLeader: Bool?
+    var isLeader: Bool?
     /// `gcgl`: whether the group contains a discoverable leader.
-    package var containsLeader: Bool?
+    var containsLeader: Bool?
 
-    package init() {}
+    init() {}
 
     init(_ record: TXTRecord) {
         func text(_ key: String) -> String? { record[key].flatMap { $0.isEmpty ? nil : PrintableText.of($0) } }
@@ -120,5 +120,5 @@ package struct GroupHints: Hashable, Sendable {
     }
 
     /// Whether there is no hint at all. An empty announcement does not describe groups; otherwise it is complete.
-    package var isEmpty: Bool { self == GroupHints() }
+    var isEmpty: Bool { self == GroupHints() }
 }

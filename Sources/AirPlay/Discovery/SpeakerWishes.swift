@@ -6,12 +6,12 @@ package struct SpeakerWishes: Hashable, Sendable {
     static let nameLimit = 32
 
     /// The names as written by the user, resolved directly.
-    package private(set) var names: [String] = []
+    private(set) var names: [String] = []
     private var folded: Set<String> = []
     /// The requested identifiers.
-    package private(set) var ids: Set<SpeakerID> = []
+    private(set) var ids: Set<SpeakerID> = []
 
-    package init() {}
+    init() {}
 
     /// Requests the names and identifiers of queries; addresses and `local` are ignored.
     package init(_ queries: [SpeakerQuery], ids: Set<SpeakerID> = []) {
@@ -26,7 +26,7 @@ package struct SpeakerWishes: Hashable, Sendable {
     }
 
     /// Adds the speakers of another set.
-    package mutating func add(_ other: SpeakerWishes) {
+    mutating func add(_ other: SpeakerWishes) {
         for name in other.names { add(name) }
         ids.formUnion(other.ids)
     }

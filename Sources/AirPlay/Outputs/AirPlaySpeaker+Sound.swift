@@ -1,13 +1,13 @@
 internal import AirPlayWire
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Audio packets: their delivery, and flushing.
 extension AirPlaySpeaker: PartialFlushing {
     // MARK: Delivery
 
     /// Returns pass-through for AAC that the speaker decodes, otherwise re-encoding. Any thread.
-    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+    package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         choice(for: format, mustDecode: mustDecode).delivery(of: format)
     }
 
@@ -23,7 +23,7 @@ extension AirPlaySpeaker: PartialFlushing {
 
     /// Returns the delivery into the open stream: its own packets pass through, everything else is re-encoded. Nil
     /// without an open stream.
-    public func continuation(
+    package func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
     ) -> AudioDelivery? {
         guard let open = openStream else { return nil }
@@ -37,7 +37,7 @@ extension AirPlaySpeaker: PartialFlushing {
     /// feeder.
     ///
     /// - Throws: `OutputError`; no session is held then.
-    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+    package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let choice: DeliveryChoice
         switch delivery {
         case .passThrough(let format): choice = self.choice(for: format, mustDecode: false)
@@ -66,7 +66,7 @@ extension AirPlaySpeaker: PartialFlushing {
     /// Queues packets from index `offset` on. Returns the number accepted. Never blocks. Called by the feeder.
     ///
     /// After `failure` all packets are accepted and discarded.
-    public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
+    package func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         let (taken, reachesPreroll) = state.withLock { state -> (Int, Bool) in
             if state.failure != nil { return (state.input?.discard(batch, from: offset) ?? 0, false) }
             // Audio heard more than a second ago is no longer needed; everything later may have to be sent again.
@@ -80,7 +80,7 @@ extension AirPlaySpeaker: PartialFlushing {
     }
 
     /// Sets the speed of later packets, in media seconds per second of audio. Called by the feeder.
-    public func setSpeed(_ speed: Double) {
+    package func setSpeed(_ speed: Double) {
         state.withLock { state in
             state.speed = speed
             state.input?.speed = speed
@@ -88,16 +88,16 @@ extension AirPlaySpeaker: PartialFlushing {
     }
 
     /// Marks the end of the input; less than the preroll may then be started.
-    public func finish() {
+    package func finish() {
         state.withLock { $0.input?.finish() }
         requestAttention()
     }
 
     /// Media time of the end of the accepted packets; nil after a flush.
-    public var acceptedUntil: MediaTime? { state.withLock { $0.input?.acceptedUntil } }
+    package var acceptedUntil: MediaTime? { state.withLock { $0.input?.acceptedUntil } }
 
     /// Discards all packets not yet heard. Returns at once; the request is sent on the control thread.
-    public func flush() {
+    package func flush() {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
             if state.input?.isEmpty == false { state.session?.haltStream() }
             // Done here, not on the control thread: packets accepted after this call must not be dropped.
@@ -114,12 +114,12 @@ extension AirPlaySpeaker: PartialFlushing {
     // MARK: Flushing the end
 
     /// The time ahead of the playhead at which a flush must begin: the queue depth of a realtime stream, otherwise 1 s.
-    public var partialFlushLead: Duration {
+    package var partialFlushLead: Duration {
         StreamCut.lead(route, arrivalToRender: state.withLock { $0.setup?.arrivalToRender })
     }
 
     /// Starts the flush on the control thread. Returns at once. Called by the feeder.
-    public func beginPartialFlush(from time: MediaTime) {
+    package func beginPartialFlush(from time: MediaTime) {
         let (session, epoch) = state.withLock { state in
             state.cuts.begin()
             return (state.session, state.anchors.epoch)
@@ -130,10 +130,10 @@ extension AirPlaySpeaker: PartialFlushing {
     }
 
     /// The result of the last flush; nil while it is undecided.
-    public var partialFlushResult: PartialFlushResult? { state.withLock { $0.cuts.result } }
+    package var partialFlushResult: PartialFlushResult? { state.withLock { $0.cuts.result } }
 
     /// After `flushed`: the packet that spans the requested time; nil if none does.
-    public var truncatedPacket: PacketBatch? { state.withLock { $0.cuts.truncated } }
+    package var truncatedPacket: PacketBatch? { state.withLock { $0.cuts.truncated } }
 
     /// Cuts the stream on the control thread.
     private func cut(from time: MediaTime, _ epoch: UInt64, _ core: SessionCore?) {

@@ -1,7 +1,7 @@
 internal import AirPlayWire
-public import MediaCore
+package import MediaCore
 package import PTP
-public import SyncRendering
+package import SyncRendering
 
 /// An AirPlay 2 speaker as an output.
 ///
@@ -10,16 +10,16 @@ public import SyncRendering
 ///
 /// Media time M is heard at host instant H because the speaker receives one anchor on the clock that this computer
 /// serves. The speaker compensates its own delay. Requests run on the session's control thread.
-public final class AirPlaySpeaker: AudioOutput {
+package final class AirPlaySpeaker: AudioOutput {
     /// The encoding of audio that cannot be passed through.
-    public enum Encoding: Sendable { case lossless, aac }
+    package enum Encoding: Sendable { case lossless, aac }
 
     /// The display name.
-    public let name: String
+    package let name: String
     /// The kind of the route: buffered or realtime.
-    public var kind: AudioRouteKind { route == .buffered ? .bufferedSpeaker : .realtimeSpeaker }
+    package var kind: AudioRouteKind { route == .buffered ? .bufferedSpeaker : .realtimeSpeaker }
     /// The stream type and the timing protocol.
-    package var route: Route { configuration.route }
+    var route: Route { configuration.route }
     let configuration: AirPlaySession.Configuration
     let clocks: PTPDirectory
     /// This computer's clock, on which the timebase runs.
@@ -85,7 +85,7 @@ public final class AirPlaySpeaker: AudioOutput {
     }
 
     /// Sets the title that speakers display, also for later sessions. Any thread; returns at once.
-    public func setTitle(_ title: String) {
+    package func setTitle(_ title: String) {
         shownTitle.withLock { $0 = title }
         let (session, moment) = state.withLock { state -> (AirPlaySession?, RTPTimestamp?) in
             let now = host.now
@@ -104,20 +104,20 @@ public final class AirPlaySpeaker: AudioOutput {
 
     /// Sets the gain, limited to −30…0 dB or mute. Until the first call the speaker keeps its owner's volume. Any
     /// thread.
-    public func setGain(_ gain: Float) { sendVolume(volume.withLock { $0.request(gain: gain) }) }
+    package func setGain(_ gain: Float) { sendVolume(volume.withLock { $0.request(gain: gain) }) }
 
     /// Restores the owner's volume, if it was changed here. Any thread.
-    public func restoreGain() { if let decibels = volume.withLock({ $0.restore() }) { sendVolume(decibels) } }
+    package func restoreGain() { if let decibels = volume.withLock({ $0.restore() }) { sendVolume(decibels) } }
 
     /// The owner's volume, 0…100; an audible one for a speaker that does not report its own. Nil before the first
     /// session. Any thread.
-    public var ownVolume: Double? { volume.withLock { $0.own } }
+    package var ownVolume: Double? { volume.withLock { $0.own } }
 
     /// True after the start of the first session, whether the speaker reported its volume or not.
-    public var isOwnVolumeKnown: Bool { volume.withLock { $0.isOwnKnown } }
+    package var isOwnVolumeKnown: Bool { volume.withLock { $0.isOwnKnown } }
 
     /// The refusal of the last requested volume or mute; nil if it was accepted. Any thread.
-    public var gainFailure: OutputError? { volume.withLock { $0.refusal } }
+    package var gainFailure: OutputError? { volume.withLock { $0.refusal } }
 
     private func sendVolume(_ decibels: Double) {
         state.withLock { $0.session }?.control.post { [weak self] core in self?.apply(decibels, in: core) }
@@ -138,13 +138,13 @@ public final class AirPlaySpeaker: AudioOutput {
     // MARK: Status
 
     /// A sentence about the last interruption; kept after the speaker is back. Any thread.
-    public var interruption: String? { state.withLock { $0.interruption } }
+    package var interruption: String? { state.withLock { $0.interruption } }
 
     /// The permanent failure; nil while the speaker is usable or rejoining. Any thread.
-    public var failure: OutputError? { state.withLock { $0.failure } }
+    package var failure: OutputError? { state.withLock { $0.failure } }
 
     /// The failure, or the loss of the session while it is being re-established. Any thread.
-    public var loss: OutputError? {
+    package var loss: OutputError? {
         state.withLock { state in
             if let failure = state.failure { return failure }
             guard state.session == nil, state.input != nil, let why = state.interruption else { return nil }
@@ -153,16 +153,16 @@ public final class AirPlaySpeaker: AudioOutput {
     }
 
     /// Whether the speaker shows no sign of life; it may still play its buffered audio. Any thread.
-    public var isUnresponsive: Bool { state.withLock { $0.session }?.isUnresponsive ?? false }
+    package var isUnresponsive: Bool { state.withLock { $0.session }?.isUnresponsive ?? false }
 
     /// Whether the current session is audible, or the speaker has failed. Any thread.
-    public var isAudible: Bool {
+    package var isAudible: Bool {
         let now = host.now
         return state.withLock { $0.anchors.isAudible(at: now) ?? ($0.failure != nil) }
     }
 
     /// The clock state of the speaker, and when it is ready, if known. Any thread.
-    public var clock: (state: SpeakerClockState, ready: HostInstant?) {
+    var clock: (state: SpeakerClockState, ready: HostInstant?) {
         guard let clock = state.withLock({ $0.session })?.clock else { return (.cold, nil) }
         return (SpeakerClockState(clock.readiness), clock.ready)
     }
@@ -171,7 +171,7 @@ public final class AirPlaySpeaker: AudioOutput {
     ///
     /// Nil unless its clock has run at another rate than this computer's, or an external clock leads the timebase. Any
     /// thread.
-    public var remoteTimeline: TimebaseSegment? {
+    package var remoteTimeline: TimebaseSegment? {
         let (sent, session, context) = state.withLock { ($0.anchors.sent, $0.session, $0.context) }
         guard let sent, let timeline = session?.timeline, timeline.isSteered || context?.timebase.isLed ?? false else {
             return nil
@@ -184,10 +184,10 @@ public final class AirPlaySpeaker: AudioOutput {
     private var timing: SpeakerTiming? { state.withLock { $0.session }.map { SpeakerTiming($0) } }
 
     /// The start lead and the path delay, as known now. Any thread.
-    public var latency: OutputLatency { SpeakerTiming.latency(timing, at: host.now) }
+    package var latency: OutputLatency { SpeakerTiming.latency(timing, at: host.now) }
 
     /// The reason why a start must wait: no session yet, or an unsynchronized clock. Any thread.
-    public var wait: OutputWait? {
+    package var wait: OutputWait? {
         failure == nil ? SpeakerTiming.wait(timing, of: name, at: host.now) : nil
     }
 
@@ -195,7 +195,7 @@ public final class AirPlaySpeaker: AudioOutput {
     /// thread.
     ///
     /// After it was audible once, playback continues without the speaker.
-    public var isReadyToStart: Bool {
+    package var isReadyToStart: Bool {
         let now = host.now
         let (session, isDecided) = state.withLock { ($0.session, $0.anchors.isHeard(at: now) || $0.failure != nil) }
         return isDecided || session?.clock.ready != nil
@@ -203,24 +203,24 @@ public final class AirPlaySpeaker: AudioOutput {
 
     /// The earliest possible start, from the readiness of the speaker's clock; nil once audible or while unknown. Any
     /// thread.
-    public var earliestStart: HostInstant? {
+    package var earliestStart: HostInstant? {
         let now = host.now
         return state.withLock { $0.anchors.isHeard(at: now) ? nil : $0.session }
             .flatMap { SpeakerTiming($0).earliestStart }
     }
 
     /// The renderer's fill target: 95 % of the speaker's buffer, at most 240 s; 3 s for realtime streams.
-    public var desiredDepth: Duration {
+    package var desiredDepth: Duration {
         state.withLock {
             SpeakerTiming.depth(of: $0.input?.format, bufferSize: $0.setup?.bufferSize, route: route)
         }
     }
 
     /// Required audio before a start. One receiver terminates when started with less than half a second.
-    public var preroll: Duration { .milliseconds(600) }
+    package var preroll: Duration { .milliseconds(600) }
 
     /// Schedules an update of the speaker on its control thread. Returns at once.
-    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { requestAttention() }
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { requestAttention() }
 
     func requestAttention() {
         state.withLock { $0.session }?.control.post { $0.requestAttention() }
@@ -228,7 +228,7 @@ public final class AirPlaySpeaker: AudioOutput {
 
     /// Ends the session and stops background work. May block for a few seconds. Volume, speed and address are kept for
     /// the next use.
-    public func close() {
+    package func close() {
         let (session, eventTask, backgroundTask) = state.withLock { state in
             defer { state = state.closed }
             return (state.session, state.eventTask, state.backgroundTask)

@@ -1,23 +1,23 @@
-package import AirPlayWire
+import AirPlayWire
 internal import MediaCore
 internal import PTP
-package import Storage
+import Storage
 
 /// The identity of this installation to all speakers: a number and a signing key, stored permanently in `identity`.
 ///
 /// The number is the device ID, the PTP clock identity, the remote-control ID and the identifier in pairings; see
 /// decision 0003.
-package struct InstallationIdentity: Sendable {
+struct InstallationIdentity: Sendable {
     static let file = "identity"
     static let kind = "identity"
     static let version = 1
 
     /// The identifier from which all others derive; not 0.
-    package let number: UInt64
+    let number: UInt64
     /// The long-term signing key, with the number as identifier.
-    package let pairing: PairingIdentity
+    let pairing: PairingIdentity
     /// Whether it is stored; otherwise pairings made with it end with this process.
-    package let isKept: Bool
+    let isKept: Bool
 
     private init(number: UInt64, seed: SecretBytes, isKept: Bool) {
         self.number = number
@@ -28,13 +28,13 @@ package struct InstallationIdentity: Sendable {
     /// Returns the identity for a session.
     ///
     /// - Parameter name: The sender name that speakers display, normally the computer's name.
-    package func sender(name: String) -> SenderIdentity { SenderIdentity(rawValue: number, name: name) }
+    func sender(name: String) -> SenderIdentity { SenderIdentity(rawValue: number, name: name) }
 
     /// Reads the identity, or creates it on first use. Never fails: without storage the identity lasts for this
     /// process, which suffices for speakers without pairing.
     ///
     /// - Returns: The identity, and a sentence for the user about a problem.
-    package static func load(from folder: StateFolder) -> (identity: InstallationIdentity, note: String?) {
+    static func load(from folder: StateFolder) -> (identity: InstallationIdentity, note: String?) {
         var note: String?
         do {
             switch try folder.readRecord(file, kind: kind, version: version) {

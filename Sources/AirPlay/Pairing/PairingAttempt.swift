@@ -20,7 +20,7 @@ package struct PairingRequest: Hashable, Sendable {
 
 /// The speaker's response to a pairing message.
 package struct PairingReply: Hashable, Sendable {
-    package var status: Int
+    var status: Int
     package var body: [UInt8]
 
     package init(status: Int = 200, body: [UInt8] = []) {

@@ -30,7 +30,7 @@ package struct PairingFailure: Error, Hashable, CustomStringConvertible {
     /// A sentence for the user: the problem and the remedy.
     package var message: String { remedy?.sentence(after: problem) ?? problem }
     /// The pairing error in the speaker's response, if any.
-    package let pairingError: PairingError?
+    let pairingError: PairingError?
     /// The status of an unsuccessful response.
     package let status: Int?
 

@@ -5,8 +5,8 @@ package import Storage
 /// The stored credentials of a speaker.
 package struct SpeakerCredentials: Hashable, Sendable {
     /// The key from a pairing by PIN.
-    package var accessory: PairedAccessory?
-    package var password: String?
+    var accessory: PairedAccessory?
+    var password: String?
 
     package init(accessory: PairedAccessory? = nil, password: String? = nil) {
         self.accessory = accessory
@@ -18,11 +18,11 @@ package struct SpeakerCredentials: Hashable, Sendable {
 package struct SpeakerContact: Sendable {
     /// The speaker's own name.
     package var name: String
-    package var address: SpeakerAddress?
+    var address: SpeakerAddress?
     /// The name given by the user.
-    package var query: SpeakerQuery?
+    var query: SpeakerQuery?
 
-    package init(name: String, address: SpeakerAddress? = nil, query: SpeakerQuery? = nil) {
+    init(name: String, address: SpeakerAddress? = nil, query: SpeakerQuery? = nil) {
         self.name = name
         self.address = address
         self.query = query
@@ -41,7 +41,7 @@ package struct PairingStore: Sendable {
     private let folder: StateFolder
     private let identity: InstallationIdentity
 
-    package init(_ folder: StateFolder, identity: InstallationIdentity) {
+    init(_ folder: StateFolder, identity: InstallationIdentity) {
         self.folder = folder
         self.identity = identity
     }
@@ -49,7 +49,7 @@ package struct PairingStore: Sendable {
     /// Returns the credentials of a speaker.
     ///
     /// - Returns: Empty credentials if there are none or the file is unusable; then with a sentence for the user.
-    package func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
+    func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
         do {
             switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
             case .absent: return (SpeakerCredentials(), nil)
@@ -89,7 +89,7 @@ package struct PairingStore: Sendable {
     /// Stores the credentials of a speaker, replacing earlier ones.
     ///
     /// - Throws: `StateError`; the earlier file is unchanged.
-    package func store(
+    func store(
         _ credentials: SpeakerCredentials, for speaker: SpeakerID, _ contact: SpeakerContact
     ) throws(StateError) {
         guard identity.isKept else {
@@ -123,13 +123,13 @@ package struct PairingStore: Sendable {
 
     /// Removes a speaker's credentials. Returns false if there were none. The speaker still knows this installation.
     @discardableResult
-    package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
+    func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
     /// When any process last stored or removed credentials, by the folder's modification time; nil before the first.
     var changeTime: Int64? { folder.changeTime(of: Self.folderName) }
 
     /// All speakers with stored credentials.
-    package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
+    var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
     /// Returns the speaker that was paired under the name or address of a query that now finds another speaker.
     ///
@@ -194,7 +194,7 @@ package struct PairingStore: Sendable {
     /// Returns the name of a speaker when its credentials were stored.
     ///
     /// - Returns: Nil if there are none or the file is unusable; then with a sentence for the user.
-    package func name(of speaker: SpeakerID) -> (name: String?, note: String?) {
+    func name(of speaker: SpeakerID) -> (name: String?, note: String?) {
         do {
             switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
             case .absent: return (nil, nil)

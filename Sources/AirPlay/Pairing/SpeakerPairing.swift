@@ -1,25 +1,25 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import Sockets
-package import Storage
+import Storage
 
 /// Implements `talkie pair`: pairs a speaker with this computer and stores the credentials.
 ///
 /// Methods block on the network, the disk and the user.
-package struct SpeakerPairing: Sendable {
+struct SpeakerPairing: Sendable {
     /// A pairing method.
-    package enum Method: Hashable, Sendable {
+    enum Method: Hashable, Sendable {
         /// The PIN that the speaker displays; nil: the speaker is asked to display one and the user to enter it.
         case pin(String?)
         case password(String)
     }
 
     /// The result, for the user.
-    package struct Outcome: Hashable, Sendable {
+    struct Outcome: Hashable, Sendable {
         /// One sentence about what was done.
-        package let message: String
+        let message: String
         /// Sentences about damaged or newer state files.
-        package let notes: [String]
+        let notes: [String]
     }
 
     private let identity: InstallationIdentity
@@ -30,7 +30,7 @@ package struct SpeakerPairing: Sendable {
     /// Reads the identity of this installation.
     ///
     /// - Parameter senderName: The name under which the speaker lists this computer.
-    package init(folder: StateFolder = .standard(), senderName: String) {
+    init(folder: StateFolder = .standard(), senderName: String) {
         let (identity, note) = InstallationIdentity.load(from: folder)
         self.identity = identity
         self.senderName = senderName
@@ -46,7 +46,7 @@ package struct SpeakerPairing: Sendable {
     ///   - askForPIN: Called once the speaker displays a PIN; nil cancels.
     /// - Throws: `AirPlayError`, `PairingFailure` or `StateError`. Keys that the speaker has accepted are stored even
     ///   if a later step fails.
-    package func pair(
+    func pair(
         _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), query: SpeakerQuery? = nil,
         method: Method, askForPIN: () -> String?
     ) throws -> Outcome {
@@ -114,7 +114,7 @@ package struct SpeakerPairing: Sendable {
     }
 
     /// Removes a speaker's keys and password.
-    package func forget(_ id: SpeakerID, name: String) throws(StateError) -> Outcome {
+    func forget(_ id: SpeakerID, name: String) throws(StateError) -> Outcome {
         let existed = try store.forget(id)
         return Outcome(
             message: existed

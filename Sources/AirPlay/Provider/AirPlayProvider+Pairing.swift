@@ -17,7 +17,7 @@ extension AirPlayProvider: PairingProvider {
     }
 
     /// Pairs with speakers of another selection, for tests.
-    package func pair(
+    func pair(
         _ name: String, _ wish: PairingWish, _ selection: SpeakerSelection, ask: PairingQuestion?
     ) throws(TalkieError) -> PairingOutcome {
         let query: SpeakerQuery

@@ -120,7 +120,7 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     /// Returns the places of names in another selection, for tests.
-    package func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
+    func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
         let chosen: [[ChosenSpeaker]]
         do { chosen = try selection.choose(names) } catch { throw error.saying(phrases.inErrors) }
         return SpeakerEntry.entries(of: chosen.flatMap { $0 }.map(\.speaker)).map { entry in
@@ -199,7 +199,7 @@ public final class AirPlayProvider: OutputProvider {
     // MARK: Stored state
 
     /// The stored state of this computer, read on first use.
-    package var knowledge: SpeakerKnowledge {
+    var knowledge: SpeakerKnowledge {
         state.withLock { state in
             if let knowledge = state.knowledge { return knowledge }
             let knowledge = SpeakerKnowledge()

@@ -1,22 +1,22 @@
-package import MediaCore
+import MediaCore
 internal import PTP
-package import Sockets
+import Sockets
 
 /// A speaker that was found by a user-provided name, and its route.
-package struct ChosenSpeaker: Sendable {
+struct ChosenSpeaker: Sendable {
     /// A name that the user can use again.
-    package let query: String
-    package let speaker: DiscoveredSpeaker
-    package let address: SpeakerAddress
-    package let route: Route
+    let query: String
+    let speaker: DiscoveredSpeaker
+    let address: SpeakerAddress
+    let route: Route
     let role: ClockRole
     /// Why the route was selected.
-    package let reason: String
+    let reason: String
     let credentials: SpeakerCredentials
     /// The stored knowledge about the speaker; nil if there is none.
-    package let memory: RouteMemory?
+    let memory: RouteMemory?
 
-    package var name: String { speaker.name }
+    var name: String { speaker.name }
 
     /// Selects the route and the credentials.
     ///
@@ -24,7 +24,7 @@ package struct ChosenSpeaker: Sendable {
     /// - Throws: `unavailable` if playing is impossible. `notPermitted` if the speaker restricts access or requires a
     ///   PIN or password. The same if this computer may not serve time, or if another speaker was paired under this
     ///   name or address.
-    package init(
+    init(
         _ speaker: DiscoveredSpeaker, query: String, knowledge: SpeakerKnowledge,
         clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
     ) throws(TalkieError) {
@@ -85,7 +85,7 @@ package struct ChosenSpeaker: Sendable {
     }
 
     /// Returns the configuration of a session.
-    package func configuration(_ knowledge: SpeakerKnowledge, sender: SenderIdentity) -> AirPlaySession.Configuration {
+    func configuration(_ knowledge: SpeakerKnowledge, sender: SenderIdentity) -> AirPlaySession.Configuration {
         var configuration = AirPlaySession.Configuration(address: address, identity: sender)
         configuration.traits = speaker.traits
         configuration.id = speaker.id

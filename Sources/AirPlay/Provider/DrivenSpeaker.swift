@@ -1,9 +1,9 @@
-package import PTP
+import PTP
 
 /// A speaker in use and its output.
-package struct DrivenSpeaker: Sendable {
-    package let chosen: ChosenSpeaker
-    package let output: AirPlaySpeaker
+struct DrivenSpeaker: Sendable {
+    let chosen: ChosenSpeaker
+    let output: AirPlaySpeaker
     private let lessons: SpeakerLessons
 
     /// Creates the output.
@@ -12,7 +12,7 @@ package struct DrivenSpeaker: Sendable {
     ///   - sender, clocks: The same for all speakers of a process: one identity, and one clock per address.
     ///   - network: Finds the speaker again after an address change.
     ///   - phrases: The application's wording of remedies.
-    package init(
+    init(
         _ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory,
         network: (any SpeakerSource)? = nil, phrases: RemedyPhrases = RemedyPhrases()
     ) {
@@ -25,7 +25,7 @@ package struct DrivenSpeaker: Sendable {
     }
 
     /// Stores what this use has revealed. Failures are silent, since they cost the next start only a second.
-    package func remember(in knowledge: SpeakerKnowledge) {
+    func remember(in knowledge: SpeakerKnowledge) {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
                 lessons.learned, on: chosen.route, role: chosen.role,

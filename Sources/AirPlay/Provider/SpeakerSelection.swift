@@ -1,24 +1,24 @@
 internal import Discovery
-package import MediaCore
+import MediaCore
 internal import Sockets
 
 /// Finds user-provided speakers: by name or identifier on the network, or at an address. `local` is the sound card.
-package struct SpeakerSelection {
+struct SpeakerSelection {
     /// Starts browsing.
     typealias Browse = () throws(DiscoveryError) -> any SpeakerSource
 
     /// Timeout for a requested speaker, which may be starting, or be on a slow network.
-    package static let timeout: Duration = .seconds(8)
+    static let timeout: Duration = .seconds(8)
 
-    package var knowledge: SpeakerKnowledge
-    package var clock: any HostClock = MonotonicClock()
+    var knowledge: SpeakerKnowledge
+    var clock: any HostClock = MonotonicClock()
     /// Starts browsing; called only for names and identifiers.
     var browse: Browse
     /// Identifies the receiver at an address.
     var inquire: (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker
     var clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) }
     /// Receives a sentence about a wait.
-    package var notice: (String) -> Void = { _ in }
+    var notice: (String) -> Void = { _ in }
 
     init(
         knowledge: SpeakerKnowledge, clock: any HostClock = MonotonicClock(),
@@ -36,7 +36,7 @@ package struct SpeakerSelection {
     }
 
     /// Returns a selection on the real network. Raising `interruption` ends its waits.
-    package static func live(_ knowledge: SpeakerKnowledge, interruption: Interruption) -> SpeakerSelection {
+    static func live(_ knowledge: SpeakerKnowledge, interruption: Interruption) -> SpeakerSelection {
         SpeakerSelection(
             knowledge: knowledge,
             browse: { () throws(DiscoveryError) in
@@ -55,7 +55,7 @@ package struct SpeakerSelection {
     ///
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing or unusable speaker,
     ///   `notPermitted` if a PIN, a password or a permission is required.
-    package func choose(_ names: [String]) throws(TalkieError) -> [[ChosenSpeaker]] {
+    func choose(_ names: [String]) throws(TalkieError) -> [[ChosenSpeaker]] {
         let deadline = clock.now.advanced(by: Self.timeout)
         let found: [[DiscoveredSpeaker]]
         var queries: [SpeakerQuery] = []
@@ -82,7 +82,7 @@ package struct SpeakerSelection {
     /// Returns the receivers of one name: one, or the members of a stereo pair.
     ///
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing speaker.
-    package func receivers(_ query: SpeakerQuery) throws(TalkieError) -> [DiscoveredSpeaker] {
+    func receivers(_ query: SpeakerQuery) throws(TalkieError) -> [DiscoveredSpeaker] {
         do {
             return try speakers([query], until: clock.now.advanced(by: Self.timeout)) { _ in [] }[0]
         } catch {

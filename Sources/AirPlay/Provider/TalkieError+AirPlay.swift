@@ -12,7 +12,7 @@ extension TalkieError {
         }
     }
 
-    package init(_ error: AirPlayError) {
+    init(_ error: AirPlayError) {
         let code: Code =
             switch error.code {
             case .pairingRequired, .notAuthentic, .timingUnavailable: .notPermitted
@@ -23,7 +23,7 @@ extension TalkieError {
         self.init(code, error.problem, remedy: error.remedy)
     }
 
-    package init(_ failure: PairingFailure) {
+    init(_ failure: PairingFailure) {
         let code: Code =
             switch failure.code {
             case .malformed: .failed

@@ -12,15 +12,15 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     package static let realtimeNTP = Route(rawValue: "realtime-ntp")
 
     /// All routes in order of preference.
-    package static let all = [buffered, realtime, realtimeNTP]
+    static let all = [buffered, realtime, realtimeNTP]
 
     /// Returns a known route; nil for other words.
-    package init?(word: String) {
+    init?(word: String) {
         guard let known = Self.all.first(where: { $0.rawValue == word }) else { return nil }
         self = known
     }
 
-    package var needsPTP: Bool { self != .realtimeNTP }
+    var needsPTP: Bool { self != .realtimeNTP }
     package var description: String { rawValue }
 }
 

@@ -9,7 +9,7 @@ package struct RouteConditions: Hashable, Sendable {
         case forbidden(String)
 
         /// Why the ports cannot be used; nil if they can.
-        package var objection: String? {
+        var objection: String? {
             switch self {
             case .available: nil
             case .unavailable(let why), .forbidden(let why): why
@@ -21,9 +21,9 @@ package struct RouteConditions: Hashable, Sendable {
     package var requested: Route?
     /// What earlier sessions with this speaker revealed.
     package var memory: RouteMemory?
-    package var clockPorts: ClockPorts
+    var clockPorts: ClockPorts
     /// Whether keys of a pairing are stored.
-    package var isPaired: Bool
+    var isPaired: Bool
 
     package init(
         requested: Route? = nil, memory: RouteMemory? = nil, clockPorts: ClockPorts = .available,
@@ -46,7 +46,7 @@ package struct RouteMemory: Hashable, Sendable {
     /// Whether it has ever sent a timing request; only then is missing requests a fault.
     package var hasProbed: Bool
     /// The `srcvers` at that time; after a software update everything is determined again.
-    package var sourceVersion: String?
+    var sourceVersion: String?
 
     package init(
         route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, hasProbed: Bool = false,

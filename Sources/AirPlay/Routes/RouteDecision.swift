@@ -20,7 +20,7 @@ package struct RouteDecision: Hashable, Sendable {
         /// It requires PTP, which this computer cannot serve.
         package static let clockPorts = Obstacle(rawValue: "clock-ports")
         /// It does not support audio.
-        package static let noAudio = Obstacle(rawValue: "no-audio")
+        static let noAudio = Obstacle(rawValue: "no-audio")
     }
 
     /// The authentication that a speaker requires.

@@ -1,22 +1,22 @@
 internal import MediaCore
-package import Storage
+import Storage
 
 /// What sessions with each speaker have revealed, one file each in `routes/`.
 ///
 /// A damaged file is moved aside, one of a newer version is left unchanged. Both count as missing, which costs the next
 /// start a second. Methods block on the disk.
-package struct RouteStore: Sendable {
+struct RouteStore: Sendable {
     private static let kind = "route"
     private static let version = 1
 
     private let folder: StateFolder
 
-    package init(_ folder: StateFolder) { self.folder = folder }
+    init(_ folder: StateFolder) { self.folder = folder }
 
     /// Returns the knowledge about a speaker.
     ///
     /// - Returns: Nil if there is none or the file is unusable; then with a sentence for the user.
-    package func memory(of speaker: SpeakerID) -> (memory: RouteMemory?, note: String?) {
+    func memory(of speaker: SpeakerID) -> (memory: RouteMemory?, note: String?) {
         do {
             switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
             case .absent: return (nil, nil)
@@ -41,7 +41,7 @@ package struct RouteStore: Sendable {
     /// Stores the knowledge about a speaker.
     ///
     /// - Throws: `StateError`; the only effect is a slower next start.
-    package func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
+    func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["heard"] = memory.route?.rawValue
         record["failed"] = memory.failed.isEmpty ? nil : memory.failed.map(\.rawValue).sorted().joined(separator: " ")
@@ -50,10 +50,6 @@ package struct RouteStore: Sendable {
         record["source-version"] = memory.sourceVersion
         try folder.replace(Self.name(speaker), with: record)
     }
-
-    /// Removes the knowledge about a speaker. Returns false if there was none.
-    @discardableResult
-    package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
     private static func name(_ speaker: SpeakerID) -> String { "routes/\(speaker.digits)" }
 }

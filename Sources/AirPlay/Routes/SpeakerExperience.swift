@@ -38,13 +38,13 @@ extension SpeakerExperience {
 }
 
 /// Collects the experience of all sessions with one speaker. Any thread.
-package final class SpeakerLessons: Sendable {
+final class SpeakerLessons: Sendable {
     private let state = Lock(SpeakerExperience())
 
-    package init() {}
+    init() {}
 
     /// The union of all experience so far.
-    package var learned: SpeakerExperience { state.withLock { $0 } }
+    var learned: SpeakerExperience { state.withLock { $0 } }
 
     func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
 }

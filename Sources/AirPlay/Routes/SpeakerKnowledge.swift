@@ -7,7 +7,7 @@ package struct SpeakerKnowledge: Sendable {
     let folder: StateFolder
     let identity: InstallationIdentity
     package let pairings: PairingStore
-    package let routes: RouteStore
+    let routes: RouteStore
     private let found: StateNotes
 
     package init(folder: StateFolder = .standard()) {
@@ -23,21 +23,21 @@ package struct SpeakerKnowledge: Sendable {
     package var notes: [String] { found.all }
 
     /// Returns the credentials of a speaker; empty if there are none. Reads a file.
-    package func credentials(for speaker: SpeakerID) -> SpeakerCredentials {
+    func credentials(for speaker: SpeakerID) -> SpeakerCredentials {
         let (credentials, note) = pairings.credentials(for: speaker)
         found.add(note)
         return credentials
     }
 
     /// Returns the stored knowledge about driving a speaker; nil if nothing is stored. Reads a file.
-    package func memory(of speaker: SpeakerID) -> RouteMemory? {
+    func memory(of speaker: SpeakerID) -> RouteMemory? {
         let (memory, note) = routes.memory(of: speaker)
         found.add(note)
         return memory
     }
 
     /// Returns the name of a speaker when its credentials were stored; nil if there are none. Reads a file.
-    package func name(of speaker: SpeakerID) -> String? {
+    func name(of speaker: SpeakerID) -> String? {
         let (name, note) = pairings.name(of: speaker)
         found.add(note)
         return name
@@ -49,10 +49,10 @@ package struct SpeakerKnowledge: Sendable {
     }
 
     /// The sender identity with the computer's name.
-    package var sender: SenderIdentity { identity.sender(name: Self.computerName) }
+    var sender: SenderIdentity { identity.sender(name: Self.computerName) }
 
     /// The host name without its domain.
-    package static var computerName: String {
+    static var computerName: String {
         // HOST_NAME_MAX is 64 (gethostname(2)).
         var buffer = [CChar](repeating: 0, count: 65)
         guard gethostname(&buffer, 64) == 0 else { return "Talkie" }

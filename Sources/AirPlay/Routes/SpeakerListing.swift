@@ -5,22 +5,22 @@ package import Sockets
 /// One entry of `talkie speakers`: a speaker or pair, its abilities, and its route.
 package struct SpeakerListing: Hashable, Sendable {
     package let entry: SpeakerEntry
-    package let decision: RouteDecision
-    package let isPaired: Bool
+    let decision: RouteDecision
+    let isPaired: Bool
     /// Whether a password is stored.
-    package let hasPassword: Bool
+    let hasPassword: Bool
     /// The calibrations, newest last; set by the owner of the list.
     package var calibrations: [Calibration] = []
 
     /// A calibration result for display.
     package struct Calibration: Hashable, Sendable {
-        package var route: String
-        package var screen: String
-        package var mode: String
+        var route: String
+        var screen: String
+        var mode: String
         /// Milliseconds, positive if audio is late; nil if only speakers were compared with each other.
         package var offset: Double?
         /// The result in words.
-        package var text: String
+        var text: String
 
         package init(route: String, screen: String, mode: String, offset: Double?, text: String) {
             self.route = route
@@ -61,7 +61,7 @@ package struct SpeakerListing: Hashable, Sendable {
     }
 
     /// The announced abilities, in words.
-    package var abilities: [String] {
+    var abilities: [String] {
         let traits = entry.leader.traits
         let features = traits.features ?? []
         var words: [String] = []
@@ -119,7 +119,7 @@ package struct SpeakerListing: Hashable, Sendable {
     }
 
     /// The listing as JSON. Members are only ever added.
-    package var json: JSONValue {
+    var json: JSONValue {
         let leader = entry.leader
         let obstacle: JSONValue =
             switch decision.verdict {

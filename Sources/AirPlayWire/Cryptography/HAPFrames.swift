@@ -4,7 +4,7 @@
 /// nonce is the frame counter: every sealed frame must be sent, complete and in order, or the channel is unusable.
 package struct HAPFrameSealer: Sendable {
     /// Maximum number of plaintext bytes per frame (HomeKit Accessory Protocol, section 6.5.2).
-    package static let frameLimit = 1024
+    static let frameLimit = 1024
 
     private let key: SecretBytes
     /// The number of frames sealed so far; the next nonce.

@@ -1,13 +1,13 @@
 internal import CSodium
 
 /// HKDF with SHA-512 (RFC 5869), which derives the key of every channel from the shared secret of pairing.
-package enum KeyDerivation {
+enum KeyDerivation {
     /// Returns a key of 32 bytes.
     ///
     /// - Parameters:
     ///   - salt: ASCII, from the protocol's channel table.
     ///   - info: ASCII, from the same table.
-    package static func key(from secret: SecretBytes, salt: String, info: String) -> SecretBytes {
+    static func key(from secret: SecretBytes, salt: String, info: String) -> SecretBytes {
         var extracted = [UInt8](repeating: 0, count: 64)
         var expanded = [UInt8](repeating: 0, count: 64)
         defer {
@@ -60,7 +60,7 @@ package struct ChannelKeys: Sendable {
     }
 
     /// Returns the keys of the data stream (type 130) whose SETUP contained this seed.
-    package static func dataStream(from secret: SecretBytes, seed: UInt64) -> ChannelKeys {
+    static func dataStream(from secret: SecretBytes, seed: UInt64) -> ChannelKeys {
         let salt = "DataStream-Salt\(seed)"
         return ChannelKeys(
             write: KeyDerivation.key(from: secret, salt: salt, info: "DataStream-Output-Encryption-Key"),

@@ -3,34 +3,34 @@
 /// Numbers are hashed without leading zeros for x, K, M1 and M2, and padded for k and u. Receivers differ on this, and
 /// some also strip leading zeros of K and M1. Private keys that lead to a leading zero are therefore discarded and
 /// redrawn.
-package struct SRPClient: Sendable {
+struct SRPClient: Sendable {
     private let username: String
     private let password: SecretBytes
 
     /// - Parameter password: `3939` for transient pairing, otherwise the PIN or the device's password.
-    package init(username: String = "Pair-Setup", password: String) {
+    init(username: String = "Pair-Setup", password: String) {
         self.username = username
         self.password = SecretBytes(Array(password.utf8))
     }
 
     /// The client's values for M3, and the session key.
-    package struct Answer: Sendable {
+    struct Answer: Sendable {
         /// Public key A, 384 bytes.
-        package let publicKey: [UInt8]
+        let publicKey: [UInt8]
         /// Client proof M1.
-        package let proof: [UInt8]
+        let proof: [UInt8]
         /// Session key K, 64 bytes; unauthenticated until `verify` returns true.
-        package let sessionKey: SecretBytes
+        let sessionKey: SecretBytes
         let expectedProof: [UInt8]
 
         /// Returns true if the receiver's proof M2 matches, so that the receiver also has the password.
-        package func verify(_ proof: [UInt8]) -> Bool { Sodium.equal(proof, expectedProof) }
+        func verify(_ proof: [UInt8]) -> Bool { Sodium.equal(proof, expectedProof) }
     }
 
     /// Returns the response to the receiver's salt and public key. Computes modular powers, about 30 ms.
     ///
     /// - Throws: `malformed` if the public key is zero modulo N, longer than N, or leads to u = 0.
-    package func answer(salt: [UInt8], receiverKey: [UInt8]) throws(WireError) -> Answer {
+    func answer(salt: [UInt8], receiverKey: [UInt8]) throws(WireError) -> Answer {
         // About 1 key in 64 has a leading zero; 64 in a row do not occur.
         for _ in 0..<64 {
             let privateKey = SecretBytes.random(count: 256)

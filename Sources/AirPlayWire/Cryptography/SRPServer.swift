@@ -1,15 +1,15 @@
 /// The server (receiver) of SRP-6a, for software receivers.
-package struct SRPServer: Sendable {
+struct SRPServer: Sendable {
     /// Salt, sent to the client in M2.
-    package let salt: [UInt8]
+    let salt: [UInt8]
     /// Public key B, sent to the client in M2.
-    package let publicKey: [UInt8]
+    let publicKey: [UInt8]
     private let username: String
     private let verifier: SecretBytes
     private let privateKey: SecretBytes
 
     /// - Parameter saltSize: 15 simulates a receiver that strips the leading zero of 16 bytes.
-    package init(username: String = "Pair-Setup", password: String, saltSize: Int = 16) {
+    init(username: String = "Pair-Setup", password: String, saltSize: Int = 16) {
         let salt = SecretBytes.random(count: saltSize).withBytes { Array($0) }
         var made = SRPServer(username: username, password: password, salt: salt, privateKey: .random(count: 32))
         // Senders differ on public keys with a leading zero byte; redraw until there is none.
@@ -35,7 +35,7 @@ package struct SRPServer: Sendable {
     /// password.
     ///
     /// - Throws: `malformed` if the public key is too long or zero modulo N.
-    package func accept(senderKey: [UInt8], proof: [UInt8]) throws(WireError) -> (proof: [UInt8], key: SecretBytes)? {
+    func accept(senderKey: [UInt8], proof: [UInt8]) throws(WireError) -> (proof: [UInt8], key: SecretBytes)? {
         guard senderKey.count <= SRPGroup.size else { throw .malformed("The sender's pairing key is too long.") }
         let sender = SRPGroup.padded(senderKey)
         guard !SRPGroup.isZero(SRPGroup.reduced(sender)) else {

@@ -4,11 +4,11 @@ internal import CSodium
 ///
 /// `@unchecked Sendable`: the bytes are written once, before `init` returns, and only read afterwards.
 package final class SecretBytes: @unchecked Sendable {
-    package let count: Int
+    let count: Int
     private let storage: UnsafeMutablePointer<UInt8>
 
     /// Creates a secret that `fill` writes in place, so that no other copy exists.
-    package init<Failure: Error>(
+    init<Failure: Error>(
         count: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
         self.count = count
@@ -33,14 +33,14 @@ package final class SecretBytes: @unchecked Sendable {
     }
 
     /// Calls `body` with the bytes in place; the pointer must not escape.
-    package func withBytes<Result, Failure: Error>(
+    func withBytes<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeBufferPointer(start: storage, count: count))
     }
 
     /// Returns a new secret with the first bytes of this one.
-    package func prefix(_ length: Int) -> SecretBytes {
+    func prefix(_ length: Int) -> SecretBytes {
         withBytes { source in SecretBytes(source.prefix(length)) }
     }
 }

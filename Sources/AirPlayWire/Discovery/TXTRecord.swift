@@ -1,12 +1,10 @@
 /// The key/value pairs in a service's DNS TXT record (RFC 6763, section 6): strings of at most 255 bytes each.
 package struct TXTRecord: Hashable, Sendable {
     /// Maximum size of a record in bytes; a DNS record cannot be larger.
-    package static let limit = 64 << 10
+    static let limit = 64 << 10
 
     /// Values by lower-case key.
     private var entries: [String: [UInt8]] = [:]
-
-    package init() {}
 
     /// Parses untrusted bytes: strings, each preceded by its length. A string truncated by the end is dropped, as are
     /// strings without a key. The first of several equal keys counts (RFC 6763, section 6.4).

@@ -83,7 +83,7 @@ package struct RetransmitBuffer: Sendable {
 /// A receiver's request for missing packets of a realtime stream.
 package struct ResendRequest: Hashable, Sendable {
     /// Sequence number of the request, echoed in each response.
-    package let sequence: UInt16
+    let sequence: UInt16
     package let firstMissing: UInt16
     package let count: UInt16
 

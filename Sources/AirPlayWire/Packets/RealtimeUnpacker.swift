@@ -7,7 +7,7 @@ package struct RealtimeUnpacker: Sendable {
         package let sequence: UInt16
         package let timestamp: RTPTimestamp
         /// RTP's marker bit: the first packet after a start or a flush.
-        package let hasMarker: Bool
+        let hasMarker: Bool
         package let sound: [UInt8]
     }
 

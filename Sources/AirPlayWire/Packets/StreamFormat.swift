@@ -3,7 +3,7 @@ package struct StreamFormat: Hashable, Sendable {
     package enum Coding: Hashable, Sendable { case appleLossless, aacLC }
 
     /// The index in the `audioFormat` mask.
-    package let bit: Int
+    let bit: Int
     package let coding: Coding
     /// Frames per second; also the rate of the stream's RTP clock.
     package let sampleRate: Int
@@ -20,7 +20,7 @@ package struct StreamFormat: Hashable, Sendable {
     package var mask: Int64 { 1 << Int64(bit) }
 
     /// `ct` in the stream's SETUP: 2 lossless, 4 AAC-LC.
-    package var compressionType: Int64 { coding == .appleLossless ? 2 : 4 }
+    var compressionType: Int64 { coding == .appleLossless ? 2 : 4 }
 
     /// ALAC 44.1 kHz 16 bit. The SSRC is that of shairport-sync; Apple's is unknown.
     package static let lossless44100 = StreamFormat(

@@ -5,7 +5,7 @@ package import MediaCore
 package enum SyncPacket {
     /// Frames from the position in a PTP sync packet back to the frame audible at its time (measured on shairport-sync:
     /// 0.25 s at 44.1 kHz plus ten frames).
-    package static let precedence: Int64 = 11035
+    static let precedence: Int64 = 11035
     /// Frames from the first to the second position in a PTP sync packet, as sent by iOS.
     static let lead: Int64 = 77175
 

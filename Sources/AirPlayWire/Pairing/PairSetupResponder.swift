@@ -32,9 +32,9 @@ package struct PairSetupResponder: Sendable {
 
     /// The error of a step that `judge` rejects.
     package struct Refusal: Hashable, Sendable {
-        package let error: PairingError
+        let error: PairingError
         /// Seconds until a retry, rounded up, at least one.
-        package let retryDelay: UInt32
+        let retryDelay: UInt32
 
         package init(_ error: PairingError, after wait: Duration) {
             self.error = error

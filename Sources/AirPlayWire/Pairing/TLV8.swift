@@ -7,22 +7,21 @@ package struct TLV8: Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        package static let method = Tag(rawValue: 0x00)
-        package static let identifier = Tag(rawValue: 0x01)
+        static let method = Tag(rawValue: 0x00)
+        static let identifier = Tag(rawValue: 0x01)
         package static let salt = Tag(rawValue: 0x02)
         package static let publicKey = Tag(rawValue: 0x03)
         package static let proof = Tag(rawValue: 0x04)
         package static let encryptedData = Tag(rawValue: 0x05)
         package static let state = Tag(rawValue: 0x06)
         package static let error = Tag(rawValue: 0x07)
-        package static let retryDelay = Tag(rawValue: 0x08)
-        package static let signature = Tag(rawValue: 0x0A)
-        package static let flags = Tag(rawValue: 0x13)
-        package static let separator = Tag(rawValue: 0xFF)
+        static let retryDelay = Tag(rawValue: 0x08)
+        static let signature = Tag(rawValue: 0x0A)
+        static let flags = Tag(rawValue: 0x13)
     }
 
     package struct Item: Hashable, Sendable {
-        package var tag: Tag
+        var tag: Tag
         package var value: [UInt8]
         package init(_ tag: Tag, _ value: [UInt8]) {
             self.tag = tag

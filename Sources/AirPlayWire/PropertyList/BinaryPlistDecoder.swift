@@ -4,13 +4,13 @@ extension PropertyList {
     /// Limits of decoding a binary property list; exceeding any is an error.
     package struct Limits: Sendable {
         /// Maximum nesting of containers.
-        package var depth = 32
+        var depth = 32
         /// Maximum number of visited values; an object counts once per reference.
-        package var nodes = 100_000
+        var nodes = 100_000
         /// Maximum number of bytes of text and data; shared objects count once per reference.
-        package var payload = 16 << 20
+        var payload = 16 << 20
 
-        package init() {}
+        init() {}
     }
 
     /// Decodes a binary property list ("bplist00", as documented in Apple's open-source CFBinaryPList.c).

@@ -62,19 +62,11 @@ extension PropertyList {
         }
     }
 
-    package var double: Double? {
+    var double: Double? {
         switch self {
         case .real(let value): value
         case .integer(let value): Double(value)
         case .unsigned(let value): Double(value)
-        default: nil
-        }
-    }
-
-    package var bool: Bool? {
-        switch self {
-        case .boolean(let value): value
-        case .integer(let value): value != 0
         default: nil
         }
     }

@@ -7,7 +7,7 @@ package struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     package private(set) var fields: [Field] = []
 
-    package init() {}
+    init() {}
     package init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { append(name, value) }
     }
@@ -57,7 +57,7 @@ package struct RTSPRequest: Hashable, Sendable {
 package struct RTSPResponse: Hashable, Sendable {
     package var version: String
     package var status: Int
-    package var reason: String
+    var reason: String
     package var headers: RTSPHeaders
     package var body: [UInt8]
 

@@ -2,15 +2,15 @@ package import MediaCore
 
 /// An instant on the grandmaster's timeline as in requests: whole seconds, and a fraction in units of 2⁻⁶⁴ s.
 package struct NetworkTime: Hashable, Sendable {
-    package let seconds: Int64
-    package let fraction: UInt64
+    let seconds: Int64
+    let fraction: UInt64
 
     package init(seconds: Int64, fraction: UInt64) {
         self.seconds = seconds
         self.fraction = fraction
     }
 
-    package init(_ instant: PTPInstant) {
+    init(_ instant: PTPInstant) {
         let (whole, rest) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         seconds = rest < 0 ? whole - 1 : whole
         let remainder = UInt64(rest < 0 ? rest + 1_000_000_000 : rest)

@@ -11,7 +11,7 @@ package struct ReceiverInfo: Hashable, Sendable {
     /// Values of `StreamFormat.bit` supported for buffered streams; nil if not specified.
     package let bufferedFormats: Set<Int>?
     /// Values of `StreamFormat.bit` supported for realtime streams; nil if not specified.
-    package let realtimeFormats: Set<Int>?
+    let realtimeFormats: Set<Int>?
     /// The address of this computer as seen by the receiver.
     package let senderAddress: String?
 
@@ -41,7 +41,7 @@ package struct SessionSetup: Hashable, Sendable {
     /// TCP port of the event channel, to connect to before RECORD; nil if the receiver has none.
     package let eventPort: UInt16?
     /// The addresses from which the receiver may send PTP.
-    package let peerAddresses: [String]
+    let peerAddresses: [String]
 
     /// - Throws: `malformed` if the port is invalid.
     package init(_ reply: PropertyList) throws(WireError) {
@@ -64,7 +64,7 @@ package struct StreamSetup: Hashable, Sendable {
     /// Buffer size of a buffered receiver in bytes.
     package let bufferSize: Int?
     /// Identifies the stream in TEARDOWN.
-    package let streamID: Int64?
+    let streamID: Int64?
     /// Minimum time from arrival to rendering; a bound of the queue depth, not part of the schedule.
     package let arrivalToRender: Duration?
 

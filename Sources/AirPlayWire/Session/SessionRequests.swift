@@ -3,10 +3,10 @@ package import MediaCore
 /// A clock that takes part in timing, as described in SETUP.
 package struct TimingPeer: Hashable, Sendable {
     /// An upper-case UUID.
-    package var identifier: String
+    var identifier: String
     /// The PTP clock identity.
-    package var clock: UInt64
-    package var addresses: [String]
+    var clock: UInt64
+    var addresses: [String]
 
     package init(identifier: String, clock: UInt64, addresses: [String]) {
         self.identifier = identifier

@@ -8,14 +8,9 @@ package enum TextParameters {
     }
 
     /// Converts a user-visible volume in percent to dB: 0 is mute (−144 dB), 1…100 map linearly to −30…0 dB.
-    package static func decibels(percent: Double) -> Double {
+    static func decibels(percent: Double) -> Double {
         let bounded = max(0, min(100, percent))
         return bounded == 0 ? -144 : -30 + 30 * bounded / 100
-    }
-
-    /// Returns the body with start, position and end of the item, in RTP timestamps.
-    package static func progress(start: UInt32, now: UInt32, end: UInt32) -> [UInt8] {
-        Array("progress: \(start)/\(now)/\(end)\r\n".utf8)
     }
 
     /// Formats six decimals, independent of the locale.

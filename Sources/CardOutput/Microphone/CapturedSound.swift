@@ -1,26 +1,26 @@
-public import MediaCore
+package import MediaCore
 
 /// Recorded audio with its capture times.
-public struct CapturedSound: Sendable {
+package struct CapturedSound: Sendable {
     /// A capture time: frame `frame` was captured at `instant`, as reported by the driver.
-    public struct Anchor: Sendable, Equatable {
+    package struct Anchor: Sendable, Equatable {
         /// The index of a frame, from the start of the recording.
-        public var frame: Int64
+        package var frame: Int64
         /// The instant at which this frame was captured.
-        public var instant: HostInstant
+        package var instant: HostInstant
 
-        package init(frame: Int64, instant: HostInstant) {
+        init(frame: Int64, instant: HostInstant) {
             self.frame = frame
             self.instant = instant
         }
     }
 
     /// Frames per second.
-    public var sampleRate: Int
+    package var sampleRate: Int
     /// One array per channel, all of equal length; full scale is 1.
-    public var channels: [[Float]]
+    package var channels: [[Float]]
     /// Capture times in ascending order, about one per read.
-    public var anchors: [Anchor]
+    package var anchors: [Anchor]
     /// The number of overruns; audio is missing after each.
-    public var overruns: Int
+    var overruns: Int
 }

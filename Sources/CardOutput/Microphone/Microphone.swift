@@ -1,7 +1,7 @@
 internal import CALSA
 internal import Glibc
-public import MediaCore
-public import SyncRendering
+import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// An ALSA capture device for calibrations.
@@ -11,11 +11,11 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: only the thread writes samples and anchors, and publishes their counts with a release.
 /// Readers load the counts with an acquire and read no further.
-public final class Microphone: @unchecked Sendable {
+package final class Microphone: @unchecked Sendable {
     /// The number of channels, at most 2: a microphone, and optionally a light sensor.
-    public let channels: Int
+    let channels: Int
     /// Frames per second.
-    public let sampleRate: Int
+    package let sampleRate: Int
 
     private let name: String
     private let handle: OpaquePointer
@@ -45,7 +45,7 @@ public final class Microphone: @unchecked Sendable {
     ///   - device: The ALSA name: `default`, `hw:1`, `plughw:CARD=Microphone`, `pulse`, …
     ///   - longest: The maximum length of the recording; it ends automatically.
     /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a message; nothing is held then.
-    public init(device: String = "default", longest: Duration) throws(OutputError) {
+    package init(device: String = "default", longest: Duration) throws(OutputError) {
         calsa_be_quiet()
         var handle: OpaquePointer?
         let code = snd_pcm_open(&handle, device, SND_PCM_STREAM_CAPTURE, SND_PCM_NONBLOCK)
@@ -93,7 +93,7 @@ public final class Microphone: @unchecked Sendable {
     /// Starts the recording. Call it once.
     ///
     /// - Throws: `OutputError` if the device does not start or no thread can be created.
-    public func start() throws(OutputError) {
+    package func start() throws(OutputError) {
         let code = snd_pcm_start(handle)
         guard code >= 0 else { throw OutputError.alsa(code, device: name, isCapture: true) }
         do throws(ExhaustionError) {
@@ -106,13 +106,13 @@ public final class Microphone: @unchecked Sendable {
     }
 
     /// The error that ended the recording; nil if there was none. Any thread.
-    public var failure: OutputError? { trouble.withLock { $0 } }
+    package var failure: OutputError? { trouble.withLock { $0 } }
 
     /// The number of frames recorded so far. Any thread.
-    public var frames: Int { frameCount.load(ordering: .acquiring) }
+    package var frames: Int { frameCount.load(ordering: .acquiring) }
 
     /// Returns a copy of the recording so far, from frame `first` on. Any thread.
-    public func sound(from first: Int = 0) -> CapturedSound {
+    package func sound(from first: Int = 0) -> CapturedSound {
         let count = frames
         let begin = max(0, min(first, count))
         let anchorCount = anchorCount.load(ordering: .acquiring)
@@ -125,7 +125,7 @@ public final class Microphone: @unchecked Sendable {
     }
 
     /// Stops the recording and joins the thread. Returns the recording.
-    public func stop() -> CapturedSound {
+    package func stop() -> CapturedSound {
         _ = stopThread()
         return sound()
     }

@@ -31,9 +31,6 @@ struct ChannelOrder: Equatable {
         }
     }
 
-    /// Whether samples need no reordering.
-    var isIdentity: Bool { sources.enumerated().allSatisfy { $0 == $1 } }
-
     /// Returns ALSA's default order for devices without channel maps (pcm.h: front, rear, centre, LFE, side).
     static func alsaDefault(count: Int) -> ChannelOrder {
         switch count {

@@ -1,23 +1,23 @@
 internal import CALSA
 internal import Glibc
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Information about the sound devices of this computer. Plays nothing.
-public enum SoundCardProbe {
+package enum SoundCardProbe {
     /// A device named in ALSA's configuration.
-    public struct Device: Sendable, Hashable {
+    package struct Device: Sendable, Hashable {
         /// The ALSA name.
-        public var name: String
+        package var name: String
         /// The user-facing description, one line.
-        public var description: String
+        package var description: String
     }
 
     /// A safety limit; configurations have fewer.
     private static let maxDevices = 200
 
     /// The playback devices named in ALSA's configuration, in its order. Reads files.
-    public static var devices: [Device] {
+    package static var devices: [Device] {
         calsa_be_quiet()
         var hints: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
         guard snd_device_name_hint(-1, "pcm", &hints) == 0, let hints else { return [] }
@@ -36,13 +36,13 @@ public enum SoundCardProbe {
     }
 
     /// Returns the user-facing name of a device: the first line of ALSA's description, or else its ALSA name.
-    public static func title(of device: String) -> String {
+    package static func title(of device: String) -> String {
         let found = devices.first { $0.name == device }?.description.split(separator: ",").first
         return found.map(String.init) ?? device
     }
 
     /// Returns the replacement candidates for a lost device: the system default, then each card, in ALSA's order.
-    public static func substitutes(for device: String) -> [String] {
+    static func substitutes(for device: String) -> [String] {
         (["default"] + devices.map(\.name).filter { $0.hasPrefix("sysdefault:CARD=") }).filter { $0 != device }
     }
 
@@ -58,7 +58,7 @@ public enum SoundCardProbe {
     /// Opens a device as for playback, queries its sink, and closes it. Plays nothing; may block for 1 s.
     ///
     /// - Throws: `OutputError` if it cannot be opened.
-    public static func sink(of device: String) throws(OutputError) -> SinkKnowledge {
+    package static func sink(of device: String) throws(OutputError) -> SinkKnowledge {
         let told = Signal()
         let finder = SinkFinder { _, now in if now.sink != nil || now == .noServer { told.raise() } }
         defer { finder.stop() }
@@ -72,7 +72,7 @@ public enum SoundCardProbe {
     /// Opens a device, returns the format it would use for 48 kHz stereo, and closes it. May block.
     ///
     /// - Throws: `OutputError` if it cannot be opened or has no suitable format.
-    public static func format(of device: String) throws(OutputError) -> PCMFormat {
+    package static func format(of device: String) throws(OutputError) -> PCMFormat {
         try ALSADevice(name: device).nearest(to: 48_000, layout: .stereo)
     }
 }

@@ -52,7 +52,7 @@ public final class SoundCardProvider: OutputProvider {
     }
 
     /// Returns this computer, followed by its cards if there are several.
-    package func offer(_ devices: [SoundCardProbe.Device]) -> OutputOffer {
+    func offer(_ devices: [SoundCardProbe.Device]) -> OutputOffer {
         // One name per card and per digital output; other ALSA names are further paths to the same hardware.
         let cards = devices.filter { $0.name.hasPrefix("sysdefault:CARD=") || $0.name.hasPrefix("hdmi:CARD=") }
         guard cards.count > 1 else { return OutputOffer(places: [thisComputer]) }

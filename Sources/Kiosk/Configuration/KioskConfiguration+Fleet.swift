@@ -3,19 +3,19 @@ internal import MediaCore
 extension KioskConfiguration {
     /// `[fleet]`: remote control and monitoring over MQTT.
     package struct Fleet: Sendable, Hashable {
-        package var host: String
-        package var port: Int
+        var host: String
+        var port: Int
         /// The name of this kiosk, one level of its topics.
         package var name: String
         /// The first levels of all topics.
-        package var prefix = "talkie"
+        var prefix = "talkie"
         package var user: String?
         /// The path of the file that contains the password.
         package var passwordFile: String?
         /// The path of a file with the trusted certificate authorities; nil: the system's.
-        package var authorities: String?
+        var authorities: String?
         /// Whether the connection uses TLS.
-        package var isEncrypted = false
+        var isEncrypted = false
 
         package init(host: String, port: Int = 1883, name: String) {
             (self.host, self.port, self.name) = (host, port, name)

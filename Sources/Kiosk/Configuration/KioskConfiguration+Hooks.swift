@@ -3,11 +3,11 @@ internal import MediaCore
 extension KioskConfiguration {
     /// `[hooks]`: shell commands run in addition to the kiosk's own actions, for example for displays controlled by CEC
     /// only.
-    package struct Hooks: Sendable, Hashable {
-        package var screenOn: String?
-        package var screenOff: String?
+    struct Hooks: Sendable, Hashable {
+        var screenOn: String?
+        var screenOff: String?
 
-        package init() {}
+        init() {}
     }
 
     private static let longestCommand = 1000

@@ -1,14 +1,14 @@
 internal import MediaCore
 internal import Playback
-package import Telemetry
+import Telemetry
 
 extension KioskConfiguration {
     /// `[timeline]`: the file of the flight recorder.
-    package struct Timeline: Sendable, Equatable {
+    struct Timeline: Sendable, Equatable {
         /// An absolute path.
-        package var file: String
+        var file: String
         /// At most half a gigabyte: about two days of films with a frame rate of 24.
-        package var rotation = TimelineRotation(maxSize: 64 << 20, maxAge: .seconds(86_400), keep: 7)
+        var rotation = TimelineRotation(maxSize: 64 << 20, maxAge: .seconds(86_400), keep: 7)
     }
 
     /// Reads `[timeline]`: `file`, `max_size`, `max_age`, `keep`.

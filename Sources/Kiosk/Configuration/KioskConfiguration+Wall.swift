@@ -2,13 +2,13 @@ internal import MediaCore
 
 extension KioskConfiguration {
     /// `[wall]`: several kiosks show the same films in sync.
-    package struct Wall: Sendable, Hashable {
+    struct Wall: Sendable, Hashable {
         /// The address of this computer, or the path of the socket, at which chronyd is queried.
-        package var chrony = "127.0.0.1"
+        var chrony = "127.0.0.1"
         /// The UDP port of chronyd.
-        package var chronyPort = 323
+        var chronyPort = 323
 
-        package init() {}
+        init() {}
     }
 }
 

@@ -1,21 +1,21 @@
 package import MediaCore
-package import ScreenOutput
+import ScreenOutput
 
 /// The parsed and validated configuration of a kiosk. No file or device has been opened yet.
 package struct KioskConfiguration: Sendable, Equatable {
     /// The order of a playlist.
-    package enum Order: String, Sendable, CaseIterable {
+    enum Order: String, Sendable, CaseIterable {
         /// In playlist order; folders in natural order.
         case listed = "listed"
         /// Every item once per pass, in a random order that changes with each pass.
         case shuffled = "shuffled"
     }
 
-    package typealias Overscan = ScreenArrangement.Overscan
-    package typealias DisplayMode = ScreenOutput.DisplayMode
+    typealias Overscan = ScreenArrangement.Overscan
+    typealias DisplayMode = ScreenOutput.DisplayMode
 
     /// When playback starts.
-    package enum Start: Sendable, Hashable {
+    enum Start: Sendable, Hashable {
         case atOnce
         /// The next time that the clock shows this.
         case time(TimeOfDay)
@@ -23,7 +23,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     }
 
     /// The action for an item that cannot be played.
-    package enum BrokenItem: String, Sendable, CaseIterable {
+    enum BrokenItem: String, Sendable, CaseIterable {
         /// Plays the next item without a gap.
         case skip = "skip"
         /// Shows the slate with the item's failure for ten seconds.
@@ -33,7 +33,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     }
 
     /// A display, by its index or a part of its name.
-    package enum Screen: Sendable, Hashable {
+    enum Screen: Sendable, Hashable {
         case number(Int)
         case named(String)
 
@@ -46,78 +46,78 @@ package struct KioskConfiguration: Sendable, Equatable {
     }
 
     /// The display of the operator's board.
-    package enum OperatorScreen: Sendable, Hashable {
+    enum OperatorScreen: Sendable, Hashable {
         /// The first display that does not show the films.
         case other
         case chosen(Screen)
     }
 
     /// The settings that may differ by time of day.
-    package struct Programme: Sendable, Equatable {
+    struct Programme: Sendable, Equatable {
         /// Files, folders, playlists and web addresses, in order; paths are absolute.
-        package var playlist: [String] = []
-        package var order = Order.listed
+        var playlist: [String] = []
+        var order = Order.listed
         /// The outputs that play at the same time; empty: no audio.
-        package var speakers = ["local"]
+        var speakers = ["local"]
         /// The outputs used, in this order, if all `speakers` are lost; the sound card is the last.
-        package var fallbacks: [String] = []
+        var fallbacks: [String] = []
         /// 0…130; nil: the volumes of speakers are not changed.
-        package var volume: Double?
+        var volume: Double?
     }
 
     /// A part of the day with a different programme.
-    package struct DayPart: Sendable, Equatable {
-        package var name: String
-        package var span: DaySpan
+    struct DayPart: Sendable, Equatable {
+        var name: String
+        var span: DaySpan
         /// The weekdays on which the part starts; 1 is Monday.
-        package var days: Set<Int>
-        package var programme: Programme
+        var days: Set<Int>
+        var programme: Programme
     }
 
     /// The programme outside of `parts`.
-    package var programme = Programme()
+    var programme = Programme()
     /// If several parts apply, the last one counts.
-    package var parts: [DayPart] = []
+    var parts: [DayPart] = []
     /// Whether the playlist is repeated.
-    package var loops = true
+    var loops = true
     /// The display of the films.
-    package var screen: Screen?
+    var screen: Screen?
     /// The display of the operator's board; nil: none. Further displays are not used.
-    package var operatorScreen: OperatorScreen?
+    var operatorScreen: OperatorScreen?
     /// Degrees clockwise: 0, 90, 180, 270.
     package var rotation = 0
     /// Nil: video is scaled on a display whose EDID states overscan.
-    package var overscan: Overscan?
+    var overscan: Overscan?
     /// The margin that text keeps to each side, in percent.
-    package var titleSafe = 0.0
-    package var mode = DisplayMode.current
+    var titleSafe = 0.0
+    var mode = DisplayMode.current
     /// When playback starts.
-    package var start = Start.atOnce
+    var start = Start.atOnce
     /// The hours in which screen and audio are off.
-    package var quietHours: [DaySpan] = []
+    var quietHours: [DaySpan] = []
     /// The image shown while nothing can be played; nil: the built-in slate.
-    package var slate: String?
-    package var onBrokenItem = BrokenItem.skip
+    var slate: String?
+    var onBrokenItem = BrokenItem.skip
     /// The display duration of image files.
-    package var imageDuration = Duration.seconds(10)
+    var imageDuration = Duration.seconds(10)
     /// The timeout of an unresponsive speaker before fallbacks take over; nil: until its connection is lost.
-    package var speakerTimeout: Duration?
-    package var hooks = Hooks()
+    var speakerTimeout: Duration?
+    var hooks = Hooks()
     /// The address of the metrics server; nil: no server.
-    package var metrics: MetricsAddress? = .standard
+    var metrics: MetricsAddress? = .standard
     /// The flight recorder's file; nil: no recording.
-    package var timeline: Timeline?
+    var timeline: Timeline?
     /// Synchronization with other kiosks; nil: none.
-    package var wall: Wall?
+    var wall: Wall?
     /// Remote control and monitoring over MQTT; nil: none.
-    package var fleet: Fleet?
+    var fleet: Fleet?
 
     /// Valid settings that should be written differently, each with its line.
     package var remarks: [ConfigMistake] = []
     /// The lines of the keys.
     var lines = KeyLines()
 
-    package init() {}
+    init() {}
 
     /// Returns the layout of all content on the screen.
     ///

@@ -1,15 +1,15 @@
-package import MediaCore
+import MediaCore
 
 /// A local time of day, without a date.
-package struct TimeOfDay: Sendable, Hashable, Comparable {
+struct TimeOfDay: Sendable, Hashable, Comparable {
     /// Seconds since midnight by the clock, 0..<86400, also on days on which daylight saving time starts or ends.
-    package let seconds: Int
+    let seconds: Int
 
     static let secondsOfDay = 86400
     static let midnight = TimeOfDay(clamping: 0)
 
     /// Creates a time; nil if a component is out of range.
-    package init?(hour: Int, minute: Int, second: Int = 0) {
+    init?(hour: Int, minute: Int, second: Int = 0) {
         guard (0..<24).contains(hour), (0..<60).contains(minute), (0..<60).contains(second) else { return nil }
         seconds = hour * 3600 + minute * 60 + second
     }
@@ -17,7 +17,7 @@ package struct TimeOfDay: Sendable, Hashable, Comparable {
     private init(clamping seconds: Int) { self.seconds = min(Self.secondsOfDay - 1, max(0, seconds)) }
 
     /// Parses `9:30`, `09:30` or `09:30:15`.
-    package init(parsing text: String) throws(ValueError) {
+    init(parsing text: String) throws(ValueError) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { $0.count <= 2 ? DecimalNumber.whole($0) : nil }
         guard (2...3).contains(parts.count), numbers.count == parts.count,
@@ -29,7 +29,7 @@ package struct TimeOfDay: Sendable, Hashable, Comparable {
     package static func < (left: TimeOfDay, right: TimeOfDay) -> Bool { left.seconds < right.seconds }
 
     /// The time as `09:30`, with seconds unless they are zero.
-    package var words: String {
+    var words: String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let minutes = "\(two(seconds / 3600)):\(two(seconds / 60 % 60))"
         return seconds % 60 == 0 ? minutes : minutes + ":\(two(seconds % 60))"
@@ -37,36 +37,36 @@ package struct TimeOfDay: Sendable, Hashable, Comparable {
 }
 
 /// A date and a time as written; in the zone of this computer if no offset is given.
-package struct WrittenMoment: Sendable, Hashable {
-    package var year, month, day: Int
-    package var time: TimeOfDay
+struct WrittenMoment: Sendable, Hashable {
+    var year, month, day: Int
+    var time: TimeOfDay
     /// Minutes ahead of UTC; nil: the zone of this computer.
-    package var offsetMinutes: Int?
+    var offsetMinutes: Int?
 }
 
 /// A span from one time of day to another. It passes midnight if the second is not later; equal times span the whole
 /// day.
-package struct DaySpan: Sendable, Hashable {
-    package var from: TimeOfDay
-    package var to: TimeOfDay
+struct DaySpan: Sendable, Hashable {
+    var from: TimeOfDay
+    var to: TimeOfDay
 
-    package init(from: TimeOfDay, to: TimeOfDay) { (self.from, self.to) = (from, to) }
+    init(from: TimeOfDay, to: TimeOfDay) { (self.from, self.to) = (from, to) }
 
     /// Parses `22:00-07:00`.
-    package init(parsing text: String) throws(ValueError) {
+    init(parsing text: String) throws(ValueError) {
         let sides = text.split(separator: "-", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
         guard sides.count == 2 else { throw ValueError("hours are written 22:00-07:00") }
         self.init(from: try TimeOfDay(parsing: sides[0]), to: try TimeOfDay(parsing: sides[1]))
     }
 
     /// Whether the span ends on the day after its start.
-    package var passesMidnight: Bool { to <= from }
+    var passesMidnight: Bool { to <= from }
 
     /// Returns true if the span includes a time; its end is excluded.
-    package func contains(_ time: TimeOfDay) -> Bool {
+    func contains(_ time: TimeOfDay) -> Bool {
         passesMidnight ? time >= from || time < to : time >= from && time < to
     }
 
     /// The span as `22:00-07:00`.
-    package var words: String { "\(from.words)-\(to.words)" }
+    var words: String { "\(from.words)-\(to.words)" }
 }

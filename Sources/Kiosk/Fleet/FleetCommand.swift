@@ -18,12 +18,12 @@ package struct FleetCommand: Sendable, Hashable {
 
     /// Identifies the command; its answer contains the same id.
     package var id: String
-    package var action: Action
+    var action: Action
 
     package init(id: String, action: Action) { (self.id, self.action) = (id, action) }
 
     /// The maximum size of a message in bytes.
-    package static let maxBytes = 4096
+    static let maxBytes = 4096
     private static let longestID = 64
     private static let longestWords = 500
 
@@ -82,22 +82,18 @@ package struct FleetCommand: Sendable, Hashable {
 }
 
 /// The answer to a command.
-package struct FleetAnswer: Sendable, Hashable {
+struct FleetAnswer: Sendable, Hashable {
     /// Nil if the message had no valid id.
-    package var id: String?
+    var id: String?
     /// Whether the command was carried out.
-    package var isDone: Bool
+    var isDone: Bool
     /// The reason of a failure, or the path of a screenshot.
-    package var words: String?
+    var words: String?
     /// A command with this id was received before; it was not carried out again.
-    package var isRepeated = false
-
-    package init(id: String?, isDone: Bool, words: String? = nil) {
-        (self.id, self.isDone, self.words) = (id, isDone, words)
-    }
+    var isRepeated = false
 
     /// The answer as JSON.
-    package var json: String {
+    var json: String {
         var members: [(String, JSONValue)] = [("id", .optional(id)), ("done", .flag(isDone))]
         if let words { members.append(("words", .text(String(words.prefix(1000))))) }
         if isRepeated { members.append(("repeated", .flag(true))) }

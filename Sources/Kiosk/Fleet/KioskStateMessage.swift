@@ -1,29 +1,29 @@
-package import MediaCore
+import MediaCore
 
 /// The state of a kiosk, retained by the broker. A value; nil members are omitted.
 package struct KioskStateMessage: Sendable, Hashable {
     /// The version of the program.
-    package var release = ""
+    var release = ""
     /// `playing`, `waiting`, `paused`, `slate`, `off` or `nothing`.
     package var phase = ""
     package var title: String?
     /// The playlist position, from 1, and the number of items.
-    package var item: Int?
-    package var items: Int?
-    package var position: MediaTime?
-    package var duration: MediaTime?
+    var item: Int?
+    var items: Int?
+    var position: MediaTime?
+    var duration: MediaTime?
     /// The name of the day part.
-    package var part: String?
-    package var speakers: [String] = []
+    var part: String?
+    var speakers: [String] = []
     package var volume: Double?
     /// The source of the wall's time, and how far the film is ahead of the wall.
-    package var clock: String?
-    package var wallOffset: Duration?
+    var clock: String?
+    var wallOffset: Duration?
     /// The time since the start, and the number of repairs since then.
-    package var uptime: Duration?
-    package var repairs: Int?
+    var uptime: Duration?
+    var repairs: Int?
     /// Problems that need the user's attention, the most urgent first.
-    package var problems: [String] = []
+    var problems: [String] = []
 
     package init() {}
 
@@ -41,7 +41,7 @@ package struct KioskStateMessage: Sendable, Hashable {
     private static let longest = 300
 
     /// The message as JSON. Lists and texts are truncated.
-    package var json: String {
+    var json: String {
         var members: [(String, JSONValue)] = [
             ("release", .text(Self.bounded(release))), ("phase", .text(Self.bounded(phase))),
         ]

@@ -28,8 +28,6 @@ struct HealthReporter: Sendable {
         var repairs: [RepairLadder.Stage: Int] = [:]
         /// The media time of the item; nil unless it plays.
         var position: MediaTime?
-
-        init(shown: KioskHealth.Shown) { self.shown = shown }
     }
 
     /// When the kiosk was started.

@@ -1,10 +1,10 @@
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// The health of a kiosk at one instant, as reported to monitoring. A value; the director publishes it.
-package struct KioskHealth: Sendable, Equatable {
+struct KioskHealth: Sendable, Equatable {
     /// What is shown.
-    package enum Shown: Sendable, Equatable {
+    enum Shown: Sendable, Equatable {
         case playing
         /// A film whose data arrives too slowly: the source and the film.
         case waiting(String)
@@ -33,91 +33,89 @@ package struct KioskHealth: Sendable, Equatable {
     }
 
     /// The state of one output.
-    package struct Output: Sendable, Equatable {
+    struct Output: Sendable, Equatable {
         /// The user-visible name.
-        package var name: String
-        package var isConnected = true
+        var name: String
+        var isConnected = true
         /// The offset of its audio; positive if late.
-        package var error: Duration?
+        var error: Duration?
         /// The buffered audio ahead of the playhead.
-        package var buffered: Duration?
-        package var underruns = 0
+        var buffered: Duration?
+        var underruns = 0
         /// The state of the speaker's clock; nil without one.
-        package var clock: SpeakerClockState?
+        var clock: SpeakerClockState?
 
-        package init(_ name: String) { self.name = name }
+        init(_ name: String) { self.name = name }
     }
 
-    package struct Item: Sendable, Equatable {
+    struct Item: Sendable, Equatable {
         /// The name in the playlist, without credentials.
-        package var name: String
+        var name: String
         /// The playlist position, from 1.
-        package var index: Int
-        package var began: WallTime
+        var index: Int
+        var began: WallTime
         /// The current media time.
-        package var position: MediaTime?
+        var position: MediaTime?
 
-        package init(_ name: String, index: Int, began: WallTime, position: MediaTime? = nil) {
+        init(_ name: String, index: Int, began: WallTime, position: MediaTime? = nil) {
             self.name = PrintableText.withoutCredentials(name)
             (self.index, self.began, self.position) = (index, began, position)
         }
     }
 
     /// The state of the configuration.
-    package struct Configuration: Sendable, Equatable {
+    struct Configuration: Sendable, Equatable {
         /// When the configuration in force was loaded.
-        package var loaded: WallTime
+        var loaded: WallTime
         /// The number of rejected configurations.
-        package var refusals = 0
+        var refusals = 0
         /// The reason of the last rejection; nil if the last configuration is in force.
-        package var refusal: String?
-
-        package init(loaded: WallTime) { self.loaded = loaded }
+        var refusal: String?
     }
 
     /// The instant of the observation.
-    package var moment: HostInstant
-    package var shown: Shown
+    var moment: HostInstant
+    var shown: Shown
     /// The reason why intended playback fails, as a sentence; nil without a fault.
-    package var fault: String?
+    var fault: String?
     /// Impairments that do not stop playback, such as a fallback in use or skipped items; a sentence each.
-    package var degradations: [String] = []
+    var degradations: [String] = []
     /// The number of playlist items that are not played at present.
-    package var skippedItems = 0
+    var skippedItems = 0
     /// The time since a frame became visible; nil before the first.
-    package var sincePicture: Duration?
+    var sincePicture: Duration?
     /// The time since an output accepted audio; nil before the first.
-    package var sinceSound: Duration?
+    var sinceSound: Duration?
     /// Audio minus video: positive when audio is late.
-    package var offset: Duration?
+    var offset: Duration?
     /// The largest offset between two outputs.
-    package var skew: Duration?
+    var skew: Duration?
     /// The number of frames presented to a visible window.
-    package var pictures = 0
+    var pictures = 0
     /// The number of frames dropped.
-    package var dropped = 0
-    package var outputs: [Output] = []
+    var dropped = 0
+    var outputs: [Output] = []
     /// The number of restarts of the process recorded in the state folder.
-    package var restarts = 0
+    var restarts = 0
     /// The number of repairs by stage.
-    package var repairs: [String: Int] = [:]
+    var repairs: [String: Int] = [:]
     /// The item that started last.
-    package var item: Item?
+    var item: Item?
     /// The time since the director was created.
-    package var uptime: Duration
-    package var configuration: Configuration
+    var uptime: Duration
+    var configuration: Configuration
     /// Further metrics: the wall's clock, the fleet's broker.
-    package var more: [MetricFamily] = []
+    var more: [MetricFamily] = []
 
-    package init(at moment: HostInstant, shown: Shown, uptime: Duration, configuration: Configuration) {
+    init(at moment: HostInstant, shown: Shown, uptime: Duration, configuration: Configuration) {
         (self.moment, self.shown, self.uptime, self.configuration) = (moment, shown, uptime, configuration)
     }
 
     /// The maximum age of a health value; an older one means that the kiosk's thread is blocked.
-    package static let longestSilence = Duration.seconds(10)
+    static let longestSilence = Duration.seconds(10)
 
     /// Returns the result of the health check.
-    package func verdict(at now: HostInstant) -> Verdict {
+    func verdict(at now: HostInstant) -> Verdict {
         let silence = now - moment
         if silence > Self.longestSilence {
             return .ill("the kiosk has not reported its health for \(Int(silence.inSeconds)) s")
@@ -135,7 +133,7 @@ package struct KioskHealth: Sendable, Equatable {
     }
 
     /// The result of the health check, with a sentence.
-    package enum Verdict: Sendable, Equatable {
+    enum Verdict: Sendable, Equatable {
         case well(String)
         case ill(String)
     }

@@ -1,24 +1,24 @@
 internal import MediaCore
 
 /// A metric with its samples (Prometheus, "Exposition formats", text format 0.0.4).
-package struct MetricFamily: Sendable, Equatable {
-    package enum Kind: String, Sendable {
+struct MetricFamily: Sendable, Equatable {
+    enum Kind: String, Sendable {
         case counter = "counter"
         case gauge = "gauge"
     }
 
-    package struct Sample: Sendable, Equatable {
-        package var labels: [Label]
-        package var value: Double
+    struct Sample: Sendable, Equatable {
+        var labels: [Label]
+        var value: Double
 
-        package init(_ value: Double, _ labels: [Label] = []) { (self.labels, self.value) = (labels, value) }
+        init(_ value: Double, _ labels: [Label] = []) { (self.labels, self.value) = (labels, value) }
     }
 
-    package struct Label: Sendable, Equatable {
+    struct Label: Sendable, Equatable {
         let name: StaticString
-        package var value: String
+        var value: String
 
-        package init(_ name: StaticString, _ value: String) { (self.name, self.value) = (name, value) }
+        init(_ name: StaticString, _ value: String) { (self.name, self.value) = (name, value) }
 
         package static func == (left: Label, right: Label) -> Bool {
             left.name.description == right.name.description && left.value == right.value
@@ -29,14 +29,14 @@ package struct MetricFamily: Sendable, Equatable {
     let name: StaticString
     let help: StaticString
     let kind: Kind
-    package var samples: [Sample]
+    var samples: [Sample]
 
-    package init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ samples: [Sample]) {
+    init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ samples: [Sample]) {
         (self.name, self.kind, self.help, self.samples) = (name, kind, help, samples)
     }
 
     /// Creates a metric with one value, or without samples if it is nil.
-    package init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ value: Double?) {
+    init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ value: Double?) {
         self.init(name, kind, help, value.map { [Sample($0)] } ?? [])
     }
 

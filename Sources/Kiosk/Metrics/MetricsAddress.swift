@@ -1,18 +1,18 @@
-package import MediaCore
-package import Sockets
+import MediaCore
+import Sockets
 
 /// The address of this computer and the port at which health is served.
-package struct MetricsAddress: Sendable, Hashable, CustomStringConvertible {
-    package var address: IPv4Address
-    package var port: UInt16
+struct MetricsAddress: Sendable, Hashable, CustomStringConvertible {
+    var address: IPv4Address
+    var port: UInt16
 
     /// Accessible from this computer only.
-    package static let standard = MetricsAddress(address: IPv4Address(rawValue: 0x7F00_0001), port: 9595)
+    static let standard = MetricsAddress(address: IPv4Address(rawValue: 0x7F00_0001), port: 9595)
 
-    package init(address: IPv4Address, port: UInt16) { (self.address, self.port) = (address, port) }
+    init(address: IPv4Address, port: UInt16) { (self.address, self.port) = (address, port) }
 
     /// Parses `127.0.0.1:9595`.
-    package init(parsing text: String) throws(ValueError) {
+    init(parsing text: String) throws(ValueError) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let address = IPv4Address(String(parts[0])), let port = DecimalNumber.whole(parts[1]),
             (1...65535).contains(port)

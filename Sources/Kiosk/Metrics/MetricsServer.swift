@@ -1,6 +1,6 @@
 internal import CMicroHTTPD
 internal import Glibc
-package import MediaCore
+import MediaCore
 internal import Sockets
 
 /// An HTTP server for the health of a kiosk: `/metrics` (Prometheus), `/healthz`, and `/screenshot.png` for clients on
@@ -8,15 +8,15 @@ internal import Sockets
 ///
 /// All requests are handled on the thread "metrics"; the kiosk's thread only publishes values. The number and the
 /// duration of connections are limited. A port in use is reported once and retried; the kiosk continues.
-package final class MetricsServer: Sendable {
+final class MetricsServer: Sendable {
     /// The functions that provide responses.
-    package struct Source: Sendable {
+    struct Source: Sendable {
         /// Returns the health published last. Called on the server's thread; must not block.
-        package var health: @Sendable () -> KioskHealth
+        var health: @Sendable () -> KioskHealth
         /// Captures the screen as a PNG; nil without an image.
-        package var screenshot: @Sendable () async -> [UInt8]?
+        var screenshot: @Sendable () async -> [UInt8]?
 
-        package init(
+        init(
             health: @escaping @Sendable () -> KioskHealth,
             screenshot: @escaping @Sendable () async -> [UInt8]? = { nil }
         ) {
@@ -37,7 +37,7 @@ package final class MetricsServer: Sendable {
     ///   - timeout: The idle timeout of a connection, in whole seconds. Its total timeout is three times as long.
     ///   - tell: Called on the server's thread with sentences about a port in use, and about its later success.
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
-    package init(
+    init(
         at address: MetricsAddress, clock: any HostClock = MonotonicClock(), timeout: Duration = .seconds(5),
         source: Source,
         tell: @escaping @Sendable (LogLevel, String) -> Void = { _, _ in }
@@ -53,10 +53,10 @@ package final class MetricsServer: Sendable {
     }
 
     /// The bound port; nil while there is none. Any thread.
-    package var port: UInt16? { bound.withLock { $0 } }
+    var port: UInt16? { bound.withLock { $0 } }
 
     /// Closes all connections and joins the thread.
-    package func stop() {
+    func stop() {
         isStopping.withLock { $0 = true }
         wake.raise()
         thread.join()

@@ -1,25 +1,25 @@
 internal import MediaCore
 
 /// The schedule of a kiosk: what is shown at which time. A value; the caller provides the time.
-package struct KioskSchedule: Sendable {
+struct KioskSchedule: Sendable {
     /// What is shown at a time.
-    package struct Shown: Sendable, Equatable {
-        package var programme: KioskConfiguration.Programme
+    struct Shown: Sendable, Equatable {
+        var programme: KioskConfiguration.Programme
         /// The name of the current part of the day; nil outside of all parts.
-        package var part: String?
+        var part: String?
         /// Screen and audio are off.
-        package var isQuiet: Bool
+        var isQuiet: Bool
     }
 
     private let configuration: KioskConfiguration
     private let calendar: any WallCalendar
 
-    package init(_ configuration: KioskConfiguration, calendar: any WallCalendar = SystemCalendar()) {
+    init(_ configuration: KioskConfiguration, calendar: any WallCalendar = SystemCalendar()) {
         (self.configuration, self.calendar) = (configuration, calendar)
     }
 
     /// Returns what is shown at a time.
-    package func shown(at moment: WallTime) -> Shown {
+    func shown(at moment: WallTime) -> Shown {
         let local = calendar.local(moment)
         let part = configuration.parts.last { Self.isInForce($0, at: local) }
         return Shown(
@@ -28,7 +28,7 @@ package struct KioskSchedule: Sendable {
     }
 
     /// Returns the next time at which something else is shown; nil if nothing changes.
-    package func nextChange(after moment: WallTime) -> WallTime? {
+    func nextChange(after moment: WallTime) -> WallTime? {
         let spans = configuration.parts.map(\.span) + configuration.quietHours
         let times = Set(spans.flatMap { [$0.from, $0.to] })
         guard !times.isEmpty else { return nil }
@@ -46,7 +46,7 @@ package struct KioskSchedule: Sendable {
     }
 
     /// Returns the end of the quiet hours that include a time; nil if they never end.
-    package func quietEnd(after moment: WallTime) -> WallTime? {
+    func quietEnd(after moment: WallTime) -> WallTime? {
         var next = nextChange(after: moment)
         // Parts of the day start and end within quiet hours, each at most twice a day.
         for _ in 0..<(2 * (configuration.parts.count + configuration.quietHours.count) * 8) {
@@ -57,7 +57,7 @@ package struct KioskSchedule: Sendable {
     }
 
     /// Returns when playback starts if the kiosk is started at `moment`; nil if it starts at once.
-    package func start(from moment: WallTime) -> WallTime? {
+    func start(from moment: WallTime) -> WallTime? {
         switch configuration.start {
         case .atOnce: return nil
         case .time(let time):

@@ -3,13 +3,11 @@ internal import MediaCore
 
 /// A calendar time in seconds since 1970 (POSIX.1-2017, 4.16). It steps when the clock is set. Only the schedule
 /// depends on it, not the timing of audio and video.
-package struct WallTime: Sendable, Hashable, Comparable {
+struct WallTime: Sendable, Hashable, Comparable {
     /// Seconds since 1970.
-    package let seconds: Int
+    let seconds: Int
 
-    package init(seconds: Int) { self.seconds = seconds }
-
-    package static var now: WallTime {
+    static var now: WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return WallTime(seconds: time.tv_sec)
@@ -22,15 +20,15 @@ package struct WallTime: Sendable, Hashable, Comparable {
 }
 
 /// A local date and time of this computer.
-package struct LocalTime: Sendable, Hashable {
-    package var year, month, day: Int
+struct LocalTime: Sendable, Hashable {
+    var year, month, day: Int
     /// 1 is Monday.
-    package var weekday: Int
-    package var time: TimeOfDay
+    var weekday: Int
+    var time: TimeOfDay
 }
 
 /// Converts between times and local dates; the rules of the zone are the system's.
-package protocol WallCalendar: Sendable {
+protocol WallCalendar: Sendable {
     /// Returns the local date and time.
     func local(_ moment: WallTime) -> LocalTime
     /// Returns the time at which clocks show `time`, `days` after a date. A time that daylight saving skips is later by
@@ -39,10 +37,10 @@ package protocol WallCalendar: Sendable {
 }
 
 /// The calendar of this computer's zone (`TZ`, /etc/localtime).
-package struct SystemCalendar: WallCalendar {
-    package init() {}
+struct SystemCalendar: WallCalendar {
+    init() {}
 
-    package func local(_ moment: WallTime) -> LocalTime {
+    func local(_ moment: WallTime) -> LocalTime {
         var seconds = time_t(moment.seconds)
         var parts = tm()
         localtime_r(&seconds, &parts)
@@ -54,7 +52,7 @@ package struct SystemCalendar: WallCalendar {
             weekday: parts.tm_wday == 0 ? 7 : Int(parts.tm_wday), time: time ?? .midnight)
     }
 
-    package func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
+    func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
         var parts = tm()
         parts.tm_year = Int32(clamping: year - 1900)
         parts.tm_mon = Int32(clamping: month - 1)

@@ -1,8 +1,8 @@
 package import MediaCore
 
 /// The subject of a log sentence, for programs that read the journal.
-package struct KioskNote: Sendable, Equatable {
-    package enum Event: String, Sendable, CaseIterable {
+struct KioskNote: Sendable, Equatable {
+    enum Event: String, Sendable, CaseIterable {
         case start = "start"
         case reload = "reload"
         case stop = "stop"
@@ -19,13 +19,13 @@ package struct KioskNote: Sendable, Equatable {
         case output = "output"
     }
 
-    package var event: Event?
+    var event: Event?
     /// The name in the playlist, without credentials.
-    package var item: String?
+    var item: String?
     /// The stage of a repair.
-    package var stage: String?
+    var stage: String?
 
-    package init(_ event: Event? = nil, item: String? = nil, stage: String? = nil) {
+    init(_ event: Event? = nil, item: String? = nil, stage: String? = nil) {
         self.event = event
         self.item = item.map { PrintableText.withoutCredentials($0) }
         self.stage = stage
@@ -52,7 +52,7 @@ package struct KioskLog: Sendable {
     }
 
     /// Logs a sentence.
-    package func say(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
+    func say(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
         guard level <= most else { return }
         if let journal { journal.write(level, sentence, note) } else { plainly(level, sentence) }
     }

@@ -1,6 +1,6 @@
 internal import CSystemd
 internal import Glibc
-package import MediaCore
+import MediaCore
 
 /// The systemd journal, with fields (systemd.journal-fields(7)). Any thread.
 ///
@@ -45,7 +45,7 @@ package final class ServiceJournal: Sendable {
     ///   - identifier: The value of `SYSLOG_IDENTIFIER`.
     ///   - deliver: Called on the journal's thread with the fields of one sentence, each `NAME=value`.
     /// - Throws: `ExhaustionError` if the system provides no thread.
-    package init(identifier: String, deliver: @escaping @Sendable ([String]) -> Void) throws(ExhaustionError) {
+    init(identifier: String, deliver: @escaping @Sendable ([String]) -> Void) throws(ExhaustionError) {
         self.identifier = identifier
         _ = try WorkerThread.start(name: "journal", priority: .background) { [state, wake, done] in
             while true {
@@ -74,7 +74,7 @@ package final class ServiceJournal: Sendable {
     }
 
     /// Queues a sentence. Returns at once.
-    package func write(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
+    func write(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
         let fields = Self.fields(level, sentence, identifier, note)
         state.withLock { state in
             if state.isClosing { return }

@@ -1,5 +1,5 @@
 internal import Glibc
-package import MediaCore
+import MediaCore
 internal import Sockets
 
 /// The service manager that started the program: systemd, or one with the same protocol (sd_notify(3)). Any thread.
@@ -8,7 +8,7 @@ internal import Sockets
 /// receives the last state later.
 package final class ServiceManager: Sendable {
     /// The notifications, named as in sd_notify(3).
-    package enum Event: Sendable, Equatable {
+    enum Event: Sendable, Equatable {
         /// The start or the reload is complete.
         case ready
         /// The configuration is being reloaded; ends with `ready`.
@@ -30,9 +30,9 @@ package final class ServiceManager: Sendable {
     /// The notifications that could not be sent, the latest of each kind. Sent before later ones.
     private let unsent = Lock<[Event]>([])
     /// The watchdog timeout, after which the manager ends this process; nil without a watchdog.
-    package let watchdogTime: Duration?
+    let watchdogTime: Duration?
     /// A sentence about invalid variables; nil if there are none.
-    package let objection: String?
+    let objection: String?
 
     /// Reads the variables of this process and removes them, so that child processes cannot notify in its name. Must be
     /// called once, before other threads start: the environment has no lock.
@@ -48,7 +48,7 @@ package final class ServiceManager: Sendable {
     /// Creates a manager from environment variables.
     ///
     /// - Parameter process: The process that `WATCHDOG_PID` must name for a watchdog.
-    package init(environment: [String: String], process: Int32) {
+    init(environment: [String: String], process: Int32) {
         let text = environment["NOTIFY_SOCKET"] ?? ""
         address = LocalSocketAddress(text)
         socket = address == nil ? nil : LocalDatagramSocket()
@@ -74,10 +74,10 @@ package final class ServiceManager: Sendable {
     }
 
     /// Whether there is a service manager.
-    package var isPresent: Bool { address != nil }
+    var isPresent: Bool { address != nil }
 
     /// Sends all notifications in one datagram. Never blocks.
-    package func notify(_ event: Event...) {
+    func notify(_ event: Event...) {
         guard let address, let socket else { return }
         unsent.withLock { unsent in
             for item in event {

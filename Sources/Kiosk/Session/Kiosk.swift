@@ -17,15 +17,15 @@ package final class Kiosk: Sendable {
     /// The parts of a kiosk that the program provides.
     package struct Parts: Sendable {
         /// The available outputs.
-        package var registry: OutputRegistry
+        var registry: OutputRegistry
         /// The audio output of this computer, the last fallback.
-        package var home: OutputPlace
+        var home: OutputPlace
         /// Reads the configuration from its file again.
-        package var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
+        var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
         /// The log of the kiosk.
-        package var log: KioskLog
+        var log: KioskLog
         /// The service manager. Must be created before other threads start.
-        package var manager: ServiceManager
+        var manager: ServiceManager
 
         package init(
             registry: OutputRegistry, home: OutputPlace,

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Keeps audio on the wanted speakers: finds them, uses fallbacks while they are lost, and restores them. Used on the
 /// kiosk's thread only; `SpeakerFinder` searches on its own thread.
 final class KioskRouteSupervisor {
-    /// An event for the keeper.
+    /// An event for the supervisor.
     enum Event: Sendable {
         case found(String, [any AudioOutput])
         /// A name without an output, with the reason.
@@ -49,7 +49,7 @@ final class KioskRouteSupervisor {
     /// The time without a response after which a speaker is reported as unresponsive.
     static let reportedAfter = Duration.seconds(5)
 
-    /// Creates a keeper; `start` starts the search.
+    /// Creates a supervisor; `start` starts the search.
     ///
     /// - Parameter post: Called on any thread; must not block.
     init(

@@ -3,33 +3,33 @@ internal import MediaCore
 /// The state of the system clock, from chrony's tracking report (chronyc(1), `tracking`).
 package struct ChronyTracking: Sendable, Hashable {
     /// The reference ID: eight hexadecimal digits. 7F7F0101 is chrony's local reference.
-    package var reference = ""
+    var reference = ""
     /// The name or address of the reference; empty if it has none.
-    package var server = ""
+    var server = ""
     /// The NTP stratum, 0…16.
     package var stratum = 0
     /// The time of the last measurement of the reference, in nanoseconds since 1970; it changes with each measurement.
-    package var measured: Int64 = 0
+    var measured: Int64 = 0
     /// The offset to add to the system clock for true time; positive if the clock is slow.
     package var correction = Duration.zero
     /// The rate by which the clock would be slow without chrony's correction, in parts per million.
     package var frequency = 0.0
     /// The error bound of `frequency`, in parts per million.
-    package var skew = 0.0
+    var skew = 0.0
     /// The round-trip delay to the primary reference (RFC 5905).
-    package var rootDelay = Duration.zero
+    var rootDelay = Duration.zero
     /// The error accumulated since the primary reference (RFC 5905).
-    package var rootDispersion = Duration.zero
+    var rootDispersion = Duration.zero
     package var isSynchronised = false
 
-    package init() {}
+    init() {}
 
     /// The maximum size of a report in bytes; a report is one line of about 150 bytes.
-    package static let maxBytes = 4096
+    static let maxBytes = 4096
 
     /// Parses the output of `chronyc -c`: 14 comma-separated fields on one line, in the order of the readable report.
     /// Nil for any other format.
-    package init?(_ bytes: [UInt8]) {
+    init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.maxBytes else { return nil }
         let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
         let fields = (line.first ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)

@@ -10,7 +10,7 @@ extension KioskConfiguration.Start {
     /// - Parameters:
     ///   - now: The current calendar time.
     ///   - remembered: The result of an earlier start with the same configuration, because a time of day recurs daily.
-    package func wallBeginning(
+    func wallBeginning(
         at now: WallTime, remembered: WallInstant? = nil, calendar: any WallCalendar = SystemCalendar()
     ) -> WallInstant {
         switch self {

@@ -1,7 +1,7 @@
-package import MediaCore
+import MediaCore
 
 /// The source of a wall's time.
-package enum WallStanding: String, Sendable, Hashable {
+enum WallStanding: String, Sendable, Hashable {
     /// Not known yet: chrony has no reference so far.
     case unknown = "unknown"
     /// chrony synchronises the system clock and states its error.
@@ -13,27 +13,24 @@ package enum WallStanding: String, Sendable, Hashable {
 }
 
 /// The state of a wall's clock, for log and metrics.
-package struct WallClockState: Sendable {
+struct WallClockState: Sendable {
     /// The source of the time.
-    package var standing = WallStanding.unknown
+    var standing = WallStanding.unknown
     /// The mapping from this computer's clock to the wall's time; nil while unknown.
-    package var mapping: ClockMapping<HostInstant, WallInstant>?
+    var mapping: ClockMapping<HostInstant, WallInstant>?
     /// The last evaluated report; `correction`, `frequency` and `skew` are chrony's values.
-    package var tracking: ChronyTracking?
+    var tracking: ChronyTracking?
     /// When the system clock was last read and the reading evaluated.
-    package var readAt: HostInstant?
+    var readAt: HostInstant?
 
-    package init() {}
-
-    /// The error bound of the wall's time, from chrony; nil while unknown.
-    package var uncertainty: Duration? { standing == .unknown ? nil : mapping?.uncertainty }
+    init() {}
 }
 
 /// The common time of the screens of a wall, read from chrony every few seconds.
 ///
 /// Any thread. `refresh` blocks and must be called by one thread at a time; after `start`, that is the clock's thread.
-package final class WallClock: Sendable {
-    package typealias Ask = @Sendable (_ isCancelled: () -> Bool) -> ChronyAnswer
+final class WallClock: Sendable {
+    typealias Ask = @Sendable (_ isCancelled: () -> Bool) -> ChronyAnswer
 
     private struct State {
         var estimate = WallEstimate()
@@ -57,7 +54,7 @@ package final class WallClock: Sendable {
     private static let timeout = Duration.seconds(60)
 
     /// The clock of host instants.
-    package let clock: any HostClock
+    let clock: any HostClock
     private let ask: Ask
     private let read: @Sendable () -> SystemClockReading
     private let tell: @Sendable (String) -> Void
@@ -71,7 +68,7 @@ package final class WallClock: Sendable {
     ///   - ask: Queries chrony.
     ///   - read: Reads the system clock.
     ///   - tell: Called with sentences for the user, without consecutive duplicates, on the thread of `refresh`.
-    package init(
+    init(
         clock: any HostClock = MonotonicClock(), ask: @escaping Ask, read: (@Sendable () -> SystemClockReading)? = nil,
         tell: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -80,24 +77,24 @@ package final class WallClock: Sendable {
     }
 
     /// Creates a clock that queries chronyd.
-    package convenience init(
+    convenience init(
         clock: any HostClock = MonotonicClock(), chrony: ChronyReader, tell: @escaping @Sendable (String) -> Void
     ) {
         self.init(clock: clock, ask: { chrony.read(isCancelled: $0) }, tell: tell)
     }
 
     /// The current state. The lock is held for nanoseconds.
-    package var shown: WallClockState { state.withLock { $0.shown } }
+    var shown: WallClockState { state.withLock { $0.shown } }
 
     /// The mapping from this computer's clock to the wall's time; nil while unknown.
-    package var mapping: ClockMapping<HostInstant, WallInstant>? { state.withLock { $0.shown.mapping } }
+    var mapping: ClockMapping<HostInstant, WallInstant>? { state.withLock { $0.shown.mapping } }
 
     // MARK: Thread
 
     /// Starts a thread that reads the clock until `stop`.
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
-    package func start() throws(ExhaustionError) {
+    func start() throws(ExhaustionError) {
         let worker = try WorkerThread.start(name: "wall clock") { [self] in
             while !state.withLock({ $0.isStopping }) {
                 let pause = refresh()
@@ -108,7 +105,7 @@ package final class WallClock: Sendable {
     }
 
     /// Ends and joins the thread; a running chronyc is cancelled.
-    package func stop() {
+    func stop() {
         state.withLock { $0.isStopping = true }
         signal.raise()
         let worker = thread.withLock { thread -> WorkerThread? in
@@ -122,7 +119,7 @@ package final class WallClock: Sendable {
     ///
     /// - Returns: The delay until the next reading.
     @discardableResult
-    package func refresh() -> Duration {
+    func refresh() -> Duration {
         let answer = ask { state.withLock { $0.isStopping } }
         let reading = read()
         let sentences = state.withLock { state in Self.applyReading(answer, reading, &state) }

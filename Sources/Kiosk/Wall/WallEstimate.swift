@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// An estimate of the wall's time relative to this computer's clock, updated by readings. A value; the caller provides
 /// the readings.
@@ -6,9 +6,9 @@ package import MediaCore
 /// True time is the system clock plus chrony's correction. The sum is continuous while chrony steps or slews the clock.
 /// An administrator's step shifts it until chrony measures again. A reading off the timeline is therefore doubted until
 /// chrony has measured again; without chrony, until three readings agree.
-package struct WallEstimate: Sendable {
+struct WallEstimate: Sendable {
     /// The result of a reading.
-    package enum Change: Sendable, Hashable {
+    enum Change: Sendable, Hashable {
         /// The reading matches the timeline, or is the first.
         case taken
         /// The reading deviates by this offset, positive if ahead; the timeline is unchanged.
@@ -24,7 +24,7 @@ package struct WallEstimate: Sendable {
 
     /// The maximum deviation that counts as noise. chrony's estimates of one reference differ by less between polls;
     /// steering compensates this deviation within a minute.
-    package static let tolerance = Duration.milliseconds(5)
+    static let tolerance = Duration.milliseconds(5)
     /// The time over which the rate is calculated: long relative to the noise of readings, short relative to the hours
     /// in which a quartz drifts.
     private static let span = Duration.seconds(64)
@@ -40,15 +40,15 @@ package struct WallEstimate: Sendable {
     /// The doubted deviation, chrony's measurement at its first reading, and the number of readings.
     private var doubt: (measured: Int64?, offset: Duration, count: Int)?
     /// The mapping from this computer's clock to the wall's time; nil before the first reading.
-    package private(set) var mapping: ClockMapping<HostInstant, WallInstant>?
+    private(set) var mapping: ClockMapping<HostInstant, WallInstant>?
 
-    package init() {}
+    init() {}
 
     /// Processes a reading.
     ///
     /// - Parameter tracking: chrony's report; nil without chrony.
     @discardableResult
-    package mutating func update(_ reading: SystemClockReading, _ tracking: ChronyTracking?) -> Change {
+    mutating func update(_ reading: SystemClockReading, _ tracking: ChronyTracking?) -> Change {
         let sample = Sample(host: reading.host, wall: reading.system.advanced(by: tracking?.correction ?? .zero))
         let uncertainty = (tracking?.uncertainty ?? .zero) + reading.width / 2
         guard let line = mapping else {

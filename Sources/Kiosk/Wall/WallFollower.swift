@@ -1,41 +1,41 @@
-package import MediaCore
+import MediaCore
 internal import Playback
-package import SyncRendering
+import SyncRendering
 
 /// Keeps a player in sync with a wall: returns where and when to start, and steers the player's timeline. If steering
 /// would take too long, it requests a seek.
 ///
 /// Pass it to the player's synchronizer (`RenderSynchronizer.follow`), start at `meeting`, and call `dueSeek` a few
 /// times a second. Any thread; locks are held for nanoseconds.
-package final class WallFollower: TimelineSource {
+final class WallFollower: TimelineSource {
     /// A seek target: an item, a position in it, and the instant at which it is perceived. See
     /// `Player.jump(to:at:perceivedAt:)`.
-    package struct Meeting: Sendable, Hashable {
+    struct Meeting: Sendable, Hashable {
         /// The index in the playlist, from 0.
-        package var item: Int
+        var item: Int
         /// The media time in the item.
-        package var position: MediaTime
-        package var instant: HostInstant
+        var position: MediaTime
+        var instant: HostInstant
     }
 
     /// The item that plays, as returned by `playing`.
-    package struct Playing: Sendable, Hashable {
+    struct Playing: Sendable, Hashable {
         /// The index in the playlist, from 0.
-        package var item: Int
+        var item: Int
         /// The player's timeline minus the item's media time (`PlayerState.lineOffset`).
-        package var lineOffset: MediaTime
+        var lineOffset: MediaTime
 
-        package init(item: Int, lineOffset: MediaTime) { (self.item, self.lineOffset) = (item, lineOffset) }
+        init(item: Int, lineOffset: MediaTime) { (self.item, self.lineOffset) = (item, lineOffset) }
     }
 
     /// The state of a follower, for log and metrics.
-    package struct Status: Sendable, Hashable {
+    struct Status: Sendable, Hashable {
         /// The outcome reported last; nil before the first.
-        package var outcome: TimelineOutcome?
+        var outcome: TimelineOutcome?
         /// When `outcome` was reported.
-        package var lookedAt: HostInstant?
+        var lookedAt: HostInstant?
         /// The number of seeks requested since creation.
-        package var jumps = 0
+        var jumps = 0
     }
 
     private struct State {
@@ -60,7 +60,7 @@ package final class WallFollower: TimelineSource {
     private static let pauseWhenOutvoted = Duration.seconds(600)
     /// The typical time for opening an item and filling buffers. A player that takes longer starts at the wall's
     /// position at that time.
-    package static let lead = Duration.milliseconds(1500)
+    static let lead = Duration.milliseconds(1500)
 
     private let wall: WallClock
     private let playing: @Sendable () -> Playing?
@@ -72,7 +72,7 @@ package final class WallFollower: TimelineSource {
     /// - Parameters:
     ///   - playing: Returns the item that plays. Called on the thread that services the timeline; must not block.
     ///   - tell: Called with sentences for the user, on that thread or the caller's of `dueSeek`.
-    package init(
+    init(
         clock wall: WallClock, line: WallLine, playing: @escaping @Sendable () -> Playing?,
         tell: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -81,13 +81,13 @@ package final class WallFollower: TimelineSource {
     }
 
     /// The wall's timeline. Setting it, after a playlist change, resets the deviation.
-    package var line: WallLine {
+    var line: WallLine {
         get { state.withLock { $0.line } }
         set { state.withLock { ($0.line, $0.awaySince) = (newValue, nil) } }
     }
 
     /// The current state.
-    package var status: Status { state.withLock { $0.status } }
+    var status: Status { state.withLock { $0.status } }
 
     /// Returns where and when to start; nil while the time is unknown, and after the end of a playlist without loop.
     ///
@@ -95,7 +95,7 @@ package final class WallFollower: TimelineSource {
     ///   - now: The current instant.
     ///   - lead: The minimum time from `now` to the start; longer if outputs require it
     ///     (`RenderSynchronizer.earliestStart`).
-    package func meeting(from now: HostInstant, lead: Duration = lead) -> Meeting? {
+    func meeting(from now: HostInstant, lead: Duration = lead) -> Meeting? {
         guard let mapping = wall.mapping else { return nil }
         let earliest = mapping.target(at: now.advanced(by: lead))
         guard let (place, instant) = line.meeting(notBefore: earliest) else { return nil }
@@ -103,7 +103,7 @@ package final class WallFollower: TimelineSource {
     }
 
     /// Returns the seek that is due because the deviation has exceeded the steering range for a while. Usually nil.
-    package func dueSeek(_ now: HostInstant, lead: Duration = lead) -> Meeting? {
+    func dueSeek(_ now: HostInstant, lead: Duration = lead) -> Meeting? {
         let isDue = state.withLock { state in
             guard let since = state.awaySince, now - since >= Self.endurance else { return false }
             return state.nextJump.map { now >= $0 } ?? true
@@ -125,7 +125,7 @@ package final class WallFollower: TimelineSource {
 
     // MARK: TimelineSource
 
-    package func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? {
+    func line(of segment: TimebaseSegment, at now: HostInstant) -> TimebaseSegment? {
         guard segment.speed == 1, let mapping = wall.mapping, let playing = playing() else { return nil }
         let line = line
         guard line.items.indices.contains(playing.item) else { return nil }
@@ -141,7 +141,7 @@ package final class WallFollower: TimelineSource {
             rate: 1 + mapping.rateOffset, speed: 1)
     }
 
-    package func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) {
+    func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant) {
         let event = state.withLock { state -> String? in
             (state.status.outcome, state.status.lookedAt) = (outcome, now)
             switch outcome {

@@ -1,33 +1,33 @@
-package import MediaCore
-package import Playback
+import MediaCore
+import Playback
 
 /// The schedule of a wall: the items of a playlist in sequence, from one instant of the wall's time on. A value, equal
 /// on all screens whenever they were started.
-package struct WallLine: Sendable, Hashable {
+struct WallLine: Sendable, Hashable {
     /// A position in the playlist at an instant.
-    package struct Place: Sendable, Hashable {
+    struct Place: Sendable, Hashable {
         /// The index in the playlist, from 0.
-        package var item: Int
+        var item: Int
         /// The media time in the item.
-        package var position: MediaTime
+        var position: MediaTime
         /// When the item starts.
-        package var began: WallInstant
+        var began: WallInstant
         /// When the item ends and the next one starts.
-        package var ends: WallInstant
+        var ends: WallInstant
     }
 
     /// When the first item is perceived from its start.
-    package let epoch: WallInstant
+    let epoch: WallInstant
     /// The extents of the items in playlist order.
-    package let items: [FilmExtent]
-    package let loops: Bool
+    let items: [FilmExtent]
+    let loops: Bool
     /// Nanoseconds from the start of the playlist to the start of each item, and to the playlist's end.
     private let begins: [Int64]
 
     /// Creates a schedule; nil if the total duration is zero, or beyond the range of calculations (146 years).
     ///
     /// - Parameter items: The items in playlist order. Unplayable items must be omitted, equally on all screens.
-    package init?(epoch: WallInstant, items: [FilmExtent], loops: Bool = true) {
+    init?(epoch: WallInstant, items: [FilmExtent], loops: Bool = true) {
         var begins: [Int64] = [0]
         for item in items { begins.append(begins.last!.addingClamped(item.length.nanoseconds)) }
         guard let total = begins.last, total > 0, total < Int64.max / 2 else { return nil }
@@ -37,7 +37,7 @@ package struct WallLine: Sendable, Hashable {
     private var total: Int64 { begins[begins.count - 1] }
 
     /// Returns what is perceived at an instant; nil before the epoch, and after the end of a playlist without loop.
-    package func place(at instant: WallInstant) -> Place? {
+    func place(at instant: WallInstant) -> Place? {
         let elapsed = epoch.duration(to: instant).wholeNanoseconds
         guard elapsed >= 0, loops || elapsed < total else { return nil }
         let round = elapsed / total * total
@@ -56,7 +56,7 @@ package struct WallLine: Sendable, Hashable {
 
     /// Returns the start of an item that is nearest to an instant, before or after it; nil for an index outside the
     /// playlist.
-    package func begin(of item: Int, nearest instant: WallInstant) -> WallInstant? {
+    func begin(of item: Int, nearest instant: WallInstant) -> WallInstant? {
         guard items.indices.contains(item) else { return nil }
         let first = epoch.advanced(by: .nanoseconds(begins[item]))
         guard loops else { return first }
@@ -70,7 +70,7 @@ package struct WallLine: Sendable, Hashable {
     /// Starts within the current item, or at the next one if the remainder is shorter than `least`.
     ///
     /// - Parameter least: The minimum remainder of an item.
-    package func meeting(notBefore instant: WallInstant, least: Duration = .seconds(2)) -> (
+    func meeting(notBefore instant: WallInstant, least: Duration = .seconds(2)) -> (
         place: Place, at: WallInstant
     )? {
         let instant = max(instant, epoch)

@@ -1,13 +1,13 @@
-package import MediaCore
+import MediaCore
 
 /// Reports bursts of late video frames that were dropped, once frames are on time again. A value; the caller provides
 /// the time.
-package struct DroppedFrameMonitor: Sendable {
+struct DroppedFrameMonitor: Sendable {
     /// The minimum number of frames per observation that counts as a burst: a fifth of a second of film. Fewer per
     /// second are hardly visible.
-    package static let fewest = 5
+    static let fewest = 5
     /// The minimum interval between two reports, for a computer that is too slow for its films.
-    package static let rest = Duration.seconds(60)
+    static let rest = Duration.seconds(60)
 
     /// The total at the last observation.
     private var last: Int?
@@ -16,7 +16,7 @@ package struct DroppedFrameMonitor: Sendable {
     /// The time of the last report.
     private var told: HostInstant?
 
-    package init() {}
+    init() {}
 
     /// Processes one observation.
     ///
@@ -24,7 +24,7 @@ package struct DroppedFrameMonitor: Sendable {
     ///   - total: The number of frames dropped so far. If it decreases, counting was restarted.
     ///   - isExpected: Whether a film should be visible; frames dropped otherwise are ignored.
     /// - Returns: The number of frames dropped since the last report, once a burst is over; nil without a report.
-    package mutating func observe(total: Int, isExpected: Bool, at now: HostInstant) -> Int? {
+    mutating func observe(total: Int, isExpected: Bool, at now: HostInstant) -> Int? {
         defer { last = total }
         guard let last, isExpected else {
             open = 0

@@ -1,50 +1,50 @@
-package import MediaCore
+import MediaCore
 
 /// Detects stalls of a kiosk: media time must advance, and frames must be presented or audio accepted. A value; the
 /// caller provides the time.
-package struct Liveness: Sendable {
+struct Liveness: Sendable {
     /// One observation.
-    package struct Beat: Sendable {
+    struct Beat: Sendable {
         /// An item should be visible and audible: no pause, no quiet hours, no slate.
-        package var isExpected = false
+        var isExpected = false
         /// The number of iterations of the player's thread.
-        package var turns = 0
+        var turns = 0
         /// The reported media time of the item.
-        package var position = MediaTime.zero
+        var position = MediaTime.zero
         /// The item is an image file: only its position changes.
-        package var isStill = false
+        var isStill = false
         /// The item has video, and the window is visible.
-        package var hasPicture = false
+        var hasPicture = false
         /// The number of frames presented since the window was opened.
-        package var shown = 0
+        var shown = 0
         /// The frame period of the item; nil if unknown.
-        package var picturePeriod: Duration?
+        var picturePeriod: Duration?
         /// How late the next frame is; nil if none is due.
-        package var pictureOverdue: Duration?
+        var pictureOverdue: Duration?
         /// More frames follow in the file, but none is decoded.
-        package var isStarved = false
+        var isStarved = false
         /// An audible output plays the item's audio.
-        package var hasSound = false
+        var hasSound = false
         /// The end of the audio accepted by the outputs, relative to the playhead; nil after the last audio.
-        package var soundAhead: Duration?
+        var soundAhead: Duration?
         /// The end of the audio read last. One packet crosses a gap, although its silence is accepted gradually.
-        package var soundRead: MediaTime?
+        var soundRead: MediaTime?
         /// All audio that was read has played, and more follows in the file.
-        package var isSoundMissing = false
+        var isSoundMissing = false
         /// All audio is read, and not all is played yet.
-        package var isSoundPlayingOut = false
+        var isSoundPlayingOut = false
         /// Playback is waiting: the item is being opened, or data is missing.
-        package var isWaiting = false
+        var isWaiting = false
         /// The end of the data read; nil before any was read.
-        package var readUntil: MediaTime?
+        var readUntil: MediaTime?
         /// The timeout of waiting; longer on a wall, whose starts are scheduled ahead.
-        package var waitingTimeout = Liveness.waitingTimeout
+        var waitingTimeout = Liveness.waitingTimeout
 
-        package init() {}
+        init() {}
     }
 
     /// The cause of a stall; raw values are user-visible.
-    package enum Cause: String, Sendable, CaseIterable {
+    enum Cause: String, Sendable, CaseIterable {
         case engine = "the player's thread is blocked"
         case waiting = "no data of the film arrives"
         case frozen = "the position in the film does not advance"
@@ -56,7 +56,7 @@ package struct Liveness: Sendable {
     }
 
     /// The result of an observation.
-    package enum Verdict: Sendable, Equatable {
+    enum Verdict: Sendable, Equatable {
         /// Media time advances, with video or audio.
         case alive
         /// Intentionally nothing is visible or audible.
@@ -66,11 +66,11 @@ package struct Liveness: Sendable {
     }
 
     /// The timeout of playback without progress.
-    package static let timeout = Duration.seconds(5)
+    static let timeout = Duration.seconds(5)
     /// The same after a first repair: two failed repairs fit into `waitingTimeout`.
-    package static let repairTimeout = Duration.seconds(4)
+    static let repairTimeout = Duration.seconds(4)
     /// The timeout of waiting for data, after which the next item is played.
-    package static let waitingTimeout = Duration.seconds(15)
+    static let waitingTimeout = Duration.seconds(15)
     /// The maximum timeout for low frame rates: twice the period of one frame per minute.
     private static let maxPictureTimeout = Duration.seconds(120)
     /// The number of consecutive observations with progress that prove a repair: a seek alone presents one frame.
@@ -86,14 +86,14 @@ package struct Liveness: Sendable {
     /// The number of consecutive observations with progress.
     private var advances = 0
     /// The result of the last observation.
-    package private(set) var verdict = Verdict.offOnPurpose
+    private(set) var verdict = Verdict.offOnPurpose
     /// The present fault; kept until a repair is proved.
-    package private(set) var fault: (cause: Cause, since: HostInstant)?
+    private(set) var fault: (cause: Cause, since: HostInstant)?
 
-    package init() {}
+    init() {}
 
     /// Processes one observation, about once per second.
-    package mutating func observe(_ beat: Beat, at now: HostInstant) {
+    mutating func observe(_ beat: Beat, at now: HostInstant) {
         guard beat.isExpected else {
             startOver()
             return
@@ -149,18 +149,18 @@ package struct Liveness: Sendable {
     }
 
     /// When playback started to wait for data; nil while it does not wait.
-    package var waitingSince: HostInstant? { troubles[.waiting] }
+    var waitingSince: HostInstant? { troubles[.waiting] }
 
     /// Returns true if no repair has helped within the maximum time of one item.
-    package func isOverdue(at now: HostInstant) -> Bool { fault.map { now - $0.since >= Self.waitingTimeout } ?? false }
+    func isOverdue(at now: HostInstant) -> Bool { fault.map { now - $0.since >= Self.waitingTimeout } ?? false }
 
     /// Returns true if data has arrived within `span`, or playback was not waiting for any.
-    package func hasArrived(within span: Duration, at now: HostInstant) -> Bool {
+    func hasArrived(within span: Duration, at now: HostInstant) -> Bool {
         lastArrival.map { now - $0.at < span } ?? true
     }
 
     /// Discards earlier observations after a repair. `fault` remains until the repair is proved.
-    package mutating func forgive(at now: HostInstant) {
+    mutating func forgive(at now: HostInstant) {
         troubles = [:]
         lastTurns?.at = now
         lastPosition?.at = now
@@ -168,5 +168,5 @@ package struct Liveness: Sendable {
     }
 
     /// Resets all state for another item.
-    package mutating func startOver() { self = Liveness() }
+    mutating func startOver() { self = Liveness() }
 }

@@ -1,10 +1,10 @@
-package import MediaCore
+import MediaCore
 
 /// Selects the next repair of a stall, from a barely visible one to a restart of the program. A value; the caller
 /// provides the time.
-package struct RepairLadder: Sendable {
+struct RepairLadder: Sendable {
     /// The repairs, in increasing order of disruption.
-    package enum Stage: Int, Sendable, CaseIterable, Comparable {
+    enum Stage: Int, Sendable, CaseIterable, Comparable {
         /// Seeks to the current position, which refills all buffers.
         case anchor
         /// Reopens the item and the audio outputs.
@@ -30,7 +30,7 @@ package struct RepairLadder: Sendable {
         }
 
         /// The repair as text for the log.
-        package var words: String {
+        var words: String {
             switch self {
             case .anchor: "playback is restarted at the current position"
             case .route: "the film and its audio output are reopened"
@@ -42,17 +42,17 @@ package struct RepairLadder: Sendable {
     }
 
     /// The stalled item.
-    package struct Item: Sendable, Hashable {
+    struct Item: Sendable, Hashable {
         /// A path or web address.
-        package var address: String
+        var address: String
         /// The item is read over a network.
-        package var isRemote = false
+        var isRemote = false
         /// Data has arrived within the last `RepairLadder.serverPause`.
-        package var isArriving = false
+        var isArriving = false
         /// Another item can be played instead.
-        package var hasOther = true
+        var hasOther = true
 
-        package init(_ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true) {
+        init(_ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true) {
             self.address = address
             (self.isRemote, self.isArriving, self.hasOther) = (isRemote, isArriving, hasOther)
         }
@@ -71,10 +71,10 @@ package struct RepairLadder: Sendable {
     /// The number of consecutive skipped items.
     private var passed = 0
 
-    package init() {}
+    init() {}
 
     /// Records progress of playback.
-    package mutating func noteAlive(at now: HostInstant) {
+    mutating func noteAlive(at now: HostInstant) {
         guard let last, now - last.at >= Self.recovery else { return }
         (self.last, passed) = (nil, 0)
     }
@@ -82,7 +82,7 @@ package struct RepairLadder: Sendable {
     /// Returns the repair that is due; nil while the item is waited for.
     ///
     /// - Parameter isOverdue: Whether the item has been stalled for its maximum time.
-    package mutating func next(
+    mutating func next(
         for cause: Liveness.Cause, of item: Item, isOverdue: Bool = false, at now: HostInstant
     ) -> Stage? {
         let stage = choice(for: cause, of: item, isOverdue, at: now)

@@ -98,9 +98,6 @@ final class AudioDecoder {
         return context
     }
 
-    /// Whether queued buffers contain undecoded packets.
-    var hasInput: Bool { !queue.isEmpty }
-
     func send(_ buffer: SampleBuffer) {
         isFinished = false
         switch buffer.payload {

@@ -1,17 +1,17 @@
 internal import CFFmpeg
 
 /// The capabilities of the installed FFmpeg.
-public enum CodecInventory {
+package enum CodecInventory {
     /// A library and its version at run time.
-    public struct Library: Sendable, Hashable {
+    package struct Library: Sendable, Hashable {
         /// The name, such as `libavcodec`.
-        public var name: String
+        package var name: String
         /// The version as `major.minor.micro`.
-        public var version: String
+        package var version: String
     }
 
     /// The versions of the loaded libraries, not of the headers.
-    public static var libraries: [Library] {
+    package static var libraries: [Library] {
         [
             Library(name: "libavformat", version: text(avformat_version())),
             Library(name: "libavcodec", version: text(avcodec_version())),
@@ -27,13 +27,13 @@ public enum CodecInventory {
     }
 
     /// Returns whether a decoder exists for a codec by FFmpeg's name: `"h264"`, `"aac"`.
-    public static func canDecode(_ codec: String) -> Bool {
+    package static func canDecode(_ codec: String) -> Bool {
         guard let descriptor = avcodec_descriptor_get_by_name(codec) else { return false }
         return avcodec_find_decoder(descriptor.pointee.id) != nil
     }
 
     /// Returns whether URLs of a protocol can be opened: `"https"`.
-    public static func canRead(protocol wanted: String) -> Bool {
+    package static func canRead(protocol wanted: String) -> Bool {
         var state: UnsafeMutableRawPointer?
         while let name = avio_enum_protocols(&state, 0) {
             if String(cString: name) == wanted { return true }

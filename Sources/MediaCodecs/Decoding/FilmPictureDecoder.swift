@@ -1,11 +1,11 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Decodes video and converts it for display. Owned and called by one thread.
 ///
 /// Interlaced frames become two frames, HDR (PQ, HLG) becomes BT.709, and transparent images are blended with tiles.
 /// Other frames are returned unchanged, as are HDR frames if the screen maps tones itself.
-public final class FilmPictureDecoder: PictureDecoder {
+package final class FilmPictureDecoder: PictureDecoder {
     private let decoder: VideoDecoder
     private let deinterlacing: DeinterlacingSwitch
     private let toneMapping: ToneMappingSwitch
@@ -34,7 +34,7 @@ public final class FilmPictureDecoder: PictureDecoder {
     ///   - drawing: The tone-mapping settings.
     ///   - report: Receives the decoder of each frame.
     /// - Throws: `unsupported` if there is no decoder or the track's parameters are invalid, or `exhausted`.
-    public init(
+    package init(
         format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch(),
         toneMapping: ToneMappingSwitch = ToneMappingSwitch(), hardware: HardwareDecoding = .no,
         drawing: PictureDrawing = PictureDrawing(), report: DecoderReport = DecoderReport()
@@ -47,16 +47,16 @@ public final class FilmPictureDecoder: PictureDecoder {
     }
 
     /// The skip policy of the decoder. May be changed between any two calls.
-    public var skipPolicy: SkipPolicy {
+    package var skipPolicy: SkipPolicy {
         get { decoder.skipPolicy }
         set { decoder.skipPolicy = newValue }
     }
 
     /// The number of packets that could not be decoded.
-    public var decodeErrorCount: Int { decoder.decodeErrorCount }
+    package var decodeErrorCount: Int { decoder.decodeErrorCount }
 
     /// The error of a failed hardware decoder without replacement.
-    public var failure: MediaError? { decoder.failure }
+    package var failure: MediaError? { decoder.failure }
 
     /// Whether the deinterlacer was ever created, for tests.
     var hasDeinterlaced: Bool { fields != nil }
@@ -65,19 +65,19 @@ public final class FilmPictureDecoder: PictureDecoder {
     ///
     /// - Throws: `unsupported` for a format that cannot be decoded, or the error of a failed hardware
     ///   decoder without replacement.
-    public func send(_ buffer: SampleBuffer) throws(MediaError) {
+    package func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinishing = false
         try decoder.send(buffer)
     }
 
     /// Ends the input; `receive` returns the remaining frames.
-    public func finish() {
+    package func finish() {
         isFinishing = true
         decoder.finish()
     }
 
     /// Discards all frames inside, for a seek.
-    public func flush() {
+    package func flush() {
         ready.removeAll(keepingCapacity: true)
         (isFinishing, showFrom) = (false, nil)
         fields?.flush()
@@ -87,13 +87,13 @@ public final class FilmPictureDecoder: PictureDecoder {
     /// Drops frames that end at or before `time`, after an exact seek.
     ///
     /// If the film ends before `time`, its last frame is returned.
-    public func dropFrames(before time: MediaTime) {
+    package func dropFrames(before time: MediaTime) {
         showFrom = time
         decoder.dropFrames(before: time)
     }
 
     /// Skips forward to `time` without a flush. Returns false and changes nothing while the deinterlacer holds frames.
-    public func skipForward(to time: MediaTime) -> Bool {
+    package func skipForward(to time: MediaTime) -> Bool {
         // The deinterlacer may hold the target frame, or a neighbour that must not be blended in.
         if let fields, fields.isInUse { return false }
         showFrom = time
@@ -101,7 +101,7 @@ public final class FilmPictureDecoder: PictureDecoder {
     }
 
     /// Returns the next frame in display order, or nil if more input is needed.
-    public func receive() -> SampleBuffer? {
+    package func receive() -> SampleBuffer? {
         while true {
             if !ready.isEmpty {
                 let next = ready.removeFirst()

@@ -1,19 +1,17 @@
 internal import CFFmpeg
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Decodes video with libavcodec. Owned and called by one thread; libavcodec adds its own threads.
 ///
 /// Send one buffer, then receive until nil. Frames are returned in display order with start and duration.
-public final class VideoDecoder: PictureDecoder {
+package final class VideoDecoder: PictureDecoder {
     /// The number of packets that could not be decoded; their frames are missing or concealed by the decoder.
-    public private(set) var decodeErrorCount = 0
+    package private(set) var decodeErrorCount = 0
     /// The error after a hardware failure if no software decoder could be opened; all further calls throw it.
-    public private(set) var failure: MediaError?
-    /// The number of frames with missing or wrong timestamps that were repaired.
-    public var repairedTimes: Int { times?.repairs ?? 0 }
+    package private(set) var failure: MediaError?
     /// The skip policy. May be changed between any two calls.
-    public var skipPolicy = SkipPolicy.full
+    package var skipPolicy = SkipPolicy.full
 
     private(set) var format: VideoFormat
     private let threads: Int?
@@ -51,7 +49,7 @@ public final class VideoDecoder: PictureDecoder {
     ///   - threads: The number of decoding threads; nil: depends on the frame size and the machine.
     ///   - hardware: Whether to decode in hardware; software decodes what the hardware does not support.
     /// - Throws: `unsupported` if there is no decoder or the track's parameters are invalid, or `exhausted`.
-    public convenience init(
+    package convenience init(
         format: VideoFormat, threads: Int? = nil, hardware: HardwareDecoding = .no
     ) throws(MediaError) {
         try self.init(format: format, threads: threads, acceleration: VideoAcceleration.chosen(by: hardware))
@@ -78,7 +76,7 @@ public final class VideoDecoder: PictureDecoder {
     ///
     /// - Throws: `unsupported` if the new format cannot be decoded. After a hardware failure without a software
     ///   replacement, every call throws that error.
-    public func send(_ buffer: SampleBuffer) throws(MediaError) {
+    package func send(_ buffer: SampleBuffer) throws(MediaError) {
         if let failure { throw failure }
         guard case .encodedVideo(let format, let batch) = buffer.payload else { return }
         if buffer.flags.contains(.discontinuity) {
@@ -162,13 +160,13 @@ public final class VideoDecoder: PictureDecoder {
     }
 
     /// Ends the input; `receive` returns the remaining frames.
-    public func finish() {
+    package func finish() {
         isFinishing = true
         sendPacket(nil)
     }
 
     /// Discards all frames inside, for a seek.
-    public func flush() {
+    package func flush() {
         ready.removeAll(keepingCapacity: true)
         reset()
         showFrom = nil
@@ -178,10 +176,10 @@ public final class VideoDecoder: PictureDecoder {
     /// Drops frames that end at or before `time`, for an exact seek.
     ///
     /// If the film ends before `time`, its last frame is returned. Reset by the first returned frame and by `flush`.
-    public func dropFrames(before time: MediaTime) { showFrom = time }
+    package func dropFrames(before time: MediaTime) { showFrom = time }
 
     /// Skips forward to `time` without a flush. Always succeeds.
-    public func skipForward(to time: MediaTime) -> Bool {
+    package func skipForward(to time: MediaTime) -> Bool {
         dropFrames(before: time)
         return true
     }
@@ -272,7 +270,7 @@ public final class VideoDecoder: PictureDecoder {
     // MARK: Output
 
     /// Returns the next frame, or nil if more packets are needed or all frames were returned.
-    public func receive() -> SampleBuffer? {
+    package func receive() -> SampleBuffer? {
         if !ready.isEmpty { return ready.removeFirst() }
         if let picture = nextPicture() { return picture }
         guard hasHardwareFailed else { return nil }

@@ -1,8 +1,8 @@
 internal import CFFmpeg
-public import MediaCore
+package import MediaCore
 
 /// Encodes an image as PNG (ISO/IEC 15948) with libavcodec.
-public enum PNGEncoder {
+package enum PNGEncoder {
     /// Returns the contents of a PNG file.
     ///
     /// - Parameters:
@@ -10,7 +10,7 @@ public enum PNGEncoder {
     ///   - size: No side exceeds 16384.
     /// - Throws: `unsupported` without an encoder, `limitExceeded` if size and pixels
     ///   disagree, `exhausted` without memory.
-    public static func encode(bgra pixels: [UInt8], size: PixelSize) throws(MediaError) -> [UInt8] {
+    package static func encode(bgra pixels: [UInt8], size: PixelSize) throws(MediaError) -> [UInt8] {
         guard (1...16384).contains(size.width), (1...16384).contains(size.height),
             pixels.count == size.width * size.height * 4
         else { throw MediaError(.limitExceeded, "this picture cannot be writtenbecause its size is out of range") }

@@ -1,28 +1,28 @@
 internal import CFFmpeg
-public import MediaCore
+import MediaCore
 
 /// A video frame in libavcodec's memory, without a copy.
 ///
 /// `@unchecked Sendable`: the decoder's thread fills the frame before publication; afterwards it is only read.
 /// `RecyclingPool` reuses the object only when it holds the last reference.
-public final class DecodedPicture: Picture, @unchecked Sendable {
+final class DecodedPicture: Picture, @unchecked Sendable {
     let frame: UnsafeMutablePointer<AVFrame>
     /// The size in pixels, without rotation and pixel aspect ratio.
-    public private(set) var size = PixelSize(width: 0, height: 0)
+    private(set) var size = PixelSize(width: 0, height: 0)
     /// The pixel format; `other` for formats without a name in MediaCore.
-    public private(set) var pixelFormat = PixelFormat.other
+    private(set) var pixelFormat = PixelFormat.other
     /// The pixel aspect ratio; the container's has priority over the bitstream's.
-    public private(set) var pixelAspect = Ratio.one
+    private(set) var pixelAspect = Ratio.one
     /// The rotation for display in degrees, from the container.
-    public private(set) var rotation = 0
+    private(set) var rotation = 0
     /// The colour description; fields missing in the bitstream come from the container.
-    public private(set) var color = ColorDescription()
+    private(set) var color = ColorDescription()
     /// Bits per component.
-    public private(set) var bitDepth = 8
+    private(set) var bitDepth = 8
     /// The memory layout of the planes; nil for formats that cannot be described.
-    public private(set) var planeLayout: PlaneLayout?
+    private(set) var planeLayout: PlaneLayout?
     /// The chroma location, 0 to 5 (H.273); nil if not stated.
-    public private(set) var chromaLocation: UInt8?
+    private(set) var chromaLocation: UInt8?
     /// The format of the track; nil before `describe`.
     private(set) var format: VideoFormat?
     /// The pixel format of `planeLayout`.
@@ -39,7 +39,7 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     }
 
     /// Calls `body` with pointers to the planes; they are valid during the call.
-    public func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
         let (data, stride) = (frame.pointee.data, frame.pointee.linesize)
         return body(
             PicturePlanes(
@@ -57,7 +57,7 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     var isInterlaced: Bool { cff_frame_is_interlaced(frame) != 0 }
 
     /// The brightest white in cd/m², from the bitstream or the container; nil if not stated.
-    public var peakLuminance: Double? { codedPeak ?? format?.peakLuminance }
+    var peakLuminance: Double? { codedPeak ?? format?.peakLuminance }
 
     /// The brightest white in cd/m² of this frame's metadata; nil if not stated.
     var codedPeak: Double? {

@@ -15,8 +15,6 @@ struct DownmixLevels: Equatable {
     /// The additional gain of the centre channel in dB.
     var dialogueLift = 0.0
 
-    init() {}
-
     init(_ frame: UnsafeMutablePointer<AVFrame>) {
         guard let side = av_frame_get_side_data(frame, AV_FRAME_DATA_DOWNMIX_INFO),
             side.pointee.size >= MemoryLayout<AVDownmixInfo>.size, let data = side.pointee.data

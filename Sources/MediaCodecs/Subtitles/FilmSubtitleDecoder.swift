@@ -1,14 +1,14 @@
 internal import CFFmpeg
 internal import Glibc
-public import MediaCore
-public import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// Decodes subtitles with libavcodec. Owned and called by one thread.
 ///
 /// Text becomes events of Advanced SubStation Alpha; bitmaps keep their colours.
-public final class FilmSubtitleDecoder: SubtitleDecoder {
+final class FilmSubtitleDecoder: SubtitleDecoder {
     /// The number of packets that could not be decoded or exceeded the limits.
-    public private(set) var decodeErrorCount = 0
+    private(set) var decodeErrorCount = 0
 
     private let place: SubtitlePlace
     private var format: SubtitleFormat
@@ -28,7 +28,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
     /// - Parameter place: The position of the text.
     /// - Throws: `unsupported` if there is no decoder, the track's parameters are invalid, or for
     ///   bitmaps at the top; or `exhausted`.
-    public init(format: SubtitleFormat, place: SubtitlePlace = .asWritten) throws(MediaError) {
+    init(format: SubtitleFormat, place: SubtitlePlace = .asWritten) throws(MediaError) {
         (self.format, self.place) = (format, place)
         try Self.require(words: format, at: place)
         recoding = Self.recoding(format)
@@ -99,7 +99,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
     /// Returns the cues of a buffer with start and duration. A damaged packet is counted and skipped.
     ///
     /// - Throws: `unsupported` if the new format cannot be decoded.
-    public func decode(_ buffer: SampleBuffer) throws(MediaError) -> [SampleBuffer] {
+    func decode(_ buffer: SampleBuffer) throws(MediaError) -> [SampleBuffer] {
         guard case .encodedSubtitle(let format, let batch) = buffer.payload else { return [] }
         if buffer.flags.contains(.discontinuity) {
             flush()
@@ -112,7 +112,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
     }
 
     /// Discards the decoder's state, for a seek.
-    public func flush() {
+    func flush() {
         avcodec_flush_buffers(context)
         times.removeAll(keepingCapacity: true)
     }

@@ -3,13 +3,13 @@ internal import CFFmpeg
 /// The discrete Fourier transform of one length, by libavutil. Owned and used by one thread.
 ///
 /// Single precision; the inverse is not divided by the length.
-public final class FourierTransform {
+package final class FourierTransform {
     /// The number of complex values per block.
-    public let count: Int
+    package let count: Int
     /// The input of `forward` and `inverse`: interleaved real and imaginary parts, `2 × count` values.
-    public let input: UnsafeMutablePointer<Float>
+    package let input: UnsafeMutablePointer<Float>
     /// The output of both transforms, in the same order.
-    public let output: UnsafeMutablePointer<Float>
+    package let output: UnsafeMutablePointer<Float>
 
     private let ahead: (context: OpaquePointer, run: av_tx_fn)
     private let back: (context: OpaquePointer, run: av_tx_fn)
@@ -17,7 +17,7 @@ public final class FourierTransform {
     /// Allocates the buffers and plans; traps without memory.
     ///
     /// - Parameter count: A power of two, 16 … 2²⁰.
-    public init(count: Int) {
+    package init(count: Int) {
         precondition(count.nonzeroBitCount == 1 && (16...(1 << 20)).contains(count), "a length is a power of two")
         self.count = count
         guard let ahead = Self.plan(count, isInverse: false), let back = Self.plan(count, isInverse: true) else {
@@ -39,10 +39,10 @@ public final class FourierTransform {
     }
 
     /// Transforms `input` from time to frequency into `output`.
-    public func forward() { ahead.run(ahead.context, output, input, Self.stride) }
+    package func forward() { ahead.run(ahead.context, output, input, Self.stride) }
 
     /// Transforms `input` from frequency to time into `output`, scaled by `count`.
-    public func inverse() { back.run(back.context, output, input, Self.stride) }
+    package func inverse() { back.run(back.context, output, input, Self.stride) }
 
     /// The size of a complex value in bytes, as required by tx.h.
     private static let stride = 2 * MemoryLayout<Float>.stride

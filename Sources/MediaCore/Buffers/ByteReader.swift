@@ -11,7 +11,7 @@ package struct ByteReader {
     package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
     /// The number of unread bytes.
-    package var remaining: Int { bytes.endIndex - position }
+    var remaining: Int { bytes.endIndex - position }
 
     /// Reads a big-endian integer. Returns nil and consumes nothing if too few bytes are left.
     package mutating func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {

@@ -4,19 +4,16 @@ internal import Synchronization
 ///
 /// One thread acquires; any thread may release the last reference. The pool grows to the maximum number in use, then
 /// allocates nothing. Not thread-safe itself.
-public struct RecyclingPool<Element: AnyObject> {
+package struct RecyclingPool<Element: AnyObject> {
     private var slots: [Element] = []
     private var cursor = 0
     private let make: () -> Element
 
     /// - Parameter make: creates an object when none is free.
-    public init(make: @escaping () -> Element) { self.make = make }
-
-    /// The number of objects, free or in use.
-    public var count: Int { slots.count }
+    package init(make: @escaping () -> Element) { self.make = make }
 
     /// Returns an object that only the caller and the pool reference. It has the contents of its last use.
-    public mutating func acquire() -> Element {
+    package mutating func acquire() -> Element {
         for _ in 0..<slots.count {
             if cursor >= slots.count { cursor = 0 }
             if isKnownUniquelyReferenced(&slots[cursor]) {
@@ -31,14 +28,5 @@ public struct RecyclingPool<Element: AnyObject> {
         slots.append(fresh)
         cursor = slots.count
         return fresh
-    }
-
-    /// Releases the free objects, for instance after a long buffering phase.
-    public mutating func trim() {
-        var kept: [Element] = []
-        kept.reserveCapacity(slots.count)
-        for index in slots.indices where !isKnownUniquelyReferenced(&slots[index]) { kept.append(slots[index]) }
-        slots = kept
-        cursor = 0
     }
 }

@@ -29,7 +29,7 @@ package struct ProgramStart: Sendable {
     /// Changes to the environment; nil removes a variable.
     package var variables: [String: String?] = [:]
     /// True if it becomes the leader of a process group, so that a signal to the group reaches its children.
-    package var leadsGroup = false
+    var leadsGroup = false
 
     /// - Parameters:
     ///   - path: an executable file; `PATH` is not searched.

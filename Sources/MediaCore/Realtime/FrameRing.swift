@@ -6,11 +6,11 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: the producer writes only free frames and publishes them by a release store to `written`. The
 /// consumer reads only published frames and frees them by a release store to `consumed`.
-public final class FrameRing: @unchecked Sendable {
+package final class FrameRing: @unchecked Sendable {
     /// Samples per frame.
-    public let channels: Int
+    let channels: Int
     /// Capacity in frames; a power of two.
-    public let capacity: Int
+    package let capacity: Int
     /// Written by the producer, read by the consumer.
     private let storage: UnsafeMutablePointer<Float>
     /// Frames written; stored by the producer thread only.
@@ -21,7 +21,7 @@ public final class FrameRing: @unchecked Sendable {
     /// Allocates a ring of silence.
     ///
     /// - Parameter minimumFrames: minimum capacity, rounded up to a power of two.
-    public init(channels: Int, minimumFrames: Int) {
+    package init(channels: Int, minimumFrames: Int) {
         self.channels = max(1, channels)
         var size = 64
         while size < minimumFrames { size *= 2 }
@@ -33,16 +33,16 @@ public final class FrameRing: @unchecked Sendable {
     deinit { storage.deallocate() }
 
     /// Frames written since creation.
-    public var writePosition: Int64 { written.load(ordering: .acquiring) }
+    package var writePosition: Int64 { written.load(ordering: .acquiring) }
     /// Frames consumed since creation.
-    public var readPosition: Int64 { consumed.load(ordering: .acquiring) }
+    package var readPosition: Int64 { consumed.load(ordering: .acquiring) }
     /// Readable frames.
-    public var available: Int { Int(writePosition - readPosition) }
+    var available: Int { Int(writePosition - readPosition) }
     /// Writable frames.
-    public var free: Int { capacity - available }
+    package var free: Int { capacity - available }
 
     /// Producer: copies as many frames as fit and returns their number.
-    public func write(_ samples: UnsafePointer<Float>, frames: Int) -> Int {
+    package func write(_ samples: UnsafePointer<Float>, frames: Int) -> Int {
         let start = written.load(ordering: .relaxed)
         let space = capacity - Int(start - consumed.load(ordering: .acquiring))
         let count = min(frames, space)
@@ -61,13 +61,8 @@ public final class FrameRing: @unchecked Sendable {
         written.store(min(end, max(position, consumed.load(ordering: .acquiring))), ordering: .releasing)
     }
 
-    /// Consumer: returns the sample of one channel at a position in `readPosition ..< writePosition`.
-    public func sample(at position: Int64, channel: Int) -> Float {
-        storage[(Int(position) & (capacity - 1)) * channels + channel]
-    }
-
     /// Consumer: copies published frames from a position without consuming them.
-    public func copy(from position: Int64, frames: Int, to target: UnsafeMutablePointer<Float>) {
+    package func copy(from position: Int64, frames: Int, to target: UnsafeMutablePointer<Float>) {
         let index = Int(position) & (capacity - 1)
         let first = min(frames, capacity - index)
         target.update(from: storage + index * channels, count: first * channels)
@@ -75,7 +70,7 @@ public final class FrameRing: @unchecked Sendable {
     }
 
     /// Consumer: frees all frames before a position.
-    public func consume(upTo position: Int64) {
+    package func consume(upTo position: Int64) {
         if position > consumed.load(ordering: .relaxed) { consumed.store(position, ordering: .releasing) }
     }
 }

@@ -6,13 +6,13 @@ internal import Glibc
 /// is on, because real-time threads share some locks.
 ///
 /// `@unchecked Sendable`: the value is accessible only in `withLock`, which holds the mutex.
-public final class Lock<Value>: @unchecked Sendable {
+package final class Lock<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// Guarded by `mutex`.
     private var value: Value
 
     /// Creates an unlocked value.
-    public init(_ value: Value) {
+    package init(_ value: Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
         var attributes = pthread_mutexattr_t()
@@ -29,7 +29,7 @@ public final class Lock<Value>: @unchecked Sendable {
 
     /// Calls `body` with exclusive access to the value. May block. Not recursive: a nested call deadlocks.
     @discardableResult
-    public func withLock<Result, Failure: Error>(
+    package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)
@@ -38,7 +38,7 @@ public final class Lock<Value>: @unchecked Sendable {
     }
 
     /// Calls `body` if the lock is free; otherwise returns nil immediately. Wait-free, for real-time threads.
-    public func withLockIfAvailable<Result>(_ body: (inout Value) -> Result) -> Result? {
+    package func withLockIfAvailable<Result>(_ body: (inout Value) -> Result) -> Result? {
         guard pthread_mutex_trylock(mutex) == 0 else { return nil }
         defer { pthread_mutex_unlock(mutex) }
         return body(&value)

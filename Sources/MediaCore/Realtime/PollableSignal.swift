@@ -4,19 +4,19 @@ internal import Glibc
 /// A signal for a thread that also polls file descriptors, such as the one that owns a window.
 ///
 /// Multiple raises before a wait count as one. Raising is wait-free and allowed on any thread.
-public final class PollableSignal: Sendable {
+package final class PollableSignal: Sendable {
     /// The reasons why a wait ended.
-    public struct Wake: OptionSet, Sendable {
+    package struct Wake: OptionSet, Sendable {
         /// The bits.
-        public let rawValue: Int32
+        package let rawValue: Int32
         /// Creates a set from its bits.
-        public init(rawValue: Int32) { self.rawValue = rawValue }
+        package init(rawValue: Int32) { self.rawValue = rawValue }
         /// The signal was raised; the wait has cleared it.
-        public static let raised = Wake(rawValue: 1)
+        static let raised = Wake(rawValue: 1)
         /// The descriptor is readable or its peer has closed.
-        public static let readable = Wake(rawValue: 2)
+        package static let readable = Wake(rawValue: 2)
         /// The second descriptor is readable or its peer has closed.
-        public static let secondReadable = Wake(rawValue: 4)
+        package static let secondReadable = Wake(rawValue: 4)
     }
 
     /// The eventfd(2); readable while raised.
@@ -25,7 +25,7 @@ public final class PollableSignal: Sendable {
     /// Creates a signal that is not raised.
     ///
     /// - Throws: if no descriptor is available.
-    public init() throws(ExhaustionError) {
+    package init() throws(ExhaustionError) {
         descriptor = cshim_event_descriptor()
         guard descriptor >= 0 else { throw .descriptor(errno) }
     }
@@ -33,7 +33,7 @@ public final class PollableSignal: Sendable {
     deinit { close(descriptor) }
 
     /// Wakes the waiting thread, or makes its next wait return immediately.
-    public func raise() { cshim_event_raise(descriptor) }
+    package func raise() { cshim_event_raise(descriptor) }
 
     /// Resets the signal. Until then `descriptor` is readable for any number of polling threads.
     package func clear() { cshim_event_clear(descriptor) }
@@ -44,7 +44,7 @@ public final class PollableSignal: Sendable {
     ///   - deadline: nil waits without a timeout.
     ///   - other: a descriptor to poll as well, or nil; `second` likewise.
     /// - Returns: the reasons; empty after the deadline.
-    public func wait(until deadline: HostInstant?, orReadable other: Int32? = nil, or second: Int32? = nil) -> Wake {
+    package func wait(until deadline: HostInstant?, orReadable other: Int32? = nil, or second: Int32? = nil) -> Wake {
         while true {
             let wake = Wake(
                 rawValue: cshim_poll_until(descriptor, other ?? -1, second ?? -1, deadline?.nanoseconds ?? .max))
@@ -56,5 +56,5 @@ public final class PollableSignal: Sendable {
 
     /// Sets the timer slack of the calling thread to the minimum (PR_SET_TIMERSLACK, prctl(2)). By default the kernel
     /// wakes it up to 50 µs late to save power.
-    public static func requestPreciseWaits() { cshim_set_timer_slack(1) }
+    package static func requestPreciseWaits() { cshim_set_timer_slack(1) }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Readers retry during a write, which takes nanoseconds; they never block the writer. The caller serializes writers.
 ///
 /// `@unchecked Sendable`: the words are atomics, and the sequence number detects torn reads.
-public final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendable {
+package final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendable {
     /// Odd during a write. Stored by the current writer only, as are `words`.
     private let sequence = Atomic<UInt64>(0)
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -14,7 +14,7 @@ public final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendab
     private let first: Value
 
     /// Creates a lock that contains `value`.
-    public init(_ value: Value) {
+    package init(_ value: Value) {
         first = value
         count = (MemoryLayout<Value>.size + 7) / 8
         words = .allocate(capacity: count)
@@ -28,7 +28,7 @@ public final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendab
     }
 
     /// Replaces the value. Wait-free; concurrent calls are not allowed.
-    public func store(_ value: Value) {
+    package func store(_ value: Value) {
         let start = sequence.load(ordering: .relaxed)
         sequence.store(start &+ 1, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
@@ -37,7 +37,7 @@ public final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendab
     }
 
     /// Returns a copy from a single `store`. Lock-free: retries only during a write.
-    public func load() -> Value {
+    package func load() -> Value {
         // withUnsafeTemporaryAllocation is miscompiled by Swift 6.3.1 with optimization: its generic result is taken
         // for a thrown error, and execution runs past the end of the function.
         var copy = first

@@ -18,7 +18,7 @@ public final class Signal: @unchecked Sendable {
     private let heirs = Lock<[Signal]>([])
 
     /// Creates a signal that is not raised.
-    public init() {
+    package init() {
         semaphore = .allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
     }
@@ -29,7 +29,7 @@ public final class Signal: @unchecked Sendable {
     }
 
     /// Wakes one waiting thread, or lets the next wait return. Any thread.
-    public func raise() {
+    package func raise() {
         if let heir = heir.load(ordering: .acquiring) { return heir._withUnsafeGuaranteedRef { $0.raise() } }
         sem_post(semaphore)
         let descriptor = echoDescriptor.load(ordering: .relaxed)
@@ -38,7 +38,7 @@ public final class Signal: @unchecked Sendable {
 
     /// From now on, also raises another signal, for a thread that waits for a descriptor as well; nil ends this. Any
     /// thread.
-    public func echo(to other: PollableSignal?) {
+    package func echo(to other: PollableSignal?) {
         if let other { echoes.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
         echoDescriptor.store(other?.descriptor ?? -1, ordering: .relaxed)
     }
@@ -46,18 +46,18 @@ public final class Signal: @unchecked Sendable {
     /// From now on, forwards raises to another signal; nil ends this. Earlier raises stay pending here. Any thread.
     ///
     /// - Precondition: `other` is not this signal.
-    public func pass(to other: Signal?) {
+    package func pass(to other: Signal?) {
         precondition(other !== self, "a signal cannot pass its raises to itself")
         if let other { heirs.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
         heir.store(other.map(Unmanaged.passUnretained), ordering: .releasing)
     }
 
     /// Waits until raised, and consumes one raise.
-    public func wait() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
+    package func wait() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
 
     /// Waits until raised or until the deadline on `CLOCK_MONOTONIC`. Returns true if raised, and consumes one raise.
     @discardableResult
-    public func wait(until deadline: HostInstant) -> Bool {
+    package func wait(until deadline: HostInstant) -> Bool {
         while true {
             let code = cshim_sem_wait_monotonic(semaphore, deadline.nanoseconds)
             if code == 0 { return true }
@@ -71,5 +71,5 @@ public final class Signal: @unchecked Sendable {
     package func tryWait() -> Bool { sem_trywait(semaphore) == 0 }
 
     /// Discards all pending raises.
-    public func clear() { while sem_trywait(semaphore) == 0 {} }
+    package func clear() { while sem_trywait(semaphore) == 0 {} }
 }

@@ -6,9 +6,9 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: `handle` is written once before `start` returns and read only by `join`, which an atomic lets
 /// through once.
-public final class WorkerThread: @unchecked Sendable {
+package final class WorkerThread: @unchecked Sendable {
     /// The scheduling priority to request.
-    public enum Priority: Sendable {
+    package enum Priority: Sendable {
         /// Below normal (nice 10), for recording and statistics.
         case background
         /// The default of the system.
@@ -20,7 +20,7 @@ public final class WorkerThread: @unchecked Sendable {
     }
 
     /// The scheduling priority that was granted.
-    public enum Grant: Int, Sendable { case normal, elevated, realtime }
+    package enum Grant: Int, Sendable { case normal, elevated, realtime }
 
     /// Written by `start` before the worker is published.
     private var handle = pthread_t()
@@ -30,7 +30,7 @@ public final class WorkerThread: @unchecked Sendable {
     private let granted = Atomic<Int>(Grant.normal.rawValue)
 
     /// The granted priority; valid once the body has started.
-    public var grant: Grant { Grant(rawValue: granted.load(ordering: .relaxed)) ?? .normal }
+    package var grant: Grant { Grant(rawValue: granted.load(ordering: .relaxed)) ?? .normal }
 
     private init() {}
 
@@ -45,7 +45,7 @@ public final class WorkerThread: @unchecked Sendable {
     ///   - name: shown by `ps -L` and debuggers; the kernel keeps 15 bytes.
     ///   - body: runs on the new thread, which ends when it returns. Released without a call on an error.
     /// - Throws: if the system cannot create a thread.
-    public static func start(
+    package static func start(
         name: String, priority: Priority = .normal, _ body: @escaping @Sendable () -> Void
     ) throws(ExhaustionError) -> WorkerThread {
         let worker = WorkerThread()
@@ -79,22 +79,22 @@ public final class WorkerThread: @unchecked Sendable {
     }
 
     /// Waits until the body has returned. Further calls return immediately. Must not be called on the thread itself.
-    public func join() {
+    package func join() {
         if joined.exchange(true, ordering: .acquiringAndReleasing) { return }
         pthread_join(handle, nil)
     }
 
     /// The argument of the thread's entry point, because a C function pointer cannot capture.
     private final class Start: Sendable {
-        package func run() {
+        func run() {
             worker.granted.store(requestPriority(priority).rawValue, ordering: .relaxed)
             body()
         }
 
-        package let name: String
-        package let priority: Priority
-        package let worker: WorkerThread
-        package let body: @Sendable () -> Void
+        let name: String
+        let priority: Priority
+        let worker: WorkerThread
+        let body: @Sendable () -> Void
         init(name: String, priority: Priority, worker: WorkerThread, body: @escaping @Sendable () -> Void) {
             (self.name, self.priority, self.worker, self.body) = (name, priority, worker, body)
         }

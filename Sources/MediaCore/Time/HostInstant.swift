@@ -88,16 +88,16 @@ public struct MonotonicClock: HostClock {
 }
 
 /// Detects suspensions of the machine by polling. Not thread-safe.
-public struct SuspensionWatch: Sendable {
+package struct SuspensionWatch: Sendable {
     /// Minimum suspension to report: no machine suspends for less, and no reading is wrong by as much.
-    public static let least: Duration = .milliseconds(100)
+    package static let least: Duration = .milliseconds(100)
     private var known: Duration
 
     /// Starts at the clock's current value.
-    public init(_ clock: any HostClock) { known = clock.suspended }
+    package init(_ clock: any HostClock) { known = clock.suspended }
 
     /// Returns the duration of suspensions since the last report; nil below `least`. Wait-free.
-    public mutating func check(_ clock: any HostClock) -> Duration? {
+    package mutating func check(_ clock: any HostClock) -> Duration? {
         let asleep = clock.suspended - known
         guard asleep >= Self.least else { return nil }
         known += asleep

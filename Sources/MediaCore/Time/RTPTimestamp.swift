@@ -2,20 +2,20 @@
 ///
 /// There is no `<`, because wrapping counters have no order. Use `distance(to:)`, which is correct below half the range
 /// (12 hours at 48 kHz).
-public struct RTPTimestamp: Hashable, Sendable, BitwiseCopyable {
+package struct RTPTimestamp: Hashable, Sendable, BitwiseCopyable {
     /// The counter in frames.
-    public var rawValue: UInt32
+    package var rawValue: UInt32
 
     /// Creates a timestamp.
-    @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
+    @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// Returns the timestamp a number of frames later; earlier if negative.
-    @inlinable public func advanced(byFrames frames: Int64) -> RTPTimestamp {
+    @inlinable package func advanced(byFrames frames: Int64) -> RTPTimestamp {
         RTPTimestamp(rawValue: rawValue &+ UInt32(truncatingIfNeeded: frames))
     }
 
     /// Returns the frames from this timestamp to another; negative if the other is earlier.
-    @inlinable public func distance(to other: RTPTimestamp) -> Int32 {
+    @inlinable package func distance(to other: RTPTimestamp) -> Int32 {
         Int32(bitPattern: other.rawValue &- rawValue)
     }
 

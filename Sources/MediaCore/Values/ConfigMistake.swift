@@ -1,6 +1,6 @@
 /// A syntax error in a user-provided configuration file.
 package struct ConfigMistake: Error, Hashable {
-    package var file: String
+    var file: String
     /// The line number, from 1; 0 refers to the file as a whole.
     package var line: Int
     package var sentence: String

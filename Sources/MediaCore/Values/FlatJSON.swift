@@ -3,7 +3,7 @@
 /// traps.
 package struct FlatJSON {
     /// A member's value; ranges are offsets in the parsed bytes.
-    package enum Value: Equatable {
+    enum Value: Equatable {
         case whole(Int64)
         case real(Double)
         /// The range between the quotes, with escapes.
@@ -16,10 +16,10 @@ package struct FlatJSON {
     }
 
     /// Default maximum number of members; no event has more.
-    package static let maxMembers = 64
+    static let maxMembers = 64
     private static let deepestNesting = 32
 
-    package private(set) var members: [(key: Range<Int>, value: Value)] = []
+    private(set) var members: [(key: Range<Int>, value: Value)] = []
 
     private let most: Int
 
@@ -71,15 +71,13 @@ package struct FlatJSON {
     }
 
     private struct Scanner {
-        package let bytes: UnsafeRawBufferPointer
-        package var position = 0
+        let bytes: UnsafeRawBufferPointer
+        var position = 0
 
-        package init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+        var isAtEnd: Bool { position >= bytes.count }
+        var next: UInt8? { isAtEnd ? nil : bytes[position] }
 
-        package var isAtEnd: Bool { position >= bytes.count }
-        package var next: UInt8? { isAtEnd ? nil : bytes[position] }
-
-        package mutating func consume(_ byte: UInt8) -> Bool {
+        mutating func consume(_ byte: UInt8) -> Bool {
             guard next == byte else { return false }
             position += 1
             return true
@@ -89,7 +87,7 @@ package struct FlatJSON {
             while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A { position += 1 }
         }
 
-        package mutating func text() -> Range<Int>? {
+        mutating func text() -> Range<Int>? {
             guard consume(UInt8(ascii: "\"")) else { return nil }
             let start = position
             while let byte = next {
@@ -103,7 +101,7 @@ package struct FlatJSON {
             return nil
         }
 
-        package mutating func value(depth: Int) -> Value? {
+        mutating func value(depth: Int) -> Value? {
             switch next {
             case UInt8(ascii: "\""): return text().map(Value.text)
             case UInt8(ascii: "{"): return nested(close: UInt8(ascii: "}"), depth: depth, isObject: true)
@@ -215,8 +213,8 @@ package struct FlatJSON {
 
 /// A parsed object with its bytes: access to members by name.
 package struct FlatObject {
-    package let bytes: UnsafeRawBufferPointer
-    package let json: FlatJSON
+    let bytes: UnsafeRawBufferPointer
+    let json: FlatJSON
 
     private func value(_ name: StaticString) -> FlatJSON.Value? {
         // The last of equal names counts, as in most parsers.
@@ -344,7 +342,7 @@ package struct FlatObject {
 
 /// A string in a line, compared without allocation. Valid as long as the line's bytes.
 package struct FlatWord {
-    package let bytes: UnsafeRawBufferPointer
+    let bytes: UnsafeRawBufferPointer
 
     package static func == (word: FlatWord, text: StaticString) -> Bool {
         text.withUTF8Buffer { word.bytes.elementsEqual($0) }

@@ -1,5 +1,5 @@
 /// A JSON value (RFC 8259) that preserves the order of members.
-public enum JSONValue: Sendable {
+package enum JSONValue: Sendable {
     /// An object; its members in the order of output.
     case object([(String, JSONValue)])
     /// An array.
@@ -16,20 +16,20 @@ public enum JSONValue: Sendable {
     case null
 
     /// Returns a number; null for nil.
-    public static func optional(_ value: Double?, decimals: Int) -> JSONValue {
+    package static func optional(_ value: Double?, decimals: Int) -> JSONValue {
         value.map { .real($0, decimals: decimals) } ?? .null
     }
 
     /// Returns a string; null for nil.
-    public static func optional(_ value: String?) -> JSONValue { value.map(JSONValue.text) ?? .null }
+    package static func optional(_ value: String?) -> JSONValue { value.map(JSONValue.text) ?? .null }
     /// Returns an integer; null for nil.
-    public static func optional(_ value: Int?) -> JSONValue { value.map(JSONValue.whole) ?? .null }
+    package static func optional(_ value: Int?) -> JSONValue { value.map(JSONValue.whole) ?? .null }
 
     /// The serialized value with indentation by two spaces per level and a trailing newline.
-    public var formatted: String { written(indent: "\n") + "\n" }
+    package var formatted: String { written(indent: "\n") + "\n" }
 
     /// The serialized value on one line, without spaces and newline.
-    public var compact: String { written(indent: nil) }
+    package var compact: String { written(indent: nil) }
 
     private func written(indent: String?) -> String {
         var bytes: [UInt8] = []

@@ -122,8 +122,8 @@ enum FormatReading {
         return Problem(code: .notMedia, text: "has a time base of more than an hour")
     }
 
-    /// Returns nil if packets of PCM last as long as their samples, by the bit rate that libavformat computes from both.
-    /// In CAF `mFramesPerPacket` is 1 for linear PCM (Core Audio Format Specification, Audio Description chunk).
+    /// Returns nil if packets of PCM last as long as their samples, by the bit rate that libavformat computes from
+    /// both. In CAF `mFramesPerPacket` is 1 for linear PCM (Core Audio Format Specification, Audio Description chunk).
     static func problem(withPacketsOf source: UnsafePointer<AVCodecParameters>) -> Problem? {
         let from = source.pointee
         let samples = Int64(from.sample_rate) * Int64(from.ch_layout.nb_channels)

@@ -20,13 +20,6 @@ struct InputAddress: Sendable, Hashable {
         return copy
     }
 
-    /// Returns the same address with the URL of a redirect or sub-resource.
-    func leading(to url: String) -> InputAddress {
-        var copy = self
-        copy.url = url
-        return copy
-    }
-
     static let standardInput = "pipe:0"
 
     init(_ written: String) throws(MediaError) {

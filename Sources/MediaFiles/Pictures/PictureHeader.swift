@@ -10,7 +10,7 @@ package struct PictureHeader: Sendable, Hashable {
     /// The clockwise rotation for display, in degrees: 0, 90, 180 or 270.
     package var rotation = 0
     /// Whether it has several frames.
-    package var isAnimated = false
+    var isAnimated = false
 
     /// Parses a header.
     ///

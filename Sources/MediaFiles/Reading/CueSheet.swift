@@ -25,9 +25,9 @@ package struct CueSheet: Sendable {
     /// The files in the order of the sheet.
     package private(set) var files: [File] = []
     /// The title of the disc, if stated.
-    package private(set) var title: String?
+    private(set) var title: String?
     /// The performer of the disc, if stated.
-    package private(set) var performer: String?
+    private(set) var performer: String?
 
     /// Whether a path has the extension `.cue`.
     package static func isNamed(_ path: String) -> Bool { path.lowercased().hasSuffix(".cue") }
@@ -68,7 +68,7 @@ package struct CueSheet: Sendable {
     /// Reads a sheet from disk; blocks.
     ///
     /// - Throws: `notPermitted`, `cannotOpen` or `limitExceeded`; `notMedia` if the sheet contains no file.
-    package init(reading path: String) throws(MediaError) {
+    init(reading path: String) throws(MediaError) {
         self.init(try NamedFile.read(path, most: Limit.bytes, what: "tracks"))
         guard !files.isEmpty else {
             throw MediaError(.notMedia, "the cue sheet \"\(path)\" contains no file name; play the recording itself")

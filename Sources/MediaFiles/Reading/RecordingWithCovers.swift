@@ -1,13 +1,13 @@
-public import MediaCore
+package import MediaCore
 
 /// A recording combined with external covers.
-public final class RecordingWithCovers: MediaSource {
+package final class RecordingWithCovers: MediaSource {
     /// The recording without the files.
-    public let recording: any MediaSource
+    let recording: any MediaSource
     /// The recording's summary, with a cover track for each file after its own.
-    public let summary: MediaSummary
+    package let summary: MediaSummary
     /// One sentence for each cover that cannot be displayed, embedded or external.
-    public let warnings: [String]
+    package let warnings: [String]
     private let covers: [Int: PictureFile]
 
     /// Reads the files. Blocks. Files that cannot be displayed become `warnings`.
@@ -15,7 +15,7 @@ public final class RecordingWithCovers: MediaSource {
     /// - Parameters:
     ///   - named: The paths of user-provided files.
     ///   - found: The paths that were found; the first usable one is loaded if no named file was.
-    public init(_ recording: any MediaSource, named: [String], found: [String]) {
+    init(_ recording: any MediaSource, named: [String], found: [String]) {
         self.recording = recording
         var (summary, warnings, covers) = (recording.summary, [String](), [Int: PictureFile]())
         var id = (summary.tracks.map(\.id).max() ?? 0) + 1
@@ -47,7 +47,7 @@ public final class RecordingWithCovers: MediaSource {
     /// - Parameters:
     ///   - address: The address from which the recording was opened.
     ///   - named: The paths of user-provided images, which replace the search.
-    public static func recording(
+    package static func recording(
         _ recording: any MediaSource, at address: String, _ search: CoverSearch, named: [String] = []
     ) -> any MediaSource {
         let tracks = recording.summary.tracks
@@ -59,13 +59,13 @@ public final class RecordingWithCovers: MediaSource {
     }
 
     /// The recording's lost server. Any thread.
-    public var lostServer: String? { recording.lostServer }
+    package var lostServer: String? { recording.lostServer }
 
     /// The gaps closed in the recording.
-    public var closedGaps: MediaTime { recording.closedGaps }
+    package var closedGaps: MediaTime { recording.closedGaps }
 
     /// Returns a source of a track, from the recording or from its cover file.
-    public func source(for track: Track) throws(MediaError) -> any SampleSource {
+    package func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let cover = covers[track.id] else { return try recording.source(for: track) }
         return try cover.source(for: track)
     }

@@ -1,9 +1,9 @@
-public import MediaCore
+import MediaCore
 
 /// Reads one track of an input that all tracks share. See `SharedDemuxer`. One thread at a time, except `cancel`.
-public final class SharedTrackReader: SampleSource {
+final class SharedTrackReader: SampleSource {
     /// The track that is read.
-    public let track: Track
+    let track: Track
     private let lane: Int
     private let demuxer: SharedDemuxer
 
@@ -16,14 +16,14 @@ public final class SharedTrackReader: SampleSource {
     deinit { demuxer.release(lane: lane) }
 
     /// Returns the next buffer; nil at the end. Blocks.
-    public func read() throws(MediaError) -> SampleBuffer? { try demuxer.read(lane: lane) }
+    func read() throws(MediaError) -> SampleBuffer? { try demuxer.read(lane: lane) }
 
     /// Seeks the input. Every active track must request the same position; the input seeks once. Blocks.
     @discardableResult
-    public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         try demuxer.seek(lane: lane, to: time, mode: mode)
     }
 
     /// Cancels reading this track; the input is cancelled once all of its readers are. Any thread.
-    public func cancel() { demuxer.cancel(lane: lane) }
+    func cancel() { demuxer.cancel(lane: lane) }
 }

@@ -1,12 +1,12 @@
 internal import CFFmpeg
-public import MediaCore
+import MediaCore
 
 /// Reads one track through its own input, independent of other readers.
 ///
 /// `@unchecked Sendable`: one thread at a time uses all state except the cancellation, which `use` enforces.
-public final class TrackReader: SampleSource, @unchecked Sendable {
+final class TrackReader: SampleSource, @unchecked Sendable {
     /// The track that is read.
-    public let track: Track
+    let track: Track
     private let context: DemuxContext
     /// The stream's number in the film; the streams themselves are freed when an input is reopened.
     private let stream: Int32
@@ -49,11 +49,8 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         epoch = found ?? 0
     }
 
-    /// The number of packets that the demuxer rejected as damaged.
-    public var decodeErrorCount: Int { context.decodeErrorCount }
-
     /// Returns the next buffer; nil at the end. Blocks. Buffers read before a failure are returned first.
-    public func read() throws(MediaError) -> SampleBuffer? {
+    func read() throws(MediaError) -> SampleBuffer? {
         use.beginUse()
         defer { use.endUse() }
         while true {
@@ -86,7 +83,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
 
     /// Seeks and returns the film time of the next packet; nil if none was found. Blocks.
     @discardableResult
-    public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         use.beginUse()
         defer { use.endUse() }
         lostSegment = nil
@@ -97,7 +94,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
 
     /// Returns the film time of the last sync sample at or before `time` from the index; nil if unknown. Does not
     /// block.
-    public func syncTime(before time: MediaTime) -> MediaTime? {
+    func syncTime(before time: MediaTime) -> MediaTime? {
         use.beginUse()
         defer { use.endUse() }
         guard !packager.clock.wraps, jumps.count <= 1, !context.film.isOpenedAnew,
@@ -112,5 +109,5 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     }
 
     /// Cancels reading. Any thread; returns at once.
-    public func cancel() { cancellation.cancel() }
+    func cancel() { cancellation.cancel() }
 }

@@ -1,13 +1,13 @@
-public import MediaCore
+package import MediaCore
 
 /// A film combined with external subtitle files.
-public final class FilmWithSubtitles: MediaSource {
+package final class FilmWithSubtitles: MediaSource {
     /// The film without the files.
-    public let film: any MediaSource
+    package let film: any MediaSource
     /// The film's summary, with the tracks of the files after its own.
-    public let summary: MediaSummary
+    package let summary: MediaSummary
     /// One sentence for each unreadable file and each track without a decoder.
-    public let warnings: [String]
+    package let warnings: [String]
 
     private struct Outside {
         var file: SubtitleFile
@@ -19,7 +19,7 @@ public final class FilmWithSubtitles: MediaSource {
     /// Opens the files. Blocks. Unreadable files become `warnings`.
     ///
     /// - Parameter cancellation: Cancels opening, and later every source of these files, but not of the film.
-    public init(
+    init(
         _ film: any MediaSource, _ found: [FoundSubtitles], options: ReadOptions = ReadOptions(),
         cancellation: Cancellation = Cancellation()
     ) {
@@ -50,7 +50,7 @@ public final class FilmWithSubtitles: MediaSource {
     /// - Parameters:
     ///   - address: The address from which the film was opened.
     ///   - named: Paths of user-provided files, which come first.
-    public static func film(
+    package static func film(
         _ film: any MediaSource, at address: String, _ search: SubtitleSearch,
         folders: [String] = FilmSubtitles.usualFolders, named: [String] = [], options: ReadOptions = ReadOptions(),
         cancellation: Cancellation = Cancellation()
@@ -74,13 +74,13 @@ public final class FilmWithSubtitles: MediaSource {
     }
 
     /// The film's lost server. Any thread.
-    public var lostServer: String? { film.lostServer }
+    package var lostServer: String? { film.lostServer }
 
     /// The gaps closed in the film.
-    public var closedGaps: MediaTime { film.closedGaps }
+    package var closedGaps: MediaTime { film.closedGaps }
 
     /// Returns a source of a track, from the film or from its subtitle file.
-    public func source(for track: Track) throws(MediaError) -> any SampleSource {
+    package func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let entry = outside[track.id] else { return try film.source(for: track) }
         return try entry.file.source(for: entry.id, as: track)
     }

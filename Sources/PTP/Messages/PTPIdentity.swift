@@ -12,10 +12,10 @@ package struct ClockIdentity: RawRepresentable, Hashable, Sendable, BitwiseCopya
 
 /// A PTP port identity: a clock and one of its ports (IEEE 1588-2008, section 5.3.5).
 package struct PortIdentity: Hashable, Sendable, BitwiseCopyable {
-    package var clock: ClockIdentity
-    package var port: UInt16
+    var clock: ClockIdentity
+    var port: UInt16
 
-    package init(clock: ClockIdentity, port: UInt16) {
+    init(clock: ClockIdentity, port: UInt16) {
         self.clock = clock
         self.port = port
     }

@@ -13,20 +13,20 @@ package enum PTPMessageType: UInt8, Hashable, Sendable, BitwiseCopyable {
     case signaling = 0xC
 
     /// True for event messages, which are timestamped and use UDP 319; general messages use 320.
-    package var isEvent: Bool { rawValue < 8 }
+    var isEvent: Bool { rawValue < 8 }
 }
 
 /// The common message header (IEEE 1588-2008, section 13.3).
 package struct PTPHeader: Hashable, Sendable, BitwiseCopyable {
-    package var type: PTPMessageType
-    package var flags: UInt16
+    var type: PTPMessageType
+    var flags: UInt16
     /// correctionField: nanoseconds × 2¹⁶, added to the message's timestamp.
     package var correction: Int64
     package var source: PortIdentity
     package var sequence: UInt16
-    package var control: UInt8
+    var control: UInt8
     /// logMessageInterval: logarithm to base 2 of the interval in seconds.
-    package var logInterval: UInt8
+    var logInterval: UInt8
 
     /// Size of the header in bytes.
     package static let size = 34
@@ -40,12 +40,12 @@ package struct PTPHeader: Hashable, Sendable, BitwiseCopyable {
 /// section 9.3.4).
 package struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
     package var priority1: UInt8
-    package var clockClass: UInt8
-    package var accuracy: UInt8
-    package var variance: UInt16
+    var clockClass: UInt8
+    var accuracy: UInt8
+    var variance: UInt16
     package var priority2: UInt8
     package var identity: ClockIdentity
-    package var timeSource: UInt8
+    var timeSource: UInt8
 
     package init(
         priority1: UInt8, clockClass: UInt8, accuracy: UInt8, variance: UInt16, priority2: UInt8,
@@ -70,10 +70,10 @@ package struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
 
 /// A REQUEST_UNICAST_TRANSMISSION: asks the peer to send one message type (IEEE 1588-2008, section 16.1).
 package struct UnicastRequest: Hashable, Sendable, BitwiseCopyable {
-    package var messageType: UInt8
-    package var logPeriod: UInt8
+    var messageType: UInt8
+    var logPeriod: UInt8
     /// Duration in seconds; 0 lets the granter choose.
-    package var duration: UInt32
+    var duration: UInt32
 }
 
 /// A received PTP message: header and contents, both validated.

@@ -116,7 +116,7 @@ package struct PTPMessageWriter: Sendable {
     }
 
     /// Writes a Pdelay_Resp, 54 bytes.
-    package mutating func peerDelayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
+    mutating func peerDelayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.peerDelayResponse, flags: Self.eventFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(received)
         append(requester)
@@ -124,7 +124,7 @@ package struct PTPMessageWriter: Sendable {
     }
 
     /// Writes a Pdelay_Resp_Follow_Up, 54 bytes.
-    package mutating func peerDelayResponseFollowUp(origin: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
+    mutating func peerDelayResponseFollowUp(origin: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.peerDelayResponseFollowUp, flags: Self.generalFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(origin)
         append(requester)
@@ -132,7 +132,7 @@ package struct PTPMessageWriter: Sendable {
     }
 
     /// Writes Apple's Signaling, 106 bytes. The meaning of its TLVs is unknown; receivers accept zeros.
-    package mutating func signaling(sequence: UInt16) {
+    mutating func signaling(sequence: UInt16) {
         begin(.signaling, flags: Self.generalFlags, sequence: sequence, interval: 0x80, control: 5)
         appendZeros(10)
         for (subtype, length): (UInt8, UInt16) in [(1, 22), (5, 32)] {

@@ -2,10 +2,10 @@ package import MediaCore
 
 /// A PTP timestamp: 48 bits of seconds, 32 bits of nanoseconds (IEEE 1588-2008, section 5.3.3).
 package struct PTPTimestamp: Hashable, Sendable, BitwiseCopyable {
-    package var seconds: UInt64
-    package var nanoseconds: UInt32
+    var seconds: UInt64
+    var nanoseconds: UInt32
 
-    package init(seconds: UInt64, nanoseconds: UInt32) {
+    init(seconds: UInt64, nanoseconds: UInt32) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }

@@ -22,7 +22,7 @@ package final class HandedPorts: Sendable {
     private let entries = Lock<[Entry]>([])
 
     /// - Parameter eventPort, generalPort: 319 and 320; tests without the privilege use others.
-    package init(eventPort: UInt16 = 319, generalPort: UInt16 = 320) {
+    init(eventPort: UInt16 = 319, generalPort: UInt16 = 320) {
         self.eventPort = eventPort
         self.generalPort = generalPort
     }

@@ -81,7 +81,7 @@ package final class PTPEngine: Sendable {
     }
 
     /// Processes up to `share` datagrams per socket; the rest is read in the next iteration.
-    package func receiveDatagrams(_ round: inout PTPRound) {
+    func receiveDatagrams(_ round: inout PTPRound) {
         receiveDatagrams(.event, &round)
         receiveDatagrams(.general, &round)
     }

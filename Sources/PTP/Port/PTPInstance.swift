@@ -13,10 +13,10 @@ package import Sockets
 /// block, except `stop`. Releasing the last reference stops the thread.
 package final class PTPInstance: Sendable {
     /// Maximum number of receivers served at a time.
-    package static let peerLimit = 32
+    static let peerLimit = 32
 
     /// The local address that the ports are bound to.
-    package let address: IPv4Address
+    let address: IPv4Address
     package let identity: ClockIdentity
     package let engine: PTPEngine
     /// The time served, and the host clock that it derives from.
@@ -31,7 +31,7 @@ package final class PTPInstance: Sendable {
     ///   - eventPort, generalPort: 319 and 320; tests without the privilege use others. Messages are sent to the same
     ///     ports of the receiver.
     /// - Throws: `PTPError` if a port, the signal or the thread is unavailable; nothing stays bound.
-    package init(
+    init(
         address: IPv4Address, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
         eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
@@ -132,7 +132,7 @@ package final class PTPInstance: Sendable {
     }
 
     /// Returns how far the receiver's clock synchronization has progressed.
-    package func readiness(of peer: IPv4Address) -> ClockReadiness {
+    func readiness(of peer: IPv4Address) -> ClockReadiness {
         self.peer(peer)?.clock(at: served.clock.now).readiness ?? .cold
     }
 

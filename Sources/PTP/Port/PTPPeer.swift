@@ -1,5 +1,5 @@
 package import MediaCore
-package import Sockets
+import Sockets
 
 /// The state of one receiver that is served or followed. A value; the live copy is in `PTPEngine.shared`, under its
 /// lock.
@@ -11,28 +11,28 @@ package struct PTPPeer: Sendable {
         /// Arrival of the last accepted Sync.
         package internal(set) var lastTime: HostInstant
         /// The instant from which it can be followed; nil while it cannot.
-        package internal(set) var lockedSince: HostInstant?
+        var lockedSince: HostInstant?
         /// Its time against the host clock: offset, rate, uncertainty.
-        package internal(set) var mapping: ClockMapping<HostInstant, PTPInstant>?
+        var mapping: ClockMapping<HostInstant, PTPInstant>?
         /// Measured path delay; nil if it answers no Delay_Req.
-        package internal(set) var path: Duration?
+        var path: Duration?
         /// True if another master is followed.
-        package internal(set) var isTurnedAway = false
+        var isTurnedAway = false
     }
 
-    package let address: IPv4Address
+    let address: IPv4Address
     package var readiness: PeerReadiness
     /// The number of Announce messages received. Some receivers send a few routinely; they never cause a change of
     /// role.
-    package internal(set) var announcements = 0
+    var announcements = 0
     /// The attributes of the last Announce.
-    package internal(set) var announced: GrandmasterQuality?
+    var announced: GrandmasterQuality?
     /// Consecutive Syncs from one clock at this address, without one from another clock in between.
-    package internal(set) var syncs = 0
+    var syncs = 0
     private var syncSource: ClockIdentity?
     /// The target correction that the receiver adds to the served time: half the round trip, for receivers that do not
     /// measure it.
-    package internal(set) var pathCorrection: Duration = .zero
+    var pathCorrection: Duration = .zero
     /// The correction in the last Follow_Up; approaches `pathCorrection`.
     package private(set) var correctionInForce: Duration = .zero
     /// True while audio is scheduled on this clock, which must not be stepped then.

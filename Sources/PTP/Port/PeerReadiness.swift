@@ -27,7 +27,7 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
 
     /// Time from the stream's SETUP to readiness of a receiver without delay requests. nqptp accepts the served time
     /// from the SETUP on and needs 0.4 s.
-    package static let silentStart: Duration = .seconds(1)
+    static let silentStart: Duration = .seconds(1)
     static let thirdPartyLock: Duration = .milliseconds(2300)
     static let appleLock: Duration = .milliseconds(250)
     /// A gap of this length ends a series of requests.
@@ -35,10 +35,10 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
     /// A receiver that has sent requests and then none for this long is stalled.
     static let stallGap: Duration = .seconds(5)
 
-    package var manner: Manner
+    var manner: Manner
     /// The receiver sent delay requests in an earlier session, so elapsed time alone does not make it ready.
     package var isKnownToProbe: Bool
-    package private(set) var streamSetUp: HostInstant?
+    private(set) var streamSetUp: HostInstant?
     /// The number of delay requests in this session.
     package private(set) var probes = 0
     package private(set) var lastProbe: HostInstant?
@@ -52,10 +52,10 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// Records that the receiver has answered its stream's SETUP.
-    package mutating func noteStreamSetUp(at instant: HostInstant) { streamSetUp = instant }
+    mutating func noteStreamSetUp(at instant: HostInstant) { streamSetUp = instant }
 
     /// Records a delay request.
-    package mutating func noteProbe(at instant: HostInstant) {
+    mutating func noteProbe(at instant: HostInstant) {
         if let lastProbe, instant - lastProbe < Self.streakGap {
             streakCount &+= 1
         } else {
@@ -69,7 +69,7 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// The instant of readiness if requests continue; nil if it cannot be predicted.
-    package var readyInstant: HostInstant? {
+    var readyInstant: HostInstant? {
         if let streakStart {
             switch manner {
             case .thirdParty: return streakStart.advanced(by: Self.thirdPartyLock)
@@ -82,7 +82,7 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
 
     /// Returns the state at an instant. A receiver that became ready by elapsed time and then sends requests is
     /// `probing` until their series is long enough. Playback need not stop for that.
-    package func state(at now: HostInstant) -> ClockReadiness {
+    func state(at now: HostInstant) -> ClockReadiness {
         if let lastProbe, now - lastProbe >= Self.stallGap { return .stalled }
         if let readyInstant, now >= readyInstant { return .ready }
         return probes > 0 ? .probing : .cold

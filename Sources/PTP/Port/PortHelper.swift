@@ -1,18 +1,18 @@
 internal import CSockets
 internal import Glibc
 internal import MediaCore
-package import Sockets
+import Sockets
 
 /// The helper program that binds the PTP ports if this process lacks the privilege (Sources/Helpers/talkie-ports.c).
 /// Its file has the capability; the player, which loads third-party libraries, needs none.
 package struct PortHelper: Sendable {
     /// The only ports that it binds.
-    package let ports: (event: UInt16, general: UInt16)
-    package let path: String
+    let ports: (event: UInt16, general: UInt16)
+    let path: String
     /// Timeout of its answer, which normally takes a millisecond or two.
     private let timeout: Duration
 
-    package init(
+    init(
         path: String, ports: (event: UInt16, general: UInt16) = (319, 320), timeout: Duration = .seconds(2)
     ) {
         self.path = path
@@ -22,7 +22,7 @@ package struct PortHelper: Sendable {
 
     /// The helper next to this program's file, or in the libexec folder next to the program's folder. PATH and other
     /// environment variables are not used.
-    package static let installed: PortHelper? = {
+    static let installed: PortHelper? = {
         guard let program = ProgramFile.path, let slash = program.lastIndex(of: "/") else { return nil }
         let folder = program[..<slash]
         let places = ["\(folder)/talkie-ports", "\(folder)/../libexec/talkie-ports"]
@@ -32,7 +32,7 @@ package struct PortHelper: Sendable {
     /// Runs the helper, receives both sockets from it and waits for its exit. Blocks for at most the timeout.
     ///
     /// - Throws: `PTPError`; after a timeout the helper is killed.
-    package func sockets(on address: IPv4Address) throws(PTPError) -> PTPSockets {
+    func sockets(on address: IPv4Address) throws(PTPError) -> PTPSockets {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw PTPError(.unavailable, "The system cannot create a socket pair (\(SystemCause.text(errno))).")

@@ -23,7 +23,7 @@ public final class Player: Sendable {
     public let layer: DisplayLayer
     /// The log of the timeline's events.
     public let events: EventLog
-    package let mailbox: PlayerMailbox
+    let mailbox: PlayerMailbox
     let board: PlayerStatePublisher
     /// The group of all outputs, so that they can change during playback; nil without audio.
     package let outputs: OutputGroup?

@@ -1,18 +1,18 @@
-package import MediaCore
+import MediaCore
 
 /// The queue of commands for the player's thread. Any thread.
-package final class PlayerMailbox: Sendable {
-    package typealias Command = @Sendable (PlaybackEngine) -> Void
+final class PlayerMailbox: Sendable {
+    typealias Command = @Sendable (PlaybackEngine) -> Void
     /// The pending commands; nil once the player is shut down. Guarded by its own lock.
     private let waiting = Lock<[Command]?>([])
     /// Cancels the opening of the awaited item, on which the player's thread waits. Guarded by its own lock.
-    package let opening = Lock<OpenCancellation?>(nil)
+    let opening = Lock<OpenCancellation?>(nil)
     /// Raised when a command arrives or the player has to check for changes.
-    package let signal = Signal()
+    let signal = Signal()
 
     /// Enqueues a command; returns false without effect if the player is shut down.
     @discardableResult
-    package func post(_ command: @escaping Command) -> Bool {
+    func post(_ command: @escaping Command) -> Bool {
         let isTaken = waiting.withLock { waiting in
             waiting?.append(command)
             return waiting != nil
@@ -22,7 +22,7 @@ package final class PlayerMailbox: Sendable {
     }
 
     /// Removes and returns all pending commands.
-    package func takeAll() -> [Command] {
+    func takeAll() -> [Command] {
         waiting.withLock { waiting in
             guard let all = waiting, !all.isEmpty else { return [] }
             waiting = []
@@ -31,7 +31,7 @@ package final class PlayerMailbox: Sendable {
     }
 
     /// Returns the pending commands; later ones are rejected.
-    package func close() -> [Command] {
+    func close() -> [Command] {
         waiting.withLock { waiting in
             defer { waiting = nil }
             return waiting ?? []

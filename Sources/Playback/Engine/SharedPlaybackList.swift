@@ -39,25 +39,25 @@ final class SharedPlaybackList: Sendable {
     /// The position of a reader.
     private struct Position {
         /// The serial number of its entry.
-        package var place: Int
+        var place: Int
         /// Whether it waits at the end of its entry.
-        package var isWaiting = false
+        var isWaiting = false
         /// Whether it must drain its decoder instead of waiting.
         var isEnding = false
     }
 
     /// Guarded by the lock `state`.
     private struct State {
-        package var list = PlaybackList()
+        var list = PlaybackList()
         /// Whether an entry will follow the last one.
-        package var isOpen = false
+        var isOpen = false
         /// The entry beyond which no reader goes, because its successors are being removed.
         var barrier: Int?
         var cursors: [TrackCursor: Position] = [:]
         /// Video tracks prepared in advance by entry; nil if there is none.
-        package var pictures: [Int: PictureTrack?] = [:]
+        var pictures: [Int: PictureTrack?] = [:]
         /// Entries whose media is unreadable.
-        package var lost: [Int: MediaError] = [:]
+        var lost: [Int: MediaError] = [:]
 
         /// Returns the index of the entry that follows that of a reader; nil if its entry was removed.
         ///

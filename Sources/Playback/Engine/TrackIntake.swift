@@ -68,8 +68,6 @@ final class TrackIntake: Sendable {
 
     // MARK: Pipeline's thread
 
-    var reserve: MediaTime? { state.withLock { $0.reserve } }
-
     /// Whether the engine requires more than the renderer accepts.
     var wantsMore: Bool {
         state.withLock { state in state.reserve.map { $0 > state.report.readUntil ?? .zero } ?? false }

@@ -47,16 +47,16 @@ final class TrackPipeline: @unchecked Sendable {
         var landed: MediaTime?
         var hasEnded = false
         /// The error that ended the track early.
-        package var failure: MediaError?
+        var failure: MediaError?
     }
 
     /// The pending commands; guarded by the lock `commands`.
     private struct Command {
-        package var seek: (serial: Int, time: MediaTime, aim: SeekAim)?
+        var seek: (serial: Int, time: MediaTime, aim: SeekAim)?
         var cut: (number: Int, serial: Int)?
         /// Whether to continue after an end that was reached.
         var goesOn = false
-        package var stopping = false
+        var stopping = false
     }
 
     private let stage: any TrackStage

@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// Interstitials as entries of the list: the media up to the break, the parts of the interstitial, and the media from
 /// the resume position on.

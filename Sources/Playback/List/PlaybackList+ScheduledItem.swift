@@ -1,13 +1,13 @@
-package import MediaCore
+import MediaCore
 
 extension PlaybackList {
     /// A scheduled playback of an item and its position on the timeline.
     ///
     /// Media time and the timeline differ by `offset`. The entry ends with the later of its tracks or at the requested
     /// end, where the next one starts.
-    package struct ScheduledItem: Sendable {
+    struct ScheduledItem: Sendable {
         /// The end of a track in media time.
-        package enum TrackEnd: Sendable, Equatable {
+        enum TrackEnd: Sendable, Equatable {
             /// Not read yet.
             case unknown
             /// The entry has no such track.
@@ -16,28 +16,28 @@ extension PlaybackList {
             case at(MediaTime)
 
             /// The media time, if known.
-            package var time: MediaTime? { if case .at(let time) = self { time } else { nil } }
+            var time: MediaTime? { if case .at(let time) = self { time } else { nil } }
         }
 
         /// Increases along the list; never reused.
         let serial: Int
         /// The position in the playlist.
-        package var listPosition: PlaylistPosition
+        var listPosition: PlaylistPosition
         let media: PrefetchedMedia
         /// The selected audio track.
-        package var audioTrack: Track?
+        var audioTrack: Track?
         /// The selected video track.
-        package var videoTrack: Track?
+        var videoTrack: Track?
         /// The played range in media time. `end` is the requested end; nil: the end of the media.
-        package private(set) var start: MediaTime
+        private(set) var start: MediaTime
         /// The requested end in media time; nil: the end of the media.
-        package let end: MediaTime?
+        let end: MediaTime?
         /// The start of the item; a part of it starts elsewhere.
         private let itemStart: MediaTime
         /// The media time at which this part ends and another part follows gaplessly.
         var sectionEnd: MediaTime?
         /// The timeline minus media time; nil until the end of the preceding entry is known.
-        package var offset: MediaTime?
+        var offset: MediaTime?
         var soundEnd = TrackEnd.unknown
         var pictureEnd = TrackEnd.unknown
         /// The media time at which the video ended, long before the known end, because the file was truncated
@@ -54,7 +54,7 @@ extension PlaybackList {
         var basis: PlaylistPosition?
 
         /// Creates an entry; `offset` and the ends of its tracks are unknown.
-        package init(
+        init(
             serial: Int, listPosition: PlaylistPosition, media: PrefetchedMedia, audioTrack: Track?, videoTrack: Track?,
             start: MediaTime = .zero, end: MediaTime? = nil
         ) {
@@ -71,15 +71,15 @@ extension PlaybackList {
         }
 
         /// The item in the playlist.
-        package var item: QueueItem { listPosition.item }
+        var item: QueueItem { listPosition.item }
         /// The opened media.
-        package var film: any MediaSource { media.film }
+        var film: any MediaSource { media.film }
         /// Whether the entry continues or repeats the media of the preceding entry.
         var isLoop: Bool { listPosition.itemPass > 0 || isPart }
         /// Whether the entry is a part of the media that follows another part.
         var isPart: Bool { listPosition.from != nil }
         /// The displayed title.
-        package var title: String {
+        var title: String {
             (listPosition.interstitialPart?.item ?? item).title ?? film.summary.title ?? item.name
         }
 
@@ -90,13 +90,13 @@ extension PlaybackList {
         }
 
         /// Restricts the entry to a part of the media.
-        package mutating func begin(from place: MediaTime, until end: MediaTime?) { (start, sectionEnd) = (place, end) }
+        mutating func begin(from place: MediaTime, until end: MediaTime?) { (start, sectionEnd) = (place, end) }
 
         /// The start on the timeline; nil if unknown.
         var begin: MediaTime? { offset.map { $0 + start } }
 
         /// The requested end in media time; nil if there is none.
-        package var limit: MediaTime? { setEnd ?? end }
+        var limit: MediaTime? { setEnd ?? end }
         /// The end that overrides those of the tracks, in media time.
         var setEnd: MediaTime? { cutEnd ?? sectionEnd ?? tornEnd }
 
@@ -115,7 +115,7 @@ extension PlaybackList {
         }
 
         /// The end on the timeline, where the next entry starts; nil if unknown.
-        package var gaplessBoundary: MediaTime? { filmEnd.flatMap { end in offset.map { ($0 + end).reduced } } }
+        var gaplessBoundary: MediaTime? { filmEnd.flatMap { end in offset.map { ($0 + end).reduced } } }
 
         /// The expected end on the timeline; nil if it cannot be estimated.
         var likelyJoint: MediaTime? {
@@ -125,7 +125,7 @@ extension PlaybackList {
         }
 
         /// Whether the entry has no duration.
-        package var isEmpty: Bool { setEnd == nil && filmEnd.map { $0 <= start } ?? false }
+        var isEmpty: Bool { setEnd == nil && filmEnd.map { $0 <= start } ?? false }
 
         /// Restores the whole item after a seek.
         mutating func becomeWhole() {
@@ -135,7 +135,7 @@ extension PlaybackList {
         }
 
         /// Returns another playback of the same media or of a part of it.
-        package func again(serial: Int, listPosition: PlaylistPosition) -> ScheduledItem {
+        func again(serial: Int, listPosition: PlaylistPosition) -> ScheduledItem {
             var entry = ScheduledItem(
                 serial: serial, listPosition: listPosition, media: media, audioTrack: audioTrack,
                 videoTrack: videoTrack,

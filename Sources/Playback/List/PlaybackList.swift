@@ -1,9 +1,9 @@
-package import MediaCore
+import MediaCore
 
 /// A position in the order of playback.
-package struct PlaylistPosition: Sendable {
+struct PlaylistPosition: Sendable {
     /// The item in the playlist.
-    package var item: QueueItem
+    var item: QueueItem
     /// The number of preceding consecutive playbacks of the item in this pass.
     var itemPass = 0
     /// The number of preceding passes of the playlist.
@@ -13,7 +13,7 @@ package struct PlaylistPosition: Sendable {
     var from: MediaTime?
     var until: MediaTime?
     /// The part of an interstitial that plays instead of the item.
-    package var interstitialPart: PlaybackList.InterstitialPart?
+    var interstitialPart: PlaybackList.InterstitialPart?
     /// Whether the item is not in the playlist; nothing follows it.
     var isOutsideList = false
 
@@ -32,15 +32,15 @@ package struct PlaylistPosition: Sendable {
 /// scheduled playbacks from the current one on, each with its position on the timeline and the ends of its tracks. A
 /// loop is a further entry of the same item. An edit changes the playlist, and `firstMismatch` returns the first entry
 /// that it no longer leads to.
-package struct PlaybackList: Sendable {
+struct PlaybackList: Sendable {
     /// The items in the order of playback.
     private var order = PlaybackOrder()
     /// The repeated section of the current item.
     var section: MediaTimeRange?
     /// The interstitials of opened items.
-    package var interstitials: [QueueItem.ID: InterstitialSchedule] = [:]
+    var interstitials: [QueueItem.ID: InterstitialSchedule] = [:]
     /// The scheduled playbacks from the current one on.
-    package private(set) var entries: [ScheduledItem] = []
+    private(set) var entries: [ScheduledItem] = []
     /// The position to play once its item is open, while there are no entries.
     private(set) var awaited: PlaylistPosition?
     /// The position that was current or awaited last.
@@ -48,9 +48,9 @@ package struct PlaybackList: Sendable {
     private var lastSerial = 0
 
     /// The current or awaited item and the upcoming ones.
-    package var items: [QueueItem] { order.items }
+    var items: [QueueItem] { order.items }
     /// The items before the current one that left the playlist, oldest first; at most `PlaylistLoader.maxItems`.
-    package var history: [QueueItem] { order.history }
+    var history: [QueueItem] { order.history }
     var loopItem: PlayerOptions.Loop { order.loopItem }
     var loopList: PlayerOptions.Loop { order.loopList }
     /// The current or awaited position in the playlist, or the last one.
@@ -61,14 +61,12 @@ package struct PlaybackList: Sendable {
     /// The item that follows the current one; nil at the end.
     var next: QueueItem? { present.flatMap { successor(of: $0, leavesLoop: true, plays: true) }?.item }
     /// The position of the current item, starting at 1, and the number of items, including those that have passed.
-    package var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
+    var place: (number: Int, count: Int) { order.place(of: present?.item.id) }
 
-    /// Returns the index of an item that is not removed.
-    package func index(of id: QueueItem.ID) -> Int? { order.index(of: id) }
     /// Returns true if the item is in the playlist.
-    package func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
+    func contains(_ id: QueueItem.ID) -> Bool { order.index(of: id) != nil }
     /// Returns the entry with a serial number.
-    package func entry(_ serial: Int) -> ScheduledItem? { entries.first { $0.serial == serial } }
+    func entry(_ serial: Int) -> ScheduledItem? { entries.first { $0.serial == serial } }
     /// Returns the media time at which a position starts; nil: the default start.
     func start(of listPosition: PlaylistPosition) -> MediaTime? {
         listPosition.itemPass == 0 && listPosition.from == nil && listPosition.interstitialPart == nil
@@ -149,7 +147,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Removes all entries; the position plays once its item is open.
-    package mutating func await(_ listPosition: PlaylistPosition?) {
+    mutating func await(_ listPosition: PlaylistPosition?) {
         // Another item is played from its beginning, with its interstitials; this one continues.
         if let listPosition, listPosition.item != present?.item { interstitials[listPosition.item.id]?.startOver() }
         entries = []
@@ -185,7 +183,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Schedules an entry after the last one.
-    package mutating func append(_ entry: ScheduledItem) {
+    mutating func append(_ entry: ScheduledItem) {
         var entry = entry
         entry.offset = nil
         if entry.listPosition.interstitialPart == nil, entry.sectionEnd == nil,
@@ -198,7 +196,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Makes the next entry current.
-    package mutating func advance() {
+    mutating func advance() {
         guard entries.count > 1 else { return }
         let ended = entries.removeFirst()
         let next = entries[0].listPosition
@@ -244,7 +242,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Sets the end of a track in media time. An end on which the next entry's position depends remains.
-    package mutating func setTrackEnd(_ end: ScheduledItem.TrackEnd, _ kind: Track.Kind, of serial: Int) {
+    mutating func setTrackEnd(_ end: ScheduledItem.TrackEnd, _ kind: Track.Kind, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
         guard !isSettled, entries[index].sectionEnd == nil else { return }
@@ -291,7 +289,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Modifies an entry in place.
-    package mutating func change(_ serial: Int, _ body: (inout ScheduledItem) -> Void) {
+    mutating func change(_ serial: Int, _ body: (inout ScheduledItem) -> Void) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         body(&entries[index])
     }
@@ -332,7 +330,7 @@ package struct PlaybackList: Sendable {
 
     /// Applies an edit; returns false if nothing was changed. The scheduled entries are compared with the playlist
     /// afterwards.
-    package mutating func apply(_ edit: QueueEdit) -> Bool {
+    mutating func apply(_ edit: QueueEdit) -> Bool {
         defer { forgetRemoved() }
         switch edit {
         case .append(let items), .insert(let items, after: nil): return order.insert(items, after: nil)
@@ -358,7 +356,7 @@ package struct PlaybackList: Sendable {
 
     /// Inserts items after the first item from the current one on that has an address, unless they are already there;
     /// returns false if nothing was inserted.
-    package mutating func insert(_ items: [QueueItem], after address: String) -> Bool {
+    mutating func insert(_ items: [QueueItem], after address: String) -> Bool {
         order.insert(items, after: address, from: present?.item.id)
     }
 

@@ -23,7 +23,7 @@ package struct PlaylistLoader {
     }
 
     /// The maximum number of items.
-    package static let maxItems = 10_000
+    static let maxItems = 10_000
     /// The maximum nesting of playlists.
     static let deepestNesting = 8
     /// The maximum number of playlists: nested playlists without items must terminate.
@@ -31,7 +31,7 @@ package struct PlaylistLoader {
     /// The maximum number of skipped entries reported individually.
     static let maxReported = 5
     /// The maximum size of a playlist in bytes: ten thousand locations of four hundred characters.
-    package static let largestFile = 4 << 20
+    static let largestFile = 4 << 20
 
     /// The items in order.
     package private(set) var items: [Item] = []
@@ -132,8 +132,8 @@ package struct PlaylistLoader {
 
     /// Identifies a file independently of its path.
     private struct Identity: Hashable {
-        package var device: UInt
-        package var number: UInt
+        var device: UInt
+        var number: UInt
     }
 
     /// Adds the entries of a playlist; returns false if the file is not one.

@@ -20,7 +20,7 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     /// Whether the item is played while no other item is open.
     package var isAlone = false
     /// The version of a watched file; nil otherwise.
-    package var edition: FileEdition?
+    var edition: FileEdition?
 
     private static let count = Atomic<UInt64>(0)
 
@@ -38,14 +38,14 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     }
 
     /// The media that an item refers to, whatever its identifier.
-    package struct Media: Sendable, Hashable {
+    struct Media: Sendable, Hashable {
         fileprivate let address: String
         fileprivate let title: String?
         fileprivate let edition: FileEdition?
     }
 
     /// The media that the item refers to.
-    package var media: Media { Media(address: address, title: title, edition: edition) }
+    var media: Media { Media(address: address, title: title, edition: edition) }
 
     func isSameMedia(as other: QueueItem) -> Bool { media == other.media }
 

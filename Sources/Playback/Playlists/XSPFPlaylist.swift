@@ -51,14 +51,12 @@ enum XSPFPlaylist {
     }
 
     private struct Scanner {
-        package let bytes: [UInt8]
-        package var position = 0
+        let bytes: [UInt8]
+        var position = 0
         /// The name of a self-closing element whose end is still to be returned.
         var owedClose: String?
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
-        package mutating func next() -> Piece? {
+        mutating func next() -> Piece? {
             if let name = owedClose {
                 owedClose = nil
                 return .close(name)

@@ -5,14 +5,14 @@ public final class OpenCancellation: Sendable {
     private let state = Lock<(cancelled: Bool, handler: (@Sendable () -> Void)?)>((false, nil))
 
     /// Creates a cancellation that was not used.
-    public init() {}
+    package init() {}
 
     /// Whether `cancel` was called.
-    public var isCancelled: Bool { state.withLock { $0.cancelled } }
+    var isCancelled: Bool { state.withLock { $0.cancelled } }
 
     /// Sets the handler of the cancellation, replacing any other. It is called on the cancelling thread, or at once if
     /// already cancelled.
-    public func onCancel(_ handler: @escaping @Sendable () -> Void) {
+    func onCancel(_ handler: @escaping @Sendable () -> Void) {
         let now = state.withLock { state -> Bool in
             state.handler = handler
             return state.cancelled
@@ -21,7 +21,7 @@ public final class OpenCancellation: Sendable {
     }
 
     /// Cancels. The handler runs on the calling thread.
-    public func cancel() {
+    package func cancel() {
         let handler = state.withLock { state -> (@Sendable () -> Void)? in
             state.cancelled = true
             return state.handler

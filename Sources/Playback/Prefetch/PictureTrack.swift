@@ -1,15 +1,15 @@
-package import MediaCore
-package import SyncRendering
+import MediaCore
+import SyncRendering
 
 /// A video track with its source and decoder.
 ///
 /// `@unchecked Sendable`: created and prepared by one thread, then handed over under the list's lock to the pipeline,
 /// which uses it exclusively. `cancel` only calls the source, which permits any thread.
-package final class PictureTrack: @unchecked Sendable {
+final class PictureTrack: @unchecked Sendable {
     /// The media that contains the track.
-    package let film: any MediaSource
+    let film: any MediaSource
     /// The source of the track's packets.
-    package let source: any SampleSource
+    let source: any SampleSource
     let decoder: any PictureDecoder
     /// Whether the track is cover art, a single frame for the whole item.
     let isStill: Bool
@@ -50,7 +50,7 @@ package final class PictureTrack: @unchecked Sendable {
     private static let longestWay = MediaTime(value: 10, timescale: 1)
 
     /// Creates a track from an opened source and a decoder, both at the start.
-    package init(
+    init(
         film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder, isStill: Bool = false,
         shownFor: MediaTime? = nil
     ) {
@@ -65,7 +65,7 @@ package final class PictureTrack: @unchecked Sendable {
     ///
     /// - Returns: The media time from which frames are shown; nil if the first frame determines it.
     @discardableResult
-    package func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
+    func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         ready.removeAll(keepingCapacity: true)
         if isStill {
             if let still { ready.append(still) }
@@ -156,7 +156,7 @@ package final class PictureTrack: @unchecked Sendable {
     }
 
     /// The result of a step.
-    package enum Step {
+    enum Step {
         /// The next frame in presentation order.
         case picture(SampleBuffer)
         /// A packet was read; there may be a frame after further steps.
@@ -170,7 +170,7 @@ package final class PictureTrack: @unchecked Sendable {
     /// - Throws: `cancelled`.
     ///
     /// - Parameter intake: Records the calls into the source.
-    package func step() throws(MediaError) -> Step { try step(noting: nil) }
+    func step() throws(MediaError) -> Step { try step(noting: nil) }
 
     func step(noting intake: TrackIntake?) throws(MediaError) -> Step {
         if !ready.isEmpty { return handed(ready.removeFirst()) }
@@ -277,7 +277,7 @@ package final class PictureTrack: @unchecked Sendable {
     }
 
     /// Cancels blocking reads of the source. Any thread.
-    package func cancel() { source.cancel() }
+    func cancel() { source.cancel() }
 }
 
 extension SampleBuffer {

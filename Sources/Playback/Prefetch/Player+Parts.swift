@@ -28,11 +28,11 @@ extension Player {
                 -> any MediaSource
         /// Opens a part of an interstitial of the media with the second address. User-provided credentials are sent to
         /// the media's server only.
-        package var openInterstitial:
+        var openInterstitial:
             @Sendable (_ address: String, _ film: String, _ cancellation: OpenCancellation) throws(MediaError)
                 -> any MediaSource
         /// Returns the addresses of an interstitial's parts from an asset list; may block.
-        package var listInterstitial:
+        var listInterstitial:
             @Sendable (_ address: String, _ film: String, _ cancellation: OpenCancellation) throws(MediaError)
                 -> [String]
         /// The factory of audio decoders and encoders.
@@ -48,13 +48,13 @@ extension Player {
         /// Returns a message for the user about opened media, shown once when it begins; nil if there is none.
         public var remark: @Sendable (any MediaSource) -> String?
         /// Queried by the decoders; set by the player.
-        package var deinterlacing = DeinterlacingSwitch()
+        var deinterlacing = DeinterlacingSwitch()
         /// Queried by the decoders; set by the screen that shows the player's layer.
-        package var toneMapping = ToneMappingSwitch()
+        var toneMapping = ToneMappingSwitch()
         /// How long an image file that is opened from now on is shown; nil: forever.
         package var imageDuration = Lock<Duration?>(PlayerOptions().imageDisplayDuration)
         /// The names of the decoders in use.
-        package var decoders = DecoderReport()
+        var decoders = DecoderReport()
         /// Applies calibrated delays to the outputs; nil: none.
         package var calibration: RouteCalibration?
 

@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 
 /// An item that is opened in advance. Created by the engine's thread, finished once by the prefetcher's.
 final class PrefetchedItem: Sendable {
@@ -24,9 +24,9 @@ final class PrefetchedItem: Sendable {
 }
 
 /// Opened media with its resources. Any thread.
-package final class PrefetchedMedia: Sendable {
+final class PrefetchedMedia: Sendable {
     /// The opened media.
-    package let film: any MediaSource
+    let film: any MediaSource
     /// Cancels all reads of the media.
     private let cancellation: OpenCancellation
     /// Reserved sources by track, for an input that cannot be opened twice: it drops the packets of tracks without a
@@ -37,7 +37,7 @@ package final class PrefetchedMedia: Sendable {
     let found: InterstitialFinder.Found?
 
     /// Wraps opened media without interstitials.
-    package convenience init(_ film: any MediaSource, cancellation: OpenCancellation = OpenCancellation()) {
+    convenience init(_ film: any MediaSource, cancellation: OpenCancellation = OpenCancellation()) {
         self.init(film, cancellation: cancellation, found: nil)
     }
 
@@ -57,13 +57,13 @@ package final class PrefetchedMedia: Sendable {
     }
 
     /// Returns a source at the start of the media.
-    package func source(for track: Track) throws(MediaError) -> any SampleSource {
+    func source(for track: Track) throws(MediaError) -> any SampleSource {
         if let source = reserved.withLock({ $0.removeValue(forKey: track.id) }) { return source }
         return try film.source(for: track)
     }
 
     /// Cancels all reads of the media. Any thread.
-    package func cancel() { cancellation.cancel() }
+    func cancel() { cancellation.cancel() }
 
     /// Whether the media can follow another item gaplessly, for which its audio is read long in advance.
     var canFollow: Bool { !film.summary.isLive }

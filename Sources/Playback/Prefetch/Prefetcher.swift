@@ -1,4 +1,4 @@
-package import MediaCore
+import MediaCore
 internal import SyncRendering
 
 /// Opens the next item, determines the end of video tracks and decodes first frames ahead of the playhead. Each task
@@ -16,7 +16,7 @@ final class Prefetcher: Sendable {
         var errands = 0
         /// The threads by task number; a task removes its thread when it ends.
         var threads: [Int: WorkerThread] = [:]
-        package var finished: Set<Int> = []
+        var finished: Set<Int> = []
     }
 
     private let parts: Player.Parts
@@ -121,7 +121,7 @@ final class Prefetcher: Sendable {
 
 extension Player.Parts {
     /// Creates a video track with its own decoder.
-    package func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> PictureTrack {
+    func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> PictureTrack {
         guard let format = track.videoFormat else {
             throw MediaError(.unsupported, "This track is not a video track; choose another one.")
         }
@@ -131,7 +131,7 @@ extension Player.Parts {
     }
 
     /// Returns true if audio of a track can be decoded.
-    package func canDecode(_ track: Track) -> Bool {
+    func canDecode(_ track: Track) -> Bool {
         guard let format = track.audioFormat else { return false }
         let plain = PCMFormat(sampleRate: format.sampleRate, layout: .stereo)
         // ignored: only whether there is a decoder counts.

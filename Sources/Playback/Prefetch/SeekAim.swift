@@ -1,7 +1,7 @@
-package import MediaCore
+import MediaCore
 
 /// The target frame of a seek.
-package enum SeekAim: Sendable, Equatable {
+enum SeekAim: Sendable, Equatable {
     /// The frame at the target.
     case exact
     /// The last sync frame not after the target, at any distance.

@@ -47,7 +47,7 @@ public struct PlayerState: Sendable, Equatable {
     /// and events refer to. Zero after an item was opened or a seek.
     public internal(set) var lineOffset: MediaTime = .zero
     /// The media time at which playback resumes after an interstitial; nil outside interstitials.
-    package var heldPosition: MediaTime?
+    var heldPosition: MediaTime?
     /// The duration; nil for live streams.
     public var duration: MediaTime?
     /// The chapters of the current item in order.

@@ -26,7 +26,7 @@ package final class RouteController {
     private var reading: Task<Void, Never>?
     private var offered: [OutputPlace]
     /// The current places: the last choice that was not refused.
-    package private(set) var chosen: [OutputPlace]
+    private(set) var chosen: [OutputPlace]
     /// The places before the pending choice; nil if none is pending.
     private var before: [OutputPlace]?
     /// The likely places by the history, until the user chooses or they have been offered.
@@ -92,7 +92,7 @@ package final class RouteController {
     package func closePicker() { picker = nil }
 
     /// Starts looking for places; continues until `close`, so that later openings are fast.
-    package func startSearch() {
+    func startSearch() {
         guard detector == nil else { return }
         let detector = RouteDetector(registry, known: offered)
         self.detector = detector

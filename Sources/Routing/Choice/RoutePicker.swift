@@ -6,7 +6,7 @@ package struct RoutePicker: Equatable {
     /// A row of the list.
     package struct Row: Hashable {
         /// The identifier of the place (`OutputPlace.id`).
-        package var id: String
+        var id: String
         package var name: String
         /// Whether it plays or is about to.
         package var isTicked: Bool
@@ -27,7 +27,7 @@ package struct RoutePicker: Equatable {
     }
 
     /// An action requested by the user.
-    package enum Wish: Hashable {
+    enum Wish: Hashable {
         /// Close the list.
         case close
         /// Play on these places, by identifier; never empty.
@@ -45,7 +45,7 @@ package struct RoutePicker: Equatable {
 
     package private(set) var rows: [Row] = []
     /// The identifier of the selected row, which stays selected when other rows change.
-    package private(set) var current: String?
+    private(set) var current: String?
     /// The text below the list; nil: the list of keys.
     package var notice: String?
 
@@ -62,7 +62,7 @@ package struct RoutePicker: Equatable {
     }
 
     /// Selects a row.
-    package mutating func go(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
+    mutating func go(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
 
     /// The index of the selected row.
     package var index: Int? { rows.firstIndex { $0.id == current } }
@@ -71,7 +71,7 @@ package struct RoutePicker: Equatable {
 
     /// Handles a key. Returns nil for an unused key, which then has its usual function; `.some(nil)` if there is
     /// nothing to do.
-    package mutating func press(_ key: String) -> Wish?? {
+    mutating func press(_ key: String) -> Wish?? {
         switch key {
         case "UP", "k": move(by: -1)
         case "DOWN", "j": move(by: 1)
@@ -88,7 +88,7 @@ package struct RoutePicker: Equatable {
     }
 
     /// Handles the pointer on a part of a row; `turned` is the number of wheel steps, 0 for a click.
-    package mutating func point(at row: Int, _ part: Part, turned: Int) -> Wish? {
+    mutating func point(at row: Int, _ part: Part, turned: Int) -> Wish? {
         guard rows.indices.contains(row) else { return nil }
         current = rows[row].id
         if turned != 0 { return changeVolume(row, by: Double(turned) * Self.volumeStep) }

@@ -38,7 +38,7 @@ package struct ScreenBar: Sendable, Hashable {
     /// The action of a click at the pointer's position on the slider.
     package struct Aim: Sendable, Hashable {
         /// The position, 0…1.
-        package var place: Double
+        var place: Double
         /// The time, `00:12:34`, and the chapter at it.
         package var words: String
 
@@ -49,9 +49,9 @@ package struct ScreenBar: Sendable, Hashable {
     /// The volume.
     package struct Volume: Sendable, Hashable {
         /// 0…100, and up to 130 where sound is lifted; nil while it is not known.
-        package var percent: Int?
+        var percent: Int?
         /// Whether the audio is muted.
-        package var isMuted: Bool
+        var isMuted: Bool
 
         /// Creates a volume.
         package init(percent: Int?, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
@@ -68,16 +68,16 @@ package struct ScreenBar: Sendable, Hashable {
     /// The end of the audio sent to the speaker, 0…1; nil: not displayed.
     package var handed: Double?
     /// The starts of chapters, 0…1.
-    package var chapters: [Double]
+    var chapters: [Double]
     /// The time display: `00:01:02 / 01:02:03`.
-    package var time: String
+    var time: String
     /// The alternative texts of each button, longest first, such as `Subtitles: eng`, `Subs: eng`. A missing button is
     /// not displayed; one without texts shows its icon.
     package var buttons: [Button: [String]]
     /// Whether there is a previous item.
-    package var hasPrevious: Bool
+    var hasPrevious: Bool
     /// Whether there is a next item.
-    package var hasNext: Bool
+    var hasNext: Bool
     /// The volume; nil without audio.
     package var volume: Volume?
     /// The box at the pointer; nil while the pointer is not on the slider.

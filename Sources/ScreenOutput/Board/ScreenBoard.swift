@@ -3,7 +3,7 @@ package struct ScreenBoard: Sendable, Hashable {
     /// A line of the board.
     package struct Line: Sendable, Hashable {
         package var label: String
-        package var text: String
+        var text: String
         /// Whether the line is highlighted as a problem.
         package var isTrouble: Bool
 

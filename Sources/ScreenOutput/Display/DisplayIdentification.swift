@@ -3,14 +3,14 @@ internal import MediaCore
 
 /// A parsed EDID (VESA E-EDID release A revision 2, with CTA-861 extensions): name, video latency, overscan. The input
 /// is untrusted: any bytes of any length are parsed safely.
-public struct DisplayIdentification: Sendable, Equatable {
+package struct DisplayIdentification: Sendable, Equatable {
     /// The product name; nil if absent.
-    public var name: String?
+    package var name: String?
     /// The delay from a progressive frame's arrival to its light; nil if absent.
-    public var videoLatency: Duration?
+    package var videoLatency: Duration?
     /// Whether the display always overscans its preferred timing, or, if that is unspecified, television timings. False
     /// if it does not, is configurable, or is silent about it.
-    public var isOverscanning = false
+    package var isOverscanning = false
 
     private static let blockSize = 128
     /// The base block and 255 extensions.
@@ -21,7 +21,7 @@ public struct DisplayIdentification: Sendable, Equatable {
     /// Parses an EDID.
     ///
     /// - Returns: Nil if the bytes are no EDID.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         let header: [UInt8] = [0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0]
         guard bytes.count >= Self.blockSize, bytes.prefix(8).elementsEqual(header) else { return nil }
         // Four descriptors of 18 bytes each; tag 0xFC is the name (E-EDID, section 3.10.3.4).
@@ -60,7 +60,7 @@ public struct DisplayIdentification: Sendable, Equatable {
     }
 
     /// The displays connected to this computer, read from the kernel. Reads files; any thread.
-    public static var connected: [DisplayIdentification] {
+    static var connected: [DisplayIdentification] {
         let folder = "/sys/class/drm"
         guard let handle = opendir(folder) else { return [] }
         defer { closedir(handle) }
@@ -79,10 +79,10 @@ public struct DisplayIdentification: Sendable, Equatable {
 
     /// Returns the stated video latency of the display with this name; nil if unknown. A single display matches any
     /// name.
-    public static func statedLatency(of display: String) -> Duration? { stated(by: display)?.videoLatency }
+    package static func statedLatency(of display: String) -> Duration? { stated(by: display)?.videoLatency }
 
     /// Returns whether the display with this name states that it always overscans. A single display matches any name.
-    public static func isOverscanning(_ display: String) -> Bool { stated(by: display)?.isOverscanning ?? false }
+    package static func isOverscanning(_ display: String) -> Bool { stated(by: display)?.isOverscanning ?? false }
 
     private static func stated(by display: String) -> DisplayIdentification? {
         let all = connected

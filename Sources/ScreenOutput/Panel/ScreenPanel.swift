@@ -10,11 +10,11 @@ package struct ScreenPanel: Sendable, Hashable {
         }
 
         /// The text of the row.
-        package var text: String
+        var text: String
         /// A short text after it: a state or a reason.
         package var detail: String
         /// The state of the mark.
-        package var mark: Mark
+        var mark: Mark
         /// The value of the level bar, 0…1; nil: no bar.
         package var level: Double?
         /// Whether the row is currently not selectable.
@@ -58,17 +58,17 @@ package struct ScreenPanel: Sendable, Hashable {
     }
 
     /// The title line.
-    package var title: String
+    var title: String
     /// The rows, from top to bottom.
     package var rows: [Row]
     /// The kind of marks.
-    package var marks: Marks
+    var marks: Marks
     /// The position of the panel.
-    package var place: Place
+    var place: Place
     /// The row selected by keys; nil if there is none.
     package var current: Int?
     /// A line under the rows that explains the keys.
-    package var hint: String
+    var hint: String
 
     /// Creates a panel.
     package init(

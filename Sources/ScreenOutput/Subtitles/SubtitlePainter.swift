@@ -1,9 +1,9 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 internal import Text
 
 /// Draws subtitles for a window: scripts with libass, bitmaps scaled to the video. Used by one thread at a time.
-public final class SubtitlePainter: SubtitleDrawing {
+package final class SubtitlePainter: SubtitleDrawing {
     private let painter = ScriptPainter()
     private var sheet: SubtitleStyleSheet?
     /// The bitmaps last scaled, by cue and canvas.
@@ -11,16 +11,16 @@ public final class SubtitlePainter: SubtitleDrawing {
     private var trouble: String?
 
     /// Creates a painter. Without memory for libass only bitmaps are drawn; `takeTrouble` has the reason.
-    public init() { if painter == nil { trouble = "not enough memory to draw subtitles" } }
+    package init() { if painter == nil { trouble = "not enough memory to draw subtitles" } }
 
     /// Returns the reason why scripts cannot be drawn, once; nil if they can.
-    public func takeTrouble() -> String? {
+    package func takeTrouble() -> String? {
         defer { trouble = nil }
         return trouble
     }
 
     /// Returns the images of the active cues at a media time, in pixels of the canvas' area.
-    public func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
+    package func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         var images: [OverlayImage] = []
         for cue in cues {
             if case .images(let bitmaps, let plane) = cue.cue.content {

@@ -19,9 +19,9 @@ public final class Screen: VideoOutput {
     private var isPrepared = false
 
     /// The reason why there is no window, or no longer one; nil while there is none to report.
-    public internal(set) var failure: OutputError?
+    package internal(set) var failure: OutputError?
     /// False while the window is hidden or minimised; frames are discarded without cost then.
-    public internal(set) var isVisible = true
+    var isVisible = true
     /// The messages and bars over the video. Effective with the next `prepare`.
     var messages: Overlay? {
         didSet {
@@ -82,7 +82,7 @@ public final class Screen: VideoOutput {
     ///
     /// - Throws: `.unavailable` without a display, or without the requested one; nothing is held then. With
     ///   `followsDisplays` the error is stored in `failure` instead.
-    public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
+    package init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
         self.options = options
         arrangement = options.arrangement
         mode = options.mode
@@ -152,10 +152,10 @@ public final class Screen: VideoOutput {
     var driver: String { SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "no window system" }
 
     /// The displays of this computer.
-    public var displays: [ConnectedDisplay] { ConnectedDisplay.all }
+    var displays: [ConnectedDisplay] { ConnectedDisplay.all }
 
     /// A user-facing description of the presenter and window system.
-    public var presentation: String {
+    package var presentation: String {
         return "\(presenter?.description ?? "no window") on \(driver)"
     }
 
@@ -165,7 +165,7 @@ public final class Screen: VideoOutput {
     /// open.
     ///
     /// - Throws: `OutputError` if no window can be created; `failure` has the same error.
-    public func open(for pictureSize: PixelSize) throws(OutputError) {
+    func open(for pictureSize: PixelSize) throws(OutputError) {
         checkThread()
         guard window == nil else { return }
         openedFor = pictureSize

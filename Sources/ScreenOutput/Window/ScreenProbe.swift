@@ -1,21 +1,21 @@
 internal import CSDL
-public import SyncRendering
+package import SyncRendering
 
 /// Information about the displays of this computer, without opening a window. Main thread only.
-public struct ScreenProbe: Sendable {
+package struct ScreenProbe: Sendable {
     /// SDL's name of the window system.
-    public var driver: String
+    package var driver: String
     /// The connected displays.
-    public var displays: [ConnectedDisplay]
+    package var displays: [ConnectedDisplay]
     /// Whether there is a graphics device; otherwise the CPU draws.
-    public var hasGraphicsProcessor: Bool
+    package var hasGraphicsProcessor: Bool
     /// The reason why libplacebo cannot draw; nil if none is known.
-    public var placeboObstacle: String?
+    package var placeboObstacle: String?
 
     /// Examines the displays of this computer.
     ///
     /// - Throws: `OutputError` if no display can be reached.
-    public static func examine(converter: any PictureConverter) throws(OutputError) -> ScreenProbe {
+    package static func examine(converter: any PictureConverter) throws(OutputError) -> ScreenProbe {
         let screen = try Screen(options: ScreenOptions(), converter: converter)
         if let failure = screen.failure { throw failure }
         return ScreenProbe(

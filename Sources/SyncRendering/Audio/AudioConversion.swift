@@ -32,19 +32,19 @@ public protocol PCMConverter: AnyObject {
 /// A range of audio whose packets could not be decoded.
 public struct UndecodableSound: Sendable, Equatable {
     /// The media time of the first such packet.
-    public var start: MediaTime
+    package var start: MediaTime
     /// The end of the last such packet, in media time.
-    public var end: MediaTime
+    package var end: MediaTime
     /// The sum of the packets' stated durations.
-    public var duration: MediaTime
+    package var duration: MediaTime
 
     /// Creates a range of one packet or of contiguous packets.
-    public init(start: MediaTime, duration: MediaTime) {
+    package init(start: MediaTime, duration: MediaTime) {
         (self.start, self.duration, end) = (start, duration, start + duration)
     }
 
     /// Returns the union of two ranges with the summed duration.
-    public func adding(_ other: UndecodableSound) -> UndecodableSound {
+    package func adding(_ other: UndecodableSound) -> UndecodableSound {
         var sum = self
         (sum.start, sum.end) = (min(start, other.start), max(end, other.end))
         sum.duration += other.duration

@@ -19,7 +19,7 @@ extension AudioRenderer {
     }
 
     /// Whether pass-through is disabled, regardless of the output.
-    package var mustDecode: Bool { state.withLock { $0.mustDecode } }
+    var mustDecode: Bool { state.withLock { $0.mustDecode } }
 }
 
 extension AudioRenderer.State {

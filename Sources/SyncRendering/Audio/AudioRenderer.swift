@@ -136,7 +136,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     /// Creates a renderer inside a group; it reads the group's timebase and is notified of changes by the group.
-    package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupSharedContext?) {
+    init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupSharedContext?) {
         self.group = group
         self.codecs = codecs
         contentKind = .film
@@ -149,7 +149,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var timebase: Timebase { state.withLock { $0.timebase } }
 
     /// Starts the feeder of a renderer without a synchronizer; `addRenderer` does this otherwise.
-    package func start(onEvent handler: @escaping @Sendable (Event) -> Void) throws(ExhaustionError) {
+    func start(onEvent handler: @escaping @Sendable (Event) -> Void) throws(ExhaustionError) {
         onEvent(handler)
         try startFeeder()
     }
@@ -274,12 +274,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var routeName: String? { state.withLock { $0.output?.name } }
 
     /// Returns the context for an output that this renderer will feed.
-    package func outputContext(_ id: OutputID) -> AudioOutputContext {
+    func outputContext(_ id: OutputID) -> AudioOutputContext {
         AudioOutputContext(timebase: timebase, writable: wake, events: events, id: id, group: group)
     }
 
     /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.
-    package func skip(to time: MediaTime) {
+    func skip(to time: MediaTime) {
         if state.withLock({ $0.queue.skip(to: time) }) { wake.raise() }
     }
 

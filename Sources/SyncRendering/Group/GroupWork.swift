@@ -1,24 +1,23 @@
-package import MediaCore
+import MediaCore
 
 /// Runs a group's work: on threads, or under the control of a test.
-package struct GroupWork: Sendable {
+struct GroupWork: Sendable {
     /// Starts a thread that runs a member's feeder; returns nil if a test drives the feeder.
-    package var startFeeder:
+    var startFeeder:
         @Sendable (MemberFeeder, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
             (_, body) throws(ExhaustionError) in
             try WorkerThread.start(name: "audio feeder", priority: .elevated, body)
         }
     /// Runs work that may block; returns its thread, or nil if the work is complete.
-    package var run:
-        @Sendable (_ name: String, @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
-            (name, body) throws(ExhaustionError) in
-            try WorkerThread.start(name: name, body)
-        }
+    var run: @Sendable (_ name: String, @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread? = {
+        (name, body) throws(ExhaustionError) in
+        try WorkerThread.start(name: name, body)
+    }
     /// Whether a test performs the changes of members, with `OutputGroup.advanceChange`.
-    package var changesByHand = false
+    var changesByHand = false
 
     /// Creates the default, which starts threads.
-    package init() {}
+    init() {}
 
     /// Runs blocking work in parallel, each on a thread if the system provides one, and waits for all.
     func runAll(_ name: String, _ bodies: [@Sendable () -> Void]) {

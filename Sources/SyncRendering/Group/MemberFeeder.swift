@@ -14,7 +14,7 @@ package final class MemberFeeder: Sendable {
 
     private final class Stop: Sendable { let isAsked = Atomic<Bool>(false) }
 
-    package let renderer: AudioRenderer
+    let renderer: AudioRenderer
     private let work: GroupWork
     /// Held during a whole iteration, in which a device may open. Contended only on a change of thread and at the end.
     private let feeder: Lock<AudioFeeder>
@@ -30,7 +30,7 @@ package final class MemberFeeder: Sendable {
     }
 
     /// Whether the thread of the group's renderer runs the feeder. Any thread.
-    package var isShared: Bool { shared.load(ordering: .acquiring) }
+    var isShared: Bool { shared.load(ordering: .acquiring) }
 
     /// Performs all work that does not block.
     ///

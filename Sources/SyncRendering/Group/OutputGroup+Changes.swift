@@ -46,7 +46,7 @@ extension OutputGroup {
 
     /// Performs due work of a change; returns the time until the next call, or nil if there is no more work. One thread
     /// at a time: the group's change thread, or a test.
-    package func advanceChange() -> Duration? {
+    func advanceChange() -> Duration? {
         guard let change = changes.current(for: self) else { return nil }
         let pause = change.step()
         state.withLock { $0.progress = change.progress }

@@ -109,7 +109,7 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Same, with a substitute for the group's threads in tests.
-    package init(members: [any AudioOutput], name: String? = nil, codecs: any AudioCodecs, work: GroupWork) {
+    init(members: [any AudioOutput], name: String? = nil, codecs: any AudioCodecs, work: GroupWork) {
         precondition(!members.isEmpty, "a group needs a member")
         givenName = name
         self.codecs = codecs

@@ -6,12 +6,12 @@ public final class GroupSharedContext: Sendable {
     private let shared = Lock<[ObjectIdentifier: any AnyObject & Sendable]>([:])
 
     /// Creates an empty scope.
-    public init() {}
+    init() {}
 
     /// Returns the group's object of a type, which the first call creates.
     ///
     /// - Parameter make: Creates the object, under a lock; must not block.
-    public func shared<Shared: AnyObject & Sendable>(
+    package func shared<Shared: AnyObject & Sendable>(
         _ type: Shared.Type = Shared.self, make: () -> Shared
     ) -> Shared {
         shared.withLock { all in

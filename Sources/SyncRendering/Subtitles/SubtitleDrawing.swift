@@ -3,19 +3,19 @@ public import MediaCore
 /// The geometry for drawing subtitles, in pixels.
 public struct SubtitleCanvas: Hashable, Sendable, BitwiseCopyable {
     /// The size of the window.
-    public var area: PixelSize
+    package var area: PixelSize
     /// The rectangle of the video within the window; it may exceed the window.
-    public var picture: PixelRect
+    package var picture: PixelRect
     /// The size of the video after rotation and before scaling.
-    public var storage: PixelSize
+    package var storage: PixelSize
 
     /// The part of the window to which text is confined, unless its author positioned it in the video.
-    public var words: PixelRect
+    package var words: PixelRect
 
     /// Creates a canvas.
     ///
     /// - Parameter words: The part for text; nil: the whole window.
-    public init(area: PixelSize, picture: PixelRect, storage: PixelSize, words: PixelRect? = nil) {
+    package init(area: PixelSize, picture: PixelRect, storage: PixelSize, words: PixelRect? = nil) {
         (self.area, self.picture, self.storage) = (area, picture, storage)
         self.words = words ?? PixelRect(x: 0, y: 0, width: area.width, height: area.height)
     }
@@ -24,13 +24,13 @@ public struct SubtitleCanvas: Hashable, Sendable, BitwiseCopyable {
 /// A cue that is shown at the current time.
 public struct ActiveCue: Sendable {
     /// The content.
-    public var cue: SubtitleCue
+    package var cue: SubtitleCue
     /// When the cue appears, in media time.
-    public var start: MediaTime
+    package var start: MediaTime
     /// When the cue disappears, in media time; nil: unknown.
-    public var end: MediaTime?
+    package var end: MediaTime?
     /// Identifies the cue within its renderer.
-    public var number: UInt64
+    package var number: UInt64
 }
 
 /// Draws cues. Confined to one thread.

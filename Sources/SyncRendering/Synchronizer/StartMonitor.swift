@@ -1,11 +1,11 @@
-package import MediaCore
+import MediaCore
 
 /// Monitors an announced start until it occurs. A speaker may be lost before its first audio, or may need longer to
 /// synchronize its clock. The start is then withdrawn, so that neither the first sample nor the first video frame is
 /// lost.
-package struct StartMonitor: Sendable {
+struct StartMonitor: Sendable {
     /// What to do with the announced start.
-    package enum Verdict: Equatable {
+    enum Verdict: Equatable {
         /// No change.
         case leave
         /// Withdraw it and wait for the outputs again.
@@ -25,26 +25,26 @@ package struct StartMonitor: Sendable {
     private(set) var isAppointed = false
 
     /// Creates a monitor without a start.
-    package init() {}
+    init() {}
 
     /// Whether a start is monitored.
-    package var isWatching: Bool { instant != nil }
+    var isWatching: Bool { instant != nil }
 
     /// Starts to monitor the scheduled start of a timeline.
-    package mutating func begin(_ snapshot: TimebaseSnapshot, isAppointed: Bool = false) {
+    mutating func begin(_ snapshot: TimebaseSnapshot, isAppointed: Bool = false) {
         instant = snapshot.scheduled?.hostAnchor
         self.isAppointed = isAppointed
     }
 
     /// Ends the monitoring.
-    package mutating func end() { self = StartMonitor() }
+    mutating func end() { self = StartMonitor() }
 
     /// Checks the monitored start.
     ///
     /// - Parameters:
     ///   - isReady: Whether every output could meet a start.
     ///   - earliest: The latest `AudioOutput.earliestStart` of all outputs.
-    package mutating func verdict(
+    mutating func verdict(
         _ snapshot: TimebaseSnapshot, isReady: Bool, earliest: HostInstant?, now: HostInstant
     ) -> Verdict {
         guard let instant else { return .leave }

@@ -1,21 +1,14 @@
-package import MediaCore
+import MediaCore
 
 /// The range of media time in which an output is audible while it joins or leaves; outside it the output's timeline is
 /// stopped.
-package struct OutputGate: Hashable, Sendable, BitwiseCopyable {
+struct OutputGate: Hashable, Sendable, BitwiseCopyable {
     /// Whether the output is silent and prepares to start at `opens`.
-    package var isShut = false
+    var isShut = false
     /// The media time from which the output is audible; nil: the current one.
-    package var opens: MediaTime?
+    var opens: MediaTime?
     /// The media time from which the output is silent; nil: never.
-    package var closes: MediaTime?
-
-    /// Creates a gate; the default has no limits.
-    package init(isShut: Bool = false, opens: MediaTime? = nil, closes: MediaTime? = nil) {
-        self.isShut = isShut
-        self.opens = opens
-        self.closes = closes
-    }
+    var closes: MediaTime?
 }
 
 extension TimebaseSnapshot {

@@ -115,7 +115,7 @@ public final class Timebase: Sendable {
 
     /// Creates a derived timeline for an output that joins or leaves during playback: it runs only while its gate is
     /// open.
-    package init(gating original: Timebase) {
+    init(gating original: Timebase) {
         clock = original.clock
         cell = original.cell
         self.original = original
@@ -123,10 +123,10 @@ public final class Timebase: Sendable {
     }
 
     /// Sets the gate; the caller must notify the outputs. One thread at a time; no effect on a timeline without a gate.
-    package func setGate(_ gate: OutputGate) { self.gate?.store(gate) }
+    func setGate(_ gate: OutputGate) { self.gate?.store(gate) }
 
     /// The delay against the original timeline. Any thread; takes effect with the next read.
-    package var delay: Duration {
+    var delay: Duration {
         get { .nanoseconds(delayNanoseconds.load(ordering: .relaxed)) }
         set { delayNanoseconds.store(newValue.wholeNanoseconds, ordering: .relaxed) }
     }

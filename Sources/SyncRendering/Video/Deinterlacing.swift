@@ -12,14 +12,14 @@ public enum Deinterlacing: String, Sendable, CaseIterable {
 
 /// The current deinterlacing mode, which decoders query before each video frame, so that it may change during playback.
 /// Any thread.
-public final class DeinterlacingSwitch: Sendable {
+package final class DeinterlacingSwitch: Sendable {
     private let state: Lock<Deinterlacing>
 
     /// Creates a switch.
-    public init(_ mode: Deinterlacing = .auto) { state = Lock(mode) }
+    package init(_ mode: Deinterlacing = .auto) { state = Lock(mode) }
 
     /// The current mode.
-    public var mode: Deinterlacing {
+    package var mode: Deinterlacing {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }

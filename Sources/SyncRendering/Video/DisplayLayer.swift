@@ -237,7 +237,7 @@ public final class DisplayLayer: Sendable {
     }
 
     /// The media times of the waiting frames, for tests.
-    package var waitingTimes: [MediaTime] { state.withLock { $0.queue.compactMap(\.presentationTime) } }
+    var waitingTimes: [MediaTime] { state.withLock { $0.queue.compactMap(\.presentationTime) } }
 
     /// Whether no frame was taken since the last flush. The next frame is then due at once, regardless of its time. A
     /// seek or a start thus shows its first frame while the timeline is stopped. Any thread.

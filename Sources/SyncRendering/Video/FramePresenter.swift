@@ -6,9 +6,9 @@ public import MediaCore
 /// With a fixed refresh it selects the frame nearest to the next refresh. Selecting the newest due frame would show
 /// 24 frames a second on a 60 Hz screen 8 ms late on average; the nearest is unbiased within half a refresh. Without a
 /// known refresh every frame is presented at its own instant.
-public final class FramePresenter {
+package final class FramePresenter {
     /// What to do after a step.
-    public enum Next: Sendable, Equatable {
+    package enum Next: Sendable, Equatable {
         /// Call `step` again at this instant, or earlier when the layer's `arrival` is raised or the timeline changes.
         case at(HostInstant)
         /// Call `step` when a frame arrives or the timeline changes.
@@ -28,16 +28,16 @@ public final class FramePresenter {
     private var removals: UInt64
 
     /// The number of frames shown since creation.
-    public private(set) var shownCount = 0
+    package private(set) var shownCount = 0
     /// The number of frames skipped since creation.
-    public private(set) var droppedCount = 0
+    package private(set) var droppedCount = 0
     /// The displayed frame, for repaints and screenshots; nil if the screen is blank.
-    public private(set) var onScreen: SampleBuffer?
+    package private(set) var onScreen: SampleBuffer?
 
     deinit { layer.state.withLock { $0.presenters -= 1 } }
 
     /// Creates a presenter of a layer.
-    public init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
+    package init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
         self.layer = layer
         self.timebase = timebase
         self.output = output
@@ -47,7 +47,7 @@ public final class FramePresenter {
     }
 
     /// Performs due work; returns when to call again.
-    public func step() -> Next {
+    package func step() -> Next {
         let next = stepPictures()
         return layer.hasWords && onScreen != nil ? renew(before: next) : next
     }
@@ -169,7 +169,7 @@ public final class FramePresenter {
     }
 
     /// Repaints the displayed frame after a resize, an exposure or a change of the overlay.
-    public func repaint() {
+    package func repaint() {
         guard let buffer = onScreen, let picture = buffer.picture else { return }
         prepare(picture, seenAt: wordTime(of: buffer))
         prepared = nil
@@ -223,7 +223,7 @@ public final class FramePresenter {
     package var momentOnScreen: MediaTime? { onScreen.map(wordTime) }
 
     /// Discards the prepared frame, so that it is drawn again before it is shown.
-    public func invalidate() { prepared = nil }
+    package func invalidate() { prepared = nil }
 }
 
 extension SampleBuffer {

@@ -9,7 +9,7 @@ public final class ToneMappingSwitch: Sendable {
     public init() {}
 
     /// Whether the screen maps tones, so that decoders output frames unmapped. Initially false.
-    public var isDoneByScreen: Bool {
+    package var isDoneByScreen: Bool {
         get { state.load(ordering: .relaxed) }
         set { state.store(newValue, ordering: .relaxed) }
     }

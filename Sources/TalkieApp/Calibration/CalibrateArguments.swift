@@ -16,7 +16,7 @@ package struct CalibrateArguments: Sendable {
         case eyeAndEar
     }
 
-    package var speakers: [SpeakerChoice]
+    var speakers: [SpeakerChoice]
     package var way: Way = .microphone("default")
     /// Nil: the screen selected by the window system.
     package var screen: ScreenChoice?

@@ -4,15 +4,15 @@ internal import MediaCore
 ///
 /// Differences: `s` opens the list of outputs; a screenshot with subtitles is `Alt+s`. `n` and `C`, unused by mpv, are
 /// night mode and dialogue level.
-package enum KeyBindings {
+enum KeyBindings {
     /// Returns the action of a key.
     ///
     /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
     /// - Returns: Nil for an unused key.
-    package static func action(for key: String) -> PlayerAction? { table[key] }
+    static func action(for key: String) -> PlayerAction? { table[key] }
 
     /// All bindings, for help texts.
-    package static var all: [(key: String, action: PlayerAction)] {
+    static var all: [(key: String, action: PlayerAction)] {
         table.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 

@@ -8,10 +8,10 @@ package struct KeyMap: Sendable {
     /// Returns the actions of a key.
     ///
     /// - Parameter key: The name of the key as reported by window and terminal.
-    package func actions(for key: String) -> [PlayerAction] {
+    func actions(for key: String) -> [PlayerAction] {
         changes[key] ?? KeyBindings.action(for: key).map { [$0] } ?? []
     }
 
     /// Replaces the binding of a key; an empty list disables it.
-    package mutating func bind(_ key: String, to actions: [PlayerAction]) { changes[key] = actions }
+    mutating func bind(_ key: String, to actions: [PlayerAction]) { changes[key] = actions }
 }

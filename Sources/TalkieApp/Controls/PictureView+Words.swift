@@ -78,7 +78,7 @@ extension PictureView {
 }
 
 /// A change of a `PictureView` by a key.
-package enum PictureViewChange: Sendable, Hashable {
+enum PictureViewChange: Sendable, Hashable {
     case zoom(Double)
     case panX(Double)
     case panY(Double)

@@ -1,8 +1,8 @@
-package import MediaCore
-package import Playback
+import MediaCore
+import Playback
 
 /// An action that the user can request during playback, by key, pointer or command.
-package enum PlayerAction: Sendable, Hashable {
+enum PlayerAction: Sendable, Hashable {
     case togglePause
     case setPaused(Bool)
     /// Seeks by media time from the current position; exact to the frame, otherwise to a nearby sync frame.
@@ -60,7 +60,7 @@ package enum PlayerAction: Sendable, Hashable {
     case showText(String)
 
     /// Whether a held key repeats the action: true for steps, false for toggles.
-    package var repeats: Bool {
+    var repeats: Bool {
         switch self {
         case .seek, .stepForward, .stepBackward, .multiplySpeed, .addVolume, .addAudioDelay, .addSubtitleDelay: true
         case .changeView(let change): change != .nextAspect && change != .reset
@@ -70,7 +70,7 @@ package enum PlayerAction: Sendable, Hashable {
 }
 
 /// The contents of a screenshot, as in mpv's command `screenshot`.
-package enum ScreenshotKind: String, Sendable, Hashable {
+enum ScreenshotKind: String, Sendable, Hashable {
     /// The video frame in its own size, with subtitles.
     case subtitles = "subtitles"
     /// The video frame alone.

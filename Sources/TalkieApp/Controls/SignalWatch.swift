@@ -34,7 +34,7 @@ package final class SignalWatch: Sendable {
     ///   - reloads: Whether SIGHUP is `reload` instead of an end.
     ///   - handler: Called on the thread; must not block.
     /// - Throws: `ExhaustionError` without a thread or descriptor; the signals keep their default effect.
-    package init(
+    init(
         reloads: Bool = false, handler: @escaping @Sendable (Request) -> Void
     ) throws(ExhaustionError) {
         self.reloads = reloads

@@ -1,7 +1,7 @@
 /// The result of one check.
 package struct Finding: Sendable, Hashable {
     /// The assessment.
-    package enum Verdict: String, Sendable {
+    enum Verdict: String, Sendable {
         /// No restriction.
         case good = "good"
         /// Films play with restrictions.
@@ -11,14 +11,14 @@ package struct Finding: Sendable, Hashable {
     }
 
     /// The topic: "display", "sound card".
-    package var topic: String
-    package var verdict: Verdict
+    var topic: String
+    var verdict: Verdict
     /// The result in words.
-    package var text: String
+    var text: String
     /// The remedy; nil if nothing is wrong.
-    package var remedy: String?
+    var remedy: String?
 
-    package init(_ topic: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {
+    init(_ topic: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {
         self.topic = topic
         self.verdict = verdict
         self.text = text

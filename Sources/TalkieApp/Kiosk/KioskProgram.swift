@@ -12,7 +12,7 @@ internal import SyncRendering
 /// Runs `talkie kiosk`. Uses the main thread.
 package enum KioskProgram {
     /// EX_TEMPFAIL of sysexits.h(3head): requests a restart by the supervisor.
-    package static let startMeAgain: Int32 = 75
+    static let startMeAgain: Int32 = 75
     private static let maxBytes = 1 << 20
 
     /// Prints all mistakes of a configuration. Without mistakes, prints warnings about missing resources of this

@@ -8,7 +8,7 @@ package import Telemetry
 /// The checked arguments of `talkie play`; nothing is open yet.
 package struct PlayArguments: Sendable {
     /// Files, addresses and playlists, in order. `-` is standard input.
-    package var files: [String]
+    var files: [String]
     /// The player options for all films.
     package var options = PlayerOptions()
     /// The outputs, which play in sync; empty: the local sound card.
@@ -115,12 +115,12 @@ package enum VideoOutputChoice: String, Sendable, CaseIterable {
 package struct WindowSize: Sendable, Hashable {
     /// The largest size in X11 is 32767 (X Window System Protocol, CARD16 widths with signed coordinates); half of it
     /// exceeds any screen.
-    package static let largestSide = 16384
+    static let largestSide = 16384
 
-    package var width: Int
-    package var height: Int
+    var width: Int
+    var height: Int
 
-    package init(width: Int, height: Int) {
+    init(width: Int, height: Int) {
         self.width = width
         self.height = height
     }

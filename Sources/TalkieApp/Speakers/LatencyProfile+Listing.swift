@@ -1,10 +1,10 @@
-package import AirPlay
+import AirPlay
 internal import MediaCore
-package import Profiles
+import Profiles
 
 extension LatencyProfile {
     /// Returns the listings with the calibrations of each speaker added.
-    package static func shown(in listings: [SpeakerListing], _ profiles: [LatencyProfile]) -> [SpeakerListing] {
+    static func shown(in listings: [SpeakerListing], _ profiles: [LatencyProfile]) -> [SpeakerListing] {
         guard !profiles.isEmpty else { return listings }
         return listings.map { listing in
             var listing = listing

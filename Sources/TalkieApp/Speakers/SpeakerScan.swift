@@ -7,7 +7,7 @@ internal import Routing
 /// Implements `talkie speakers`: lists the speakers on the network, once or continuously.
 package struct SpeakerScan {
     /// The default timeout of a list. A running daemon reports what it knows within a second.
-    package static let usualLimit: Duration = .seconds(3)
+    static let usualLimit: Duration = .seconds(3)
     /// Timeout for a daemon that is starting.
     private static let daemonTimeout: Duration = .seconds(2)
 

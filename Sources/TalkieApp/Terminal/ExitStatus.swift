@@ -8,19 +8,19 @@ package enum ExitStatus {
     /// Success.
     package static let done: Int32 = 0
     /// A failure at run time.
-    package static let failed: Int32 = 1
+    static let failed: Int32 = 1
     /// A usage error.
     package static let usage: Int32 = 2
     /// The input cannot be opened.
-    package static let noInput: Int32 = 66
+    static let noInput: Int32 = 66
     /// A speaker or device is unavailable.
-    package static let unavailable: Int32 = 69
+    static let unavailable: Int32 = 69
     /// A permission or a pairing is missing.
-    package static let notPermitted: Int32 = 77
+    static let notPermitted: Int32 = 77
     /// Ended by SIGINT.
-    package static let interrupted: Int32 = 130
+    static let interrupted: Int32 = 130
     /// Ended by SIGTERM.
-    package static let terminated: Int32 = 143
+    static let terminated: Int32 = 143
 }
 
 extension TalkieError {

@@ -9,7 +9,7 @@ internal import MediaCore
 package final class Terminal: Sendable {
     private let descriptor: Int32
     /// Whether a status line is possible: output is an interactive terminal with cursor movement.
-    package let showsStatus: Bool
+    let showsStatus: Bool
     /// Guarded by the lock `state`.
     private struct State {
         var status = ""
@@ -25,7 +25,7 @@ package final class Terminal: Sendable {
     /// - Parameters:
     ///   - descriptor: The output; standard error, to keep results on standard output clean.
     ///   - showsStatus: Nil: true if both standard streams are terminals and not dumb.
-    package init(descriptor: Int32 = 2, showsStatus: Bool? = nil) {
+    init(descriptor: Int32 = 2, showsStatus: Bool? = nil) {
         self.descriptor = descriptor
         self.showsStatus = showsStatus ?? Self.canShowStatus
     }
@@ -36,13 +36,13 @@ package final class Terminal: Sendable {
     }
 
     /// The width of the terminal in columns; 80 if unknown.
-    package var columns: Int {
+    var columns: Int {
         let columns = Int(cshim_terminal_columns(descriptor))
         return columns > 0 ? columns : 80
     }
 
     /// Writes a permanent line.
-    package func say(_ line: String) {
+    func say(_ line: String) {
         state.withLock { state in
             let text = PrintableText.of(line)
             guard state.isShown else { return write(text + "\n", &state) }
@@ -51,7 +51,7 @@ package final class Terminal: Sendable {
     }
 
     /// Replaces the status line if it has changed; nil removes it.
-    package func show(status: String?) {
+    func show(status: String?) {
         guard showsStatus else { return }
         let text = PrintableText.of(status ?? "")
         state.withLock { state in
@@ -63,7 +63,7 @@ package final class Terminal: Sendable {
     }
 
     /// Leaves the status line on the screen and moves to the next line.
-    package func leaveStatus() {
+    func leaveStatus() {
         state.withLock { state in
             if state.isShown { write("\n", &state) }
             (state.status, state.isShown) = ("", false)

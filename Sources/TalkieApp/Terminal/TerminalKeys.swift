@@ -1,13 +1,13 @@
 internal import CShim
 internal import Glibc
-package import MediaCore
+import MediaCore
 internal import Synchronization
 
 /// Reads single keys from the terminal without echo, on a separate thread.
 ///
 /// The terminal's settings are restored at `stop`, at exit(3), and when a fault ends the process. Only one instance may
 /// exist at a time.
-package final class TerminalKeys: Sendable {
+final class TerminalKeys: Sendable {
     private let descriptor: Int32
     private let handler: @Sendable (String) -> Void
     private let wake: PollableSignal
@@ -26,7 +26,7 @@ package final class TerminalKeys: Sendable {
     ///
     /// - Parameter handler: Called on the thread with mpv's name of each key; must not block.
     /// - Throws: `ExhaustionError` without a descriptor.
-    package init(descriptor: Int32 = 0, handler: @escaping @Sendable (String) -> Void) throws(ExhaustionError) {
+    init(descriptor: Int32 = 0, handler: @escaping @Sendable (String) -> Void) throws(ExhaustionError) {
         wake = try PollableSignal()
         self.descriptor = descriptor
         self.handler = handler
@@ -36,7 +36,7 @@ package final class TerminalKeys: Sendable {
     ///
     /// - Throws: `ExhaustionError` without a thread; the terminal is unchanged.
     @discardableResult
-    package func start() throws(ExhaustionError) -> Bool {
+    func start() throws(ExhaustionError) -> Bool {
         guard isatty(descriptor) == 1, isInFront, cshim_terminal_open(descriptor) == 0 else { return false }
         do throws(ExhaustionError) {
             let worker = try WorkerThread.start(name: "terminal keys") { [self] in run() }
@@ -49,7 +49,7 @@ package final class TerminalKeys: Sendable {
     }
 
     /// Joins the thread and restores the terminal.
-    package func stop() {
+    func stop() {
         stopping.store(true, ordering: .relaxed)
         wake.raise()
         thread.withLock { thread in
@@ -60,10 +60,10 @@ package final class TerminalKeys: Sendable {
     }
 
     /// Restores the terminal while the process is stopped.
-    package func suspend() { cshim_terminal_restore() }
+    func suspend() { cshim_terminal_restore() }
 
     /// Sets up the terminal again after a stop, if the process is in the foreground.
-    package func resume() {
+    func resume() {
         guard thread.withLock({ $0 != nil }) else { return }
         cshim_terminal_keywise()
         wake.raise()

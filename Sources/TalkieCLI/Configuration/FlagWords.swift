@@ -66,7 +66,7 @@ enum FlagWords {
     /// The results of `isSwitch` so far.
     private static let known = Lock<[String: Bool]>([:])
 
-    /// Whether ArgumentParser accepts the word without a value. Asked once per word: it checks the whole command each time.
+    /// Whether ArgumentParser accepts the word without a value. Cached: a query checks the whole command.
     private static func isSwitch(_ word: String) -> Bool {
         if let isSwitch = known.withLock({ $0[word] }) { return isSwitch }
         // ignored: only whether it can be parsed counts.

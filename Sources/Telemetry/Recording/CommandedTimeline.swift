@@ -1,7 +1,7 @@
-package import MediaCore
+import MediaCore
 
 /// The commanded timeline reconstructed from recorded anchors: the rate and the position at an instant.
-package struct CommandedTimeline {
+struct CommandedTimeline {
     /// A timebase segment: media seconds `film` at host instant `host`.
     struct Stretch {
         var film: Double
@@ -14,10 +14,10 @@ package struct CommandedTimeline {
     private var current: Stretch?
     private var scheduled: Stretch?
     /// The number of commands so far.
-    package private(set) var count = 0
+    private(set) var count = 0
 
     /// Adds a command recorded at `instant`: media time `film` (seconds) is due at `host`, from where `rate` applies.
-    package mutating func command(film: Double, host: HostInstant, rate: Double, at instant: HostInstant) {
+    mutating func command(film: Double, host: HostInstant, rate: Double, at instant: HostInstant) {
         count += 1
         if let scheduled, scheduled.host <= instant { current = scheduled }
         scheduled = nil
@@ -37,13 +37,13 @@ package struct CommandedTimeline {
     }
 
     /// Returns media seconds per second; 0 while paused or unknown.
-    package func rate(at instant: HostInstant) -> Double { stretch(at: instant)?.rate ?? 0 }
+    func rate(at instant: HostInstant) -> Double { stretch(at: instant)?.rate ?? 0 }
 
     /// Returns the commanded rate, without clock correction; 0 while paused or unknown.
-    package func speed(at instant: HostInstant) -> Double { stretch(at: instant)?.speed ?? 0 }
+    func speed(at instant: HostInstant) -> Double { stretch(at: instant)?.speed ?? 0 }
 
     /// Returns the due time of a media time on the scheduled or else the current segment; nil while paused.
-    package func instant(ofFilm film: Double) -> HostInstant? {
+    func instant(ofFilm film: Double) -> HostInstant? {
         guard let line = scheduled ?? current, line.rate > 0 else { return nil }
         let elapsed = (film - line.film) / line.rate * 1e9
         guard elapsed.magnitude < 9e18 else { return nil }

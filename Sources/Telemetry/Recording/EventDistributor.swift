@@ -113,7 +113,7 @@ package final class EventDistributor: Sendable {
             batch.reserveCapacity(EventDistributor.batchSize)
         }
 
-        package func run() {
+        func run() {
             var lastFlush = HostInstant.now
             while true {
                 let isLast = distributor.stopping.load(ordering: .acquiring)

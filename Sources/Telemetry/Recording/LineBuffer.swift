@@ -23,7 +23,6 @@ struct LineBuffer {
         bytes.reserveCapacity(Self.capacity * 2)
     }
 
-    var isEmpty: Bool { bytes.isEmpty }
     /// Whether to flush: another line may exceed the capacity.
     var isFull: Bool { bytes.count >= Self.capacity - 4096 }
 

@@ -18,7 +18,7 @@ package struct OutputStatistics: Sendable, Equatable {
     /// When the output last accepted audio.
     package internal(set) var accepted: HostInstant?
 
-    package init(_ output: OutputID) { self.output = output }
+    init(_ output: OutputID) { self.output = output }
 }
 
 /// The statistics of all outputs in the order of their first event.
@@ -29,7 +29,7 @@ package struct OutputsStatistics: Sendable {
     /// The outputs.
     package private(set) var all: [OutputStatistics] = []
 
-    package init() {}
+    init() {}
 
     /// The largest difference between two connected outputs; nil with fewer than two reports.
     package var skew: Duration? {
@@ -39,7 +39,7 @@ package struct OutputsStatistics: Sendable {
     }
 
     /// Adds an event.
-    package mutating func add(_ entry: EventLog.Entry) {
+    mutating func add(_ entry: EventLog.Entry) {
         switch entry.event {
         case .anchor: for index in all.indices { all[index].error = nil }
         case .audioAccepted(_, let ahead, let output):

@@ -1,5 +1,5 @@
 package import MediaCore
-package import SyncRendering
+import SyncRendering
 
 /// The statistics of all outputs for a status line. Offsets are positive when sound is later than picture.
 package struct PlaybackStatistics: Sendable {
@@ -12,9 +12,9 @@ package struct PlaybackStatistics: Sendable {
     /// The number of underruns of all outputs.
     package internal(set) var underruns = 0
     /// The mean lateness of recent frames (negative: early); nil before the first frame after a start or seek.
-    package internal(set) var pictureError: Duration?
+    var pictureError: Duration?
     /// The number of events lost to a full log.
-    package internal(set) var lostEvents = 0
+    var lostEvents = 0
 
     /// The last report of the output with the lowest index.
     private var sound: (output: Int, error: Duration)?
@@ -23,7 +23,7 @@ package struct PlaybackStatistics: Sendable {
     package init() {}
 
     /// The last reported lateness of the first output; nil before the first report after a start or seek.
-    package var soundError: Duration? { sound?.error }
+    var soundError: Duration? { sound?.error }
 
     /// Sound against picture; nil until both are known.
     package var offset: Duration? {
@@ -35,7 +35,7 @@ package struct PlaybackStatistics: Sendable {
     private static let smoothing = 1.0 / 24
 
     /// Adds an event.
-    package mutating func add(_ entry: EventLog.Entry) {
+    mutating func add(_ entry: EventLog.Entry) {
         switch entry.event {
         case .frame(_, let target, let presented):
             shownFrames += 1

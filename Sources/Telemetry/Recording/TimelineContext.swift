@@ -24,8 +24,6 @@ struct TimelineContext {
         var instant: HostInstant
     }
 
-    var isEmpty: Bool { remarks.isEmpty && entries.isEmpty }
-
     mutating func record(_ remark: TimelineRemark, at instant: HostInstant) {
         let stated = Stated(remark: remark, instant: instant)
         switch remark {

@@ -4,9 +4,9 @@ package import MediaCore
 /// The file of the flight recorder. Has one owner; closed on deinitialization.
 package struct TimelineFile: ~Copyable, Sendable {
     /// The path of the file.
-    package let path: String
+    let path: String
     /// The open file descriptor.
-    package private(set) var descriptor: Int32
+    private(set) var descriptor: Int32
 
     /// The path of a preserved record of an interrupted run; nil if there was none.
     package let setAside: String?
@@ -41,7 +41,7 @@ package struct TimelineFile: ~Copyable, Sendable {
     /// Rotates: the current file becomes the newest older one, and a new file is created.
     ///
     /// - Returns: The errno value of a failure; the next call continues where this one failed.
-    package mutating func turnOver() -> Int32? {
+    mutating func turnOver() -> Int32? {
         guard let rotation else { return nil }
         var (ours, named) = (stat(), stat())
         // Not if another file has replaced ours, and not a second time.

@@ -12,13 +12,13 @@ package struct TimelineRotation: Sendable, Hashable {
     package var keep = 5
 
     /// Minimum size in bytes: one written block; less would rotate every second.
-    package static let minSizeLimit = LineBuffer.capacity
+    static let minSizeLimit = LineBuffer.capacity
     /// Largest permitted size in bytes.
-    package static let maxSizeLimit = 1 << 40
+    static let maxSizeLimit = 1 << 40
     /// Permitted ages in seconds.
-    package static let ages: ClosedRange<Double> = 1...(366 * 86_400)
+    static let ages: ClosedRange<Double> = 1...(366 * 86_400)
     /// Largest permitted number of older files.
-    package static let maxKeptFiles = 99
+    static let maxKeptFiles = 99
 
     package init(maxSize: Int? = nil, maxAge: Duration? = nil, keep: Int = 5) {
         (self.maxSize, self.maxAge, self.keep) = (maxSize, maxAge, keep)
@@ -61,5 +61,5 @@ package struct TimelineRotation: Sendable, Hashable {
     }
 
     /// The policy, or nil if neither size nor age is limited.
-    package var ifBounded: TimelineRotation? { maxSize == nil && maxAge == nil ? nil : self }
+    var ifBounded: TimelineRotation? { maxSize == nil && maxAge == nil ? nil : self }
 }

@@ -1,13 +1,13 @@
 /// Sound against picture on one route, in ms; positive: sound later than picture. Constant memory.
 ///
 /// The lateness of the sound at the time of a frame is interpolated between the drift events around it.
-package struct ClaimedOffset {
+struct ClaimedOffset {
     /// A frame that awaits the next sound report: when it became visible (s), and its lateness (ms).
-    package struct Shown {
+    struct Shown {
         /// Seconds since the beginning of the record.
-        package var seconds: Double
+        var seconds: Double
         /// Milliseconds; positive: late.
-        package var error: Double
+        var error: Double
     }
 
     /// Maximum number of waiting frames: over a minute at 60 per second.
@@ -26,7 +26,7 @@ package struct ClaimedOffset {
     private(set) var unmatched = 0
 
     /// Adds a displayed frame.
-    package mutating func shown(_ picture: Shown) {
+    mutating func shown(_ picture: Shown) {
         if waiting.count >= Self.maxWaiting { compareWaiting() }
         waiting.append(picture)
     }
@@ -34,7 +34,7 @@ package struct ClaimedOffset {
     /// Adds a sound report: the lateness `error` in ms at `seconds`.
     ///
     /// - Parameter holds: Whether it is valid until the next start: a speaker's anchor, not a measurement.
-    package mutating func heard(error: Double, at seconds: Double, holds: Bool = false) {
+    mutating func heard(error: Double, at seconds: Double, holds: Bool = false) {
         isHeld = holds
         var rest = 0
         for picture in waiting {
@@ -68,13 +68,13 @@ package struct ClaimedOffset {
     }
 
     /// Ends the validity of earlier reports, at a new start of sound.
-    package mutating func restart() {
+    mutating func restart() {
         compareWaiting()
         last = nil
     }
 
     /// Drops the waiting frames: this route was silent.
-    package mutating func forget() {
+    mutating func forget() {
         waiting.removeAll(keepingCapacity: true)
         last = nil
     }

@@ -27,9 +27,6 @@ struct DecimatedSeries {
         self.width = width
     }
 
-    /// Seconds from the left edge to the end of the last column.
-    var span: Double { Double(columns.count) * width }
-
     /// Adds a value at a time in seconds; negative times count as zero.
     mutating func add(_ value: Double, at seconds: Double) {
         guard value.isFinite, seconds.isFinite else { return }

@@ -1,41 +1,35 @@
 internal import Glibc
-package import MediaCore
+import MediaCore
 
 /// The record of a software speaker (`talkie speaker --record`): which frames were audible when.
 ///
 /// Times are nanoseconds of this computer's monotonic clock. Read completely; lines beyond a limit are dropped.
-package struct HeardRecord {
+struct HeardRecord {
     /// A sample of audible sound: its time, and its distance from the anchor in force.
-    package struct Point {
+    struct Point {
         /// When it was audible, in nanoseconds.
-        package var instant: Int64
+        var instant: Int64
         /// The time of the anchor on the sender's timeline, in nanoseconds.
         var anchoredAt: Int64
         /// Seconds of audio from the anchored frame.
-        package var seconds: Double
+        var seconds: Double
     }
 
     private struct Span {
-        package var instant: Int64
-        package var position: UInt32
+        var instant: Int64
+        var position: UInt32
         var frames: Int64
-        package var rate: Int64
+        var rate: Int64
     }
 
     private struct Anchor {
         var received: Int64
-        package var position: UInt32
-        package var instant: Int64
-
-        package init(received: Int64, position: UInt32, instant: Int64) {
-            self.received = received
-            self.position = position
-            self.instant = instant
-        }
+        var position: UInt32
+        var instant: Int64
     }
 
     /// Maximum number of spans, of anchors and of underruns; a day without underruns has 1440 spans.
-    package static let limit = 20_000
+    static let limit = 20_000
     /// Maximum duration of a span in seconds; a speaker writes a span at least once a minute.
     private static let longestSpan: Int64 = 120
     /// Samples per second of a span.
@@ -54,7 +48,7 @@ package struct HeardRecord {
     /// Reads a record.
     ///
     /// - Throws: Status 66 if it cannot be read or contains no sound.
-    package init(reading path: String) throws(TalkieError) {
+    init(reading path: String) throws(TalkieError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw Self.failure("the speaker's record '\(path)' cannot be opened (\(SystemCause.text(errno)))")
@@ -76,14 +70,14 @@ package struct HeardRecord {
         self = record
     }
 
-    package init() {}
+    init() {}
 
     private static func failure(_ message: String) -> TalkieError {
         TalkieError(.cannotOpen, message + "; check its name")
     }
 
     /// Adds a line; others than those of such a record are ignored. `order` must follow the last line.
-    package mutating func add(_ object: FlatObject) {
+    mutating func add(_ object: FlatObject) {
         guard let kind = object.word("event"), let instant = object.whole("host_ns"), instant >= 0 else { return }
         switch kind {
         case "heard":
@@ -103,7 +97,7 @@ package struct HeardRecord {
     }
 
     /// Sorts the lines: spans are written when they end.
-    package mutating func order() {
+    mutating func order() {
         spans.sort { $0.instant < $1.instant }
         anchors.sort { $0.received < $1.received }
         underruns.sort()
@@ -122,7 +116,7 @@ package struct HeardRecord {
     }
 
     /// Returns the next sample up to an instant, in order; nil if there is none.
-    package mutating func next(until instant: Int64) -> Point? {
+    mutating func next(until instant: Int64) -> Point? {
         while spanIndex < spans.count {
             let span = spans[spanIndex]
             let frames = look * span.rate / Self.looksPerSecond

@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// Quantiles of any number of times in constant memory: a histogram of one-microsecond bins that doubles the width
 /// of its bins when there are too many.
-package struct QuantileSketch {
+struct QuantileSketch {
     /// Maximum number of bins; covers 65 ms in microseconds before the first doubling.
     private static let maxBins = 65536
     /// Values are clamped to one hour, in microseconds.
@@ -12,12 +12,12 @@ package struct QuantileSketch {
     /// The bin width is 2^shift microseconds.
     private var shift: Int64 = 0
     /// The number of values.
-    package private(set) var count = 0
+    private(set) var count = 0
     /// The value with the largest magnitude, in milliseconds.
     private(set) var worst: Double?
 
     /// Adds a value in milliseconds; NaN is ignored.
-    package mutating func add(_ milliseconds: Double) {
+    mutating func add(_ milliseconds: Double) {
         guard !milliseconds.isNaN else { return }
         count += 1
         if milliseconds.magnitude > (worst?.magnitude ?? -1) { worst = milliseconds }

@@ -1,13 +1,13 @@
 internal import MediaCore
 
 /// A reported anchor of an output: media time `film` is audible at `anchor`.
-package struct HeardClaim {
+struct HeardClaim {
     /// Media time in seconds.
-    package var film: Double
+    var film: Double
     /// Host time in nanoseconds, or the time on the speaker's clock.
-    package var anchor: Int64
+    var anchor: Int64
     /// The index of the output.
-    package var route: Int64
+    var route: Int64
 }
 
 extension TimelineReport {
@@ -23,7 +23,7 @@ extension TimelineReport {
     }
 
     /// Adds the samples of the speaker's record up to an instant of the timeline.
-    package mutating func listen(until instant: Int64) {
+    mutating func listen(until instant: Int64) {
         guard var record = heard else { return }
         while let point = record.next(until: instant) { add(point) }
         while record.takesUnderrun(until: instant) {

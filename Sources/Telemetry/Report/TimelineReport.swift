@@ -4,37 +4,37 @@ package import MediaCore
 /// Reads timeline files of any size in constant memory and summarizes what they report about lip sync.
 package struct TimelineReport {
     /// The statistics of one output.
-    package struct Route {
+    struct Route {
         /// The index of the output.
-        package let index: Int
+        let index: Int
         /// The displayed name.
-        package var name = ""
+        var name = ""
         /// The kind of output.
-        package var kind = ""
+        var kind = ""
         /// Sound against picture.
-        package var offset = ClaimedOffset()
+        var offset = ClaimedOffset()
         /// The lateness of sound in ms, one value per report.
-        package var error = QuantileSketch()
+        var error = QuantileSketch()
         var errorSeries = DecimatedSeries()
         var lowestPPM: Double?
         var highestPPM: Double?
         /// The last reported delay in seconds.
-        package var latency: Double?
+        var latency: Double?
         /// The shift by a calibration in seconds; not included in any offset.
-        package var calibration = 0.0
+        var calibration = 0.0
         /// The number of underruns.
-        package var underruns = 0
+        var underruns = 0
         /// Missing audio of all underruns in seconds.
-        package var missing = 0.0
+        var missing = 0.0
         var losses = 0
         /// When the route becomes audible and silent within a film, in nanoseconds; nil if it does not.
-        package var joined: Int64?
-        package var left: Int64?
+        var joined: Int64?
+        var left: Int64?
 
         func isHeard(at instant: Int64) -> Bool { instant >= joined ?? .min && instant < left ?? .max }
 
         /// Adds a report of sound lateness.
-        package mutating func heard(error milliseconds: Double, at seconds: Double, holds: Bool = false) {
+        mutating func heard(error milliseconds: Double, at seconds: Double, holds: Bool = false) {
             offset.heard(error: milliseconds, at: seconds, holds: holds)
             error.add(milliseconds)
             errorSeries.add(milliseconds, at: seconds)
@@ -42,11 +42,11 @@ package struct TimelineReport {
     }
 
     /// A route that became audible or silent within a film.
-    package struct Change {
+    struct Change {
         /// The index of the output.
-        package var route: Int
+        var route: Int
         /// Media time in seconds.
-        package var film: Double
+        var film: Double
         var hasJoined: Bool
     }
 
@@ -56,15 +56,15 @@ package struct TimelineReport {
     private static let maxFilms = 100
 
     /// The program and version that wrote the record.
-    package private(set) var program = ""
+    private(set) var program = ""
     /// The names of the films.
-    package private(set) var films: [String] = []
+    private(set) var films: [String] = []
     private(set) var filmCount = 0
     private(set) var screenMode: String?
     /// The outputs; sorted by index at the end.
-    package private(set) var routes: [Route] = []
+    private(set) var routes: [Route] = []
     /// The route changes within films.
-    package private(set) var changes: [Change] = []
+    private(set) var changes: [Change] = []
     private(set) var pictureError = QuantileSketch()
     private(set) var pictureSeries = DecimatedSeries()
     private(set) var frames = 0
@@ -88,10 +88,10 @@ package struct TimelineReport {
     /// The first format version in a file that is newer than this program's: its fields may have other meanings.
     private var newerVersion: Int64?
     /// Seconds between the earliest and the latest line.
-    package private(set) var seconds = 0.0
+    private(set) var seconds = 0.0
 
     /// The commanded timeline.
-    package private(set) var line = CommandedTimeline()
+    private(set) var line = CommandedTimeline()
     /// The initial state of a route at its first report: the frames since the last start.
     private var unheard = ClaimedOffset()
     private var origin: Int64?
@@ -99,20 +99,20 @@ package struct TimelineReport {
     private var parser = FlatJSON()
 
     /// The record of a software speaker; if set it replaces the player's reports about sound.
-    package var heard: HeardRecord?
+    var heard: HeardRecord?
     /// Reported anchors of outputs, newest last; they relate the speaker's record to media time.
-    package var claims: [HeardClaim] = []
+    var claims: [HeardClaim] = []
     /// The number of samples of the speaker's record that match a claim.
     var heardMoments = 0
 
-    package init() {}
+    init() {}
 
     /// Reads a file, or standard input for `-`. Blocks.
     ///
     /// - Parameter speakerRecord: A record of `talkie speaker --record` from the same computer and time. It replaces
     ///   the player's reports about sound.
     /// - Throws: Status 66 if a file cannot be read, is not a timeline, or was written by a newer Talkie.
-    package init(reading path: String, speakerRecord: String? = nil) throws(TalkieError) {
+    init(reading path: String, speakerRecord: String? = nil) throws(TalkieError) {
         try self.init(reading: [path], speakerRecord: speakerRecord)
     }
 
@@ -165,12 +165,12 @@ package struct TimelineReport {
     // MARK: Lines
 
     /// Adds a line.
-    package mutating func add(line bytes: UnsafeRawBufferPointer) {
+    mutating func add(line bytes: UnsafeRawBufferPointer) {
         if !understand(bytes) { garbageLines += 1 }
     }
 
     /// Adds an unterminated last line, which is probably incomplete.
-    package mutating func add(lastLine bytes: UnsafeRawBufferPointer) {
+    mutating func add(lastLine bytes: UnsafeRawBufferPointer) {
         if !understand(bytes) { isCutOff = true }
     }
 
@@ -191,7 +191,7 @@ package struct TimelineReport {
     }
 
     /// Returns seconds since the first line.
-    package func seconds(of instant: Int64) -> Double {
+    func seconds(of instant: Int64) -> Double {
         let (difference, overflow) = instant.subtractingReportingOverflow(origin ?? instant)
         return overflow ? .infinity : Double(difference) / 1e9
     }
@@ -333,7 +333,7 @@ package struct TimelineReport {
     }
 
     /// Calls `body` with a route, created if necessary. Returns false beyond the maximum number of routes.
-    package mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
+    mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
         guard let index = Int(exactly: key), index >= 0 else { return false }
         if let place = routes.firstIndex(where: { $0.index == index }) {
             body(&routes[place])

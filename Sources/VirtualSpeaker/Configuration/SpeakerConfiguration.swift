@@ -39,7 +39,7 @@ package struct SpeakerConfiguration: Sendable {
     /// Whether PTP timing is offered.
     package var clock: ClockPolicy
     /// The UDP ports of PTP; tests without permission for 319 and 320 use others.
-    package var ptpPorts: (event: UInt16, general: UInt16)
+    var ptpPorts: (event: UInt16, general: UInt16)
     /// Which senders may pair, and with what secret.
     package var admission: PairSetupResponder.Admission
     /// Whether the speaker is announced by mDNS; needs a running avahi-daemon.

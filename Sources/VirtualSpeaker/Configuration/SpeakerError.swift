@@ -8,13 +8,13 @@ package enum SpeakerErrors {}
 
 extension CodedError<SpeakerErrors>.Code {
     /// Another program uses the port, or the computer does not have the address.
-    package static var cannotListen: Self { Self(rawValue: "cannot-listen") }
+    static var cannotListen: Self { Self(rawValue: "cannot-listen") }
     /// The PTP ports are not available.
-    package static var noClock: Self { Self(rawValue: "no-clock") }
+    static var noClock: Self { Self(rawValue: "no-clock") }
     /// The recording or the record cannot be written.
     package static var cannotWrite: Self { Self(rawValue: "cannot-write") }
     /// The sound device cannot be used.
-    package static var noOutput: Self { Self(rawValue: "no-output") }
+    static var noOutput: Self { Self(rawValue: "no-output") }
     /// This user may not bind the PTP ports.
     package static var notPermitted: Self { Self(rawValue: "not-permitted") }
     /// The system is out of threads or descriptors.

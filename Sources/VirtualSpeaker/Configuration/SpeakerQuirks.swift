@@ -3,7 +3,7 @@ internal import MediaCore
 /// Simulated faults of real speakers and networks; each can be enabled separately. All are off in `SpeakerQuirks()`.
 package struct SpeakerQuirks: Sendable {
     /// A fault of a reply.
-    package enum ReplyFault: Hashable, Sendable {
+    enum ReplyFault: Hashable, Sendable {
         /// The reply is delayed.
         case slow(Duration)
         /// The reply is replaced by 200 meaningless bytes, correctly encrypted.
@@ -19,7 +19,7 @@ package struct SpeakerQuirks: Sendable {
     }
 
     /// The behaviour of a speaker that acts as PTP grandmaster.
-    package enum OwnClockManner: Hashable, Sendable {
+    enum OwnClockManner: Hashable, Sendable {
         /// It always sends its time.
         case loud
         /// It sends its time only while no other master does, as HomePods do.
@@ -27,19 +27,19 @@ package struct SpeakerQuirks: Sendable {
     }
 
     /// The speaker is grandmaster and refuses anchors on another clock.
-    package var ownClock: OwnClockManner?
+    var ownClock: OwnClockManner?
     /// The speaker's own clock steps by `by` once `after` has passed.
-    package var clockStep: (after: Duration, by: Duration)?
+    var clockStep: (after: Duration, by: Duration)?
     /// The speaker's own clock stops sending and answering after this time.
-    package var clockStopsAfter: Duration?
+    var clockStopsAfter: Duration?
     /// Delay_Req messages stop after this time.
-    package var probesStopAfter: Duration?
+    var probesStopAfter: Duration?
     /// Time during which the messages of the sender's clock are ignored.
     package var lateClock: Duration = .zero
     /// SETRATEANCHORTIME is answered with 400 until the clock is locked, as by Sonos and WiiM.
     package var refusesAnchorBeforeLock = false
     /// Delay_Req is sent eight times a second, as by most speakers except nqptp.
-    package var probes = false
+    var probes = false
     /// Rate error of the speaker's oscillator against the host clock in ppm; positive: the oscillator is fast.
     package var clockPartsPerMillion: Double = 0
     /// Buffer size of a buffered stream in bytes; nil: 8 MiB.
@@ -49,31 +49,31 @@ package struct SpeakerQuirks: Sendable {
     /// Share of realtime packets that are lost, 0…1; resent ones included.
     package var packetLoss: Double = 0
     /// Faults of replies by method (`SETUP`) or path (`/feedback`).
-    package var replyFaults: [String: ReplyFault] = [:]
+    var replyFaults: [String: ReplyFault] = [:]
     /// After `after` of playback another sender takes over: an event reports it and the connection closes. New sessions
     /// are refused with 453 for `busyFor`.
-    package var takenOver: (after: Duration, busyFor: Duration)?
+    var takenOver: (after: Duration, busyFor: Duration)?
     /// A second sender cannot take over a session; it is refused with 453.
-    package var refusesTakeover = false
+    var refusesTakeover = false
     /// After this playback time all connections are reset and no request is answered.
-    package var diesAfter: Duration?
+    var diesAfter: Duration?
     /// Requests without a sender of version 300 or later are refused with 403, as by Apple's speakers.
-    package var wantsKnownSender = false
+    var wantsKnownSender = false
 
     /// Delay between announcing the event port and listening on it.
-    package var eventsAfter: Duration = .zero
+    var eventsAfter: Duration = .zero
     /// The event port is announced, but the speaker never listens on it.
-    package var hasNoEvents = false
+    var hasNoEvents = false
     /// Salt, key and proof of pairing are sent without leading zeros.
-    package var stripsZeros = false
+    var stripsZeros = false
 
     /// After `after` of playback the speaker stops for `lasting`, like a stopped process. Older connections resume
     /// one second later than new ones.
-    package var freezes: (after: Duration, lasting: Duration)?
+    var freezes: (after: Duration, lasting: Duration)?
 
     /// The model is Shairport Sync, and the session ends if a stream's first anchor precedes the permission to play.
     /// The real one does that in one start of ten.
-    package var endsUnlessAllowed = false
+    var endsUnlessAllowed = false
 
     package init() {}
 

@@ -63,10 +63,10 @@ package struct HeardSpan: Hashable, Sendable, BitwiseCopyable {
     /// When the first frame is audible.
     package var instant: HostInstant
     /// Frames per second.
-    package var sampleRate: Int
+    var sampleRate: Int
 
     /// Returns when a frame is audible, or nil if it is outside the span.
-    package func instant(of frame: RTPTimestamp) -> HostInstant? {
+    func instant(of frame: RTPTimestamp) -> HostInstant? {
         let index = Int(position.distance(to: frame))
         guard (0..<frames).contains(index) else { return nil }
         return instant.advanced(by: Self.length(of: index, sampleRate))

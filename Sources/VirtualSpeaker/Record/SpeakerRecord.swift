@@ -7,12 +7,12 @@ package final class SpeakerRecord: Sendable {
     /// An event and its time.
     package struct Entry: Hashable, Sendable {
         /// When the event was recorded.
-        package let instant: HostInstant
+        let instant: HostInstant
         package let event: SpeakerEvent
     }
 
     /// Maximum number of spans, and of events.
-    package static let limit = 20_000
+    static let limit = 20_000
 
     fileprivate struct State {
         var spans: [HeardSpan] = []
@@ -52,7 +52,7 @@ package final class SpeakerRecord: Sendable {
     package var spans: [HeardSpan] { state.withLock { $0.spans } }
 
     /// The events with their times, oldest first.
-    package var entries: [Entry] { state.withLock { $0.entries } }
+    var entries: [Entry] { state.withLock { $0.entries } }
 
     /// The events, oldest first.
     package var events: [SpeakerEvent] { entries.map(\.event) }

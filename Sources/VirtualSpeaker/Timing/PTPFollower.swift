@@ -11,7 +11,6 @@ final class PTPFollower: SenderClock, Sendable {
     private struct State {
         var filter = OffsetFilter()
         var grandmaster: UInt64?
-        var isStalled = false
     }
 
     /// Written by the thread, read by any thread.

@@ -125,7 +125,7 @@ struct KioskOnScreenTests {
         /// It is open, but has not started.
         case notBegun
         /// It has just started after the preceding film.
-        case joint
+        case gaplessBoundary
     }
 
     @Test(arguments: Stage.allCases) func anItemDuringWhichTheProgramIsKilledTwiceIsSkipped(_ stage: Stage) throws {
@@ -150,7 +150,7 @@ struct KioskOnScreenTests {
             try eventually("the item is there for the time \(number)") {
                 guard wall.starts == number else { return false }
                 let (open, suspects) = wall.crashRecord
-                if stage == .joint { return wall.log.components(separatedBy: "bad.mkv' (2 of 2)").count == number + 1 }
+                if stage == .gaplessBoundary { return wall.log.components(separatedBy: "bad.mkv' (2 of 2)").count == number + 1 }
                 // After the first crash each suspect is opened alone; the good film is cleared when it has ended.
                 if number == 2 { return suspects.count == 1 && open.last == suspects.first }
                 return suspects.isEmpty && open.count == (stage == .openedFirst ? 1 : 2)

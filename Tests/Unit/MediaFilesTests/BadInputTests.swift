@@ -7,7 +7,7 @@ import Testing
 
 /// Invalid media: one sentence, the right error code, no trap and no endless wait.
 @Suite struct BadInputTests {
-    let folder = ScratchFolder()
+    let folder = TemporaryFolder()
 
     private func failure(_ url: String, options: ReadOptions = ReadOptions()) -> MediaError? {
         do throws(MediaError) {

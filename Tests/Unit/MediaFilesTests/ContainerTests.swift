@@ -55,7 +55,7 @@ struct Coding: Sendable, CustomTestStringConvertible {
     ]
 
     @Test(arguments: ["chapters.mkv", "chapters.mp4"]) func chaptersAreThoseThatTheFilmNames(_ name: String) throws {
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         let names = try folder.write(
             Array(
                 """

@@ -7,7 +7,7 @@ import Testing
 @testable import MediaFiles
 
 @Suite struct CoverTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     private static let tags = "-metadata title=Lied -metadata artist=Sänger -metadata album=Platte"
 

@@ -129,7 +129,7 @@ import Testing
 
     /// `mFramesPerPacket` of the description: a second of samples would be played for two minutes.
     @Test func pcmWhosePacketsLastLongerThanTheirSamplesIsRefused() throws {
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         var bytes = try TestClips.bytes(of: TestClips.flashAndBeep("frames.caf", "-vn -c:a pcm_s16be"))
         #expect(bytes[40..<44].elementsEqual([0, 0, 0, 1]))
         #expect(try MediaFile.open(try folder.write(bytes, to: "good.caf")).summary.tracks.count == 1)

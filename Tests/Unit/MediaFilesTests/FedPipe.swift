@@ -5,7 +5,7 @@ import MediaCore
 
 /// A named pipe, and a thread that writes a film into it.
 enum FedPipe {
-    static func make(in folder: ScratchFolder) -> String {
+    static func make(in folder: TemporaryFolder) -> String {
         let path = folder.path("pipe")
         mkfifo(path, 0o600)
         return path

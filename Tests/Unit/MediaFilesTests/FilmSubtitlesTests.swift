@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func filesBesideAFilmAreTracksOfIt() throws {
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         let lines = SubtitleFiles.srt([.init(500, 1500, "inside")])
         let clip = try TestClips.make(
             "beside.mkv",

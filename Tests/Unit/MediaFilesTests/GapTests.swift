@@ -7,7 +7,7 @@ import Testing
 
 /// Timestamp discontinuities in containers that should have none, and pauses of tracks, which are kept.
 @Suite struct GapTests {
-    let folder = ScratchFolder()
+    let folder = TemporaryFolder()
     private static let day: UInt64 = 86_400_000
 
     /// Returns four seconds in clusters of half a second; times are in milliseconds.

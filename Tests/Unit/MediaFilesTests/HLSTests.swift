@@ -6,7 +6,7 @@ import Testing
 
 /// Playlists with variants and renditions, live playlists, and DASH manifests, from a local server.
 @Suite struct HLSTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     private func make(_ words: String, into name: String, seconds: Int = 6) throws {
         let film = try TestClips.flashAndBeep("hls-source.mkv", "-c:v libx264 -g 25 -c:a aac", seconds: 8)

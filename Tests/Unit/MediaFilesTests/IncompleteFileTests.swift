@@ -7,7 +7,7 @@ import Testing
 
 /// A file that ends before the length in its header is reported as incomplete, not as ended.
 @Suite struct IncompleteFileTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     private static let codecs = [
         "mp4": "-c:v libx264 -g 25 -c:a aac -movflags +faststart", "mkv": "-c:v libx264 -g 25 -c:a aac",

@@ -7,7 +7,7 @@ import Testing
 
 /// Segments of playlists that a server does not have, or truncates.
 @Suite(.serialized) struct LostSegmentTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     private static let apart =
         "-map 0:v -map 0:a -c copy -f hls -hls_playlist_type vod -var_stream_map v:0,agroup:s~a:0,agroup:s"

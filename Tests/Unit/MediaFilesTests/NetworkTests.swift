@@ -310,7 +310,7 @@ import Testing
     }
 
     @Test func aPlaylistThatContainsItselfEnds() throws {
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }
         let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\nself.m3u8\n"
@@ -330,7 +330,7 @@ import Testing
     }
 
     @Test func aPlaylistFromTheNetworkDoesNotReachLocalFiles() throws {
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }
         let secret = try TestClips.flashAndBeep("secret.ts", "-c:v libx264 -c:a aac")
@@ -351,7 +351,7 @@ import Testing
 @Suite struct NetworkIdentityTests {
     /// An encrypted playlist whose key and second segment are on another server.
     @Test func secretsAreForPlaylistsPiecesAndKeysOfTheServerThatWasNamed() throws {
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         let (home, other) = (try TinyWebServer(serving: folder.path), try TinyWebServer(serving: folder.path))
         defer {
             home.stop()

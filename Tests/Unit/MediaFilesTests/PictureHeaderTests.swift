@@ -68,7 +68,7 @@ import Testing
 }
 
 @Suite struct PictureFileTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     private func picture(_ name: String, _ more: String = "-frames:v 1") throws -> String {
         try TestClips.make(name, ["-f", "lavfi", "-i", "testsrc=s=64x36:r=5:d=1"] + TestClips.words(more))

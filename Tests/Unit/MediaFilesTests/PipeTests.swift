@@ -5,7 +5,7 @@ import TalkieTestKit
 import Testing
 
 @Suite struct PipeTests {
-    let folder = ScratchFolder()
+    let folder = TemporaryFolder()
 
     @Test(arguments: ["a.mkv", "a.ts", "a.mp4"]) func aFilmFromAPipePlaysAndStaysTogether(_ file: String) throws {
         let clip = try TestClips.flashAndBeep(

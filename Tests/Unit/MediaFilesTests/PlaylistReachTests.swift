@@ -6,7 +6,7 @@ import Testing
 
 /// Files and addresses that a playlist may open, in addition to `NetworkTests`.
 @Suite struct PlaylistReachTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     private func playlist(_ name: String, _ lines: String...) throws {
         try folder.write(Array((["#EXTM3U"] + lines + [""]).joined(separator: "\n").utf8), to: name)

@@ -8,8 +8,8 @@ import Testing
 @Suite struct ServerTrustTests {
     /// A web server, a TLS proxy in front of it, and the authority that signs its certificate.
     private final class House {
-        let folder = ScratchFolder()
-        let strangers = ScratchFolder()
+        let folder = TemporaryFolder()
+        let strangers = TemporaryFolder()
         let web: TinyWebServer
         let front: TLSFront
         let trust: ServerTrust
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test func aFileOfAuthoritiesMustHoldSome() throws {
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         let empty = try folder.write(Array("nothing".utf8), to: "empty.pem")
         #expect(throws: MediaError.self) { try ServerTrust.system(and: empty) }
         #expect(throws: MediaError.self) { try ServerTrust.system(and: folder.path + "/none.pem") }

@@ -8,7 +8,7 @@ import Testing
 @testable import MediaFiles
 
 @Suite struct SubtitleFileTests {
-    let folder = ScratchFolder()
+    let folder = TemporaryFolder()
 
     private static let lines = [SubtitleFiles.Line(1000, 2500, "one"), .init(61_000, 62_000, "two")]
 

@@ -251,7 +251,7 @@ struct ReadSubtitles {
             "pipe-subtitles.mkv",
             TestClips.words("-f lavfi -i color=s=64x36:r=5:d=10 -f lavfi -i sine=sample_rate=8000:d=10 -i") + [lines]
                 + TestClips.words("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -c:a aac -c:s srt"))
-        let folder = ScratchFolder()
+        let folder = TemporaryFolder()
         let path = FedPipe.make(in: folder)
         let feeder = try FedPipe.feed(path, try TestClips.bytes(of: clip))
         let film = try MediaFile.open(path)

@@ -2,7 +2,7 @@ import TalkieTestKit
 import Testing
 
 @Suite struct TestClipsTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     /// Returns the path of a subtitle file that ffmpeg converts from another one.
     private func converted(_ line: String, in name: String) throws -> String {

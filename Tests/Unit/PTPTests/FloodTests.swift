@@ -39,7 +39,8 @@ import Testing
         }
     }
 
-    /// Waits until another speaker has received a number of Sync messages, at most 20 s. Returns their number and the time.
+    /// Waits at most 20 s until another speaker has received a number of Sync messages. Returns their number and the
+    /// elapsed time.
     private func syncs(_ wanted: Int, at listener: DatagramSocket) -> (count: Int, took: Duration) {
         var buffer = [UInt8](repeating: 0, count: 2048)
         while listener.receive(into: &buffer) != nil {}

@@ -77,7 +77,8 @@ import Testing
         #expect(offset(rig) == before)
     }
 
-    /// Hours of which every packet is sent; the default is six seconds, in which all counters wrap. A debug build takes minutes per hour:
+    /// Hours of which every packet is sent; the default is six seconds, in which all counters wrap. A debug build takes
+    /// minutes per hour:
     /// `TALKIE_VIRTUAL_HOURS=72 swift test -c release -Xswiftc -enable-testing --filter StreamCounterTests`.
     private static let hours = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_HOURS"] ?? "")
 

@@ -3,11 +3,11 @@
 /// ALSA names do not identify it: a sound server selects the sink of `default` and `pulse`, and may change it.
 public struct SoundSink: Sendable, Hashable {
     /// A persistent, unique key: at most 64 letters, digits, `-`, `_` and `.`.
-    public let key: String
+    package let key: String
     /// The name in the sound server or ALSA.
-    public let name: String
+    package let name: String
     /// The user-facing name: `USB Headset Analog Stereo`.
-    public let title: String
+    package let title: String
 
     init(key: String, name: String, title: String) {
         self.key = key
@@ -49,5 +49,5 @@ public enum SinkKnowledge: Sendable, Hashable {
     static let noServer = SinkKnowledge.unknown("the sound server does not answer")
 
     /// The sink; nil if unknown.
-    public var sink: SoundSink? { if case .known(let sink) = self { sink } else { nil } }
+    package var sink: SoundSink? { if case .known(let sink) = self { sink } else { nil } }
 }

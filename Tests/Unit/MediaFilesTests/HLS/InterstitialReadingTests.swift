@@ -5,7 +5,7 @@ import Testing
 @testable import MediaFiles
 
 @Suite struct InterstitialReadingTests {
-    private let folder = ScratchFolder()
+    private let folder = TemporaryFolder()
 
     private func read(_ ranges: [String], at location: String = "https://a.org/f/film.m3u8") throws -> [Interstitial] {
         let lines =

@@ -124,7 +124,7 @@ import Testing
         let rig = Rig("stick 1", "stick 2", arguments: arguments)
         /// Waits until a number of films were opened.
         func wait(for count: Int) {
-            while rig.played.count < count { rig.event.wait() }
+            while rig.played.count < count { rig.wakeSignal.wait() }
         }
         try! rig.director.start()
         wait(for: 3)
@@ -136,7 +136,7 @@ import Testing
         #expect(HostInstant.now - since >= .milliseconds(1000), "four passes have pauses before them")
         rig.isStickPulled.withLock { $0 = false }
         let back = HostInstant.now
-        while rig.player.state.phase != .playing { rig.event.wait() }
+        while rig.player.state.phase != .playing { rig.wakeSignal.wait() }
         #expect(HostInstant.now - back < .seconds(30), "0.7 s on a machine that has time")
         #expect(rig.end(.terminalKey("q")) == 0)
         let told = rig.person.output().split(separator: "\n")
@@ -178,7 +178,7 @@ import Testing
         // Volume changes before the output is open are not sent to it.
         func play(_ rig: Rig, then keys: String...) throws -> Int32 {
             try rig.director.start()
-            while rig.player.state.phase != .playing { rig.news.wait() }
+            while rig.player.state.phase != .playing { rig.wakeSignal.wait() }
             for key in keys { rig.mailbox.post(.terminalKey(key)) }
             return rig.end()
         }
