@@ -21,42 +21,42 @@ extension KioskDirector {
             lastFailure = failure
             say(.error, failure)
         }
-        self.found = found.items
-        toldBroken.formIntersection(found.items)
+        items.setFound(found.items)
         applyExclusions()
     }
 
     /// Plays the found items, except those that are excluded at present.
     func applyExclusions() {
-        let (items, new) = exclusions.admit(found, at: now)
+        let (admitted, new) = exclusions.admit(items.found, at: now)
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
-            if items.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
+            if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
             stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
         }
-        applyItems(items)
-    }
-
-    private func applyItems(_ items: [Item]) {
         stopBefore = nil
-        hasFilms = !items.isEmpty
-        guard hasFilms else {
+        items.setAdmitted(admitted)
+        guard !items.isEmpty else {
             // The current film is played to its end.
             if isPlaying { return stage.player.replaceAll(with: []) }
             stage.player.removeAll()
             return showSlate(.nothing(lastFailure))
         }
-        self.items = items
-        if wall != nil { return measure(items) }
-        guard current != nil else { return begin(with: items) }
-        say(.info, "the list now has \(Self.films(items.count))", KioskNote(.schedule))
-        guard isPlaying, unopened == nil else {
+        if let wall {
+            do throws(ExhaustionError) {
+                try wall.measure(admitted, programme: programme, stage) { [mailbox] in mailbox.post(.measured($0)) }
+            } catch {
+                say(.error, error.message)
+            }
+            return
+        }
+        guard current != nil else { return beginPlaylist() }
+        say(.info, "the list now has \(Self.films(admitted.count))", KioskNote(.schedule))
+        guard isPlaying, !items.isUnopened else {
             // New items may precede those that could not be played.
-            if case .nothing? = slate { load(items) } else { load(items, startingWith: current?.address) }
+            if case .nothing? = slate { load() } else { load(startingWith: current?.address) }
             return openSoon()
         }
-        suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
-        stage.player.apply(.replaceAll(items.map(queueItem), order: order))
+        stage.player.apply(.replaceAll(items.playlist(exclusions.isSuspect), order: order))
     }
 
     static func films(_ count: Int) -> String { count == 1 ? "one film" : "\(count) films" }
@@ -65,63 +65,38 @@ extension KioskDirector {
         shown.programme.order == .shuffled ? .shuffled(seed: stage.seed) : .listed
     }
 
-    private func queueItem(_ item: Item) -> QueueItem {
-        var made = QueueItem(item)
-        made.isAlone = suspects.contains(item.address)
-        return made
-    }
-
-    private func begin(with items: [Item]) {
-        var (first, position) = (String?.none, MediaTime?.none)
-        if let place = kept.place {
-            if let film = place.film(among: items.map(\.address)) {
-                (first, position) = (film, place.position)
-            } else if let film = place.film(among: found.map(\.address)) {
-                first = following(film, among: items)
-            }
-        }
+    private func beginPlaylist() {
+        let start = items.start(from: kept.place)
         kept.place = nil
         stage.player.setRetry(.eachPass)
         applyLoop()
-        load(items, startingWith: first)
-        open(at: position)
+        load(startingWith: start.address)
+        open(at: start.position)
     }
 
-    /// Makes items the playlist that is opened next.
-    private func load(_ items: [Item], startingWith address: String? = nil) {
-        suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
-        let list = items.map(queueItem)
-        let index = items.firstIndex { $0.address == address }
-        unopened = (list, index.map { list[$0].id })
-        (current, isOpen, hasBegun) = (items[index ?? 0], false, false)
-    }
-
-    /// Returns the first of `items` that follows the excluded `address` in the list; nil if `address` was not found.
-    private func following(_ address: String, among items: [Item]) -> String? {
-        guard let place = found.firstIndex(where: { $0.address == address }) else { return nil }
-        let admitted = Set(items)
-        return found[place...].first(where: admitted.contains)?.address
+    /// Makes the items the playlist that is opened next.
+    private func load(startingWith address: String? = nil) {
+        progress.select(items.load(startingWith: address, exclusions.isSuspect))
     }
 
     // MARK: Opening
 
     /// Opens the current item of the playlist.
     func open(at position: MediaTime? = nil) {
-        guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
+        guard !items.isEmpty, current != nil else { return showSlate(.nothing(lastFailure)) }
         if isWaiting { return }
-        if wall != nil { return meetWall() }
+        if startOnWall() { return }
         let (player, attempt) = (stage.player, attempt)
         (isSlatePicture, isPlaying, nextAttempt, self.attempt) = (false, true, nil, .reopen)
-        if let unopened {
-            self.unopened = nil
+        if let unopened = items.takeUnopened() {
             player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
-            opensUnderWay += 1
+            progress.expectOpening()
         } else if attempt == .skip {
             // The end of the list may follow, without an opening.
             player.skipFailed()
         } else {
             if attempt == .reopen { player.reopen(at: position) } else { player.startOver() }
-            opensUnderWay += 1
+            progress.expectOpening()
         }
         // The image of a slate is shown even while paused.
         if isHeld { player.pause() }
@@ -140,34 +115,29 @@ extension KioskDirector {
     func handlePlayerEvent(_ event: PlayerEvent) {
         switch event {
         case .phase(.opening):
-            let isCommanded = opensUnderWay > 0
-            opensUnderWay = max(0, opensUnderWay - 1)
-            if opensUnderWay == 0 { noteOpening(isCommanded: isCommanded) }
+            if let isCommanded = progress.takeOpening() { noteOpening(isCommanded: isCommanded) }
         case .phase(let phase):
-            guard opensUnderWay == 0 else { return }
+            guard !progress.isReplaced else { return }
             if isSlatePicture { return takeOfSlate(phase) }
-            record(phase)
             handlePhase(phase)
         case .message(let text): say(.warning, text)
         case .began(let item, let moment, let isJoined):
-            if opensUnderWay == 0, !isSlatePicture { film(item, beganAt: moment, isJoined: isJoined) }
+            if !progress.isReplaced, !isSlatePicture { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
             exclusions.noteFailed(item.address)
-            guard opensUnderWay == 0 else { return }
-            record(remarks.skip(item.id, Self.name(of: Item(item))))
-            if configuration.onBrokenItem == .stop, wall == nil { return stop(before: item, failure) }
+            guard !progress.isReplaced else { return }
+            record(progress.skip(item))
+            if configuration.onBrokenItem == .stop, rules.allowsSeeking { return stop(before: item, failure) }
             tellBroken(item.address, failure)
         case .incomplete(let item, let failure):
             // Once per item: a playlist may loop for months.
-            guard opensUnderWay == 0, listed(item.address).map({ toldBroken.insert($0).inserted }) ?? true else {
-                return
-            }
+            guard !progress.isReplaced, items.shouldLogFailure(of: item.address) else { return }
             say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
         case .lost(let failure):
-            guard opensUnderWay == 0 else { return }
-            if wall != nil { return say(.error, failure.message) }
+            guard !progress.isReplaced else { return }
+            guard rules.allowsWaiting else { return say(.error, failure.message) }
             isPlaying = false
-            record(remarks.interrupt())
+            record(progress.interrupt())
             waitForFilms(nil)
         case .outputProblem(let problem):
             if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
@@ -184,12 +154,13 @@ extension KioskDirector {
     }
 
     private func handlePhase(_ phase: PlayerState.Phase) {
+        let wasOpen = progress.isOpen
+        let change = progress.enter(phase)
+        record(change.remarks)
         switch phase {
         case .buffering:
-            guard !isOpen, current != nil else { return }
-            (isOpen, isPlaying) = (true, true)
-            // A film that follows another one is shown when it starts.
-            if !remarks.isAwaitingStart { showFilm() }
+            if !wasOpen, current != nil { isPlaying = true }
+            if change.isToBeShown { showFilm() }
         case .playing:
             (hasPlayed, passDelay) = (true, nil)
             if let current { exclusions.notePlaying(current, at: now) }
@@ -201,7 +172,6 @@ extension KioskDirector {
         case .failed:
             let state = stage.player.state
             let address = state.current?.address ?? current?.address ?? ""
-            (isOpen, hasBegun) = (false, false)
             exclusions.noteFailed(address)
             tellBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
             goOnAfterFailure()
@@ -210,15 +180,11 @@ extension KioskDirector {
     }
 
     private func noteOpening(isCommanded: Bool) {
-        guard !isSlatePicture, let item = stage.player.state.current, isCommanded || item.id != currentID else {
-            return
-        }
-        let isSeparate = suspects.contains(item.address) || current.map { suspects.contains($0.address) } ?? false
-        record(
-            remarks.open(
-                item.id, Self.name(of: Item(item)), isCommanded: isCommanded || !hasBegun, isSeparate: isSeparate))
-        if hasBegun, !isCommanded { exclusions.noteEnded() }
-        (current, currentID, isOpen, hasBegun) = (Item(item), item.id, false, false)
+        guard !isSlatePicture, let item = stage.player.state.current else { return }
+        let isAlone = items.isAlone(item.address) || current.map { items.isAlone($0.address) } ?? false
+        guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
+        record(change.remarks)
+        if change.hasEnded { exclusions.noteEnded() }
         // Attempts of a list without playable items do not count as playing.
         if case .nothing? = slate {} else { isPlaying = true }
     }
@@ -227,33 +193,20 @@ extension KioskDirector {
         for remark in remarks { stage.distributor.record(remark) }
     }
 
-    private func record(_ phase: PlayerState.Phase) {
-        guard let current, let currentID else { return record([.phase(phase.rawValue)]) }
-        record(remarks.enter(phase.rawValue, of: currentID, Self.name(of: current)))
-    }
-
     /// Handles the start of an item after the previous one.
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
-        defer { hasBegun = true }
-        let film = Item(item)
-        let (name, isAwaited) = (Self.name(of: film), remarks.isAwaitingStart)
-        let separate = remarks.begin(item.id, name)
-        record(isJoined ? [.gaplessBoundary(name: name, at: moment, origin: stage.player.state.lineOffset)] : separate)
-        // It was opened separately.
-        guard isJoined || isAwaited || !isOpen || hasBegun || item.id != currentID else { return }
-        (current, currentID, isOpen) = (film, item.id, true)
-        exclusions.noteBegan(film, at: now)
+        let change = progress.begin(item, at: moment, origin: isJoined ? stage.player.state.lineOffset : nil)
+        record(change.remarks)
+        guard change.isToBeShown else { return }
+        exclusions.noteBegan(Item(item), at: now)
         showFilm()
         applySuspects()
     }
 
     /// Applies a change of the items that are played alone.
     private func applySuspects() {
-        guard wall == nil, stopBefore == nil else { return }
-        let suspects = Set(items.map(\.address).filter(exclusions.isSuspect))
-        guard suspects != self.suspects else { return }
-        self.suspects = suspects
-        stage.player.replaceAll(with: items.map(queueItem))
+        guard rules.allowsSeeking, stopBefore == nil else { return }
+        if let changed = items.changedPlaylist(exclusions.isSuspect) { stage.player.replaceAll(with: changed) }
     }
 
     /// Lets the items before a broken one play to their end; the kiosk ends then.
@@ -276,9 +229,9 @@ extension KioskDirector {
             tellBroken(stopBefore.item.address, stopBefore.failure)
             return end(.broken(stopBefore.failure))
         }
-        guard hasFilms, current != nil else { return showSlate(.nothing(lastFailure)) }
-        if !configuration.loops, isOpen { return end(.done) }
-        if wall != nil, isOpen { return open() }
+        guard !items.isEmpty, current != nil else { return showSlate(.nothing(lastFailure)) }
+        if !configuration.loops, progress.isOpen { return end(.done) }
+        if rules.restartsByClock, progress.isOpen { return open() }
         // No item of the playlist was ever played: retried from the start after a delay or a change.
         attempt = .startOver
         waitForFilms(Self.again)
@@ -286,8 +239,8 @@ extension KioskDirector {
 
     private func goOnAfterFailure() {
         isPlaying = false
-        if stopBefore != nil || !hasFilms { return continueAfterItem() }
-        if wall != nil { return hasPlayed ? open() : waitForFilms(Self.again) }
+        if stopBefore != nil || items.isEmpty { return continueAfterItem() }
+        if rules.restartsByClock { return hasPlayed ? open() : waitForFilms(Self.again) }
         let state = stage.player.state
         let isLast = state.itemNumber >= state.itemCount && !(configuration.loops && hasPlayed)
         if slate == nil, configuration.onBrokenItem == .slate, let lastFailure, !isLast {
@@ -303,8 +256,8 @@ extension KioskDirector {
         if let reason = ItemExclusions.Reason(of: cause) { exclusions.exclude(current, for: reason, at: now) }
         watch.startOver()
         applyExclusions()
-        if wall != nil { return open() }
-        hasBegun = false
+        if rules.restartsByClock { return open() }
+        progress.leave()
         stage.player.skip()
     }
 
@@ -325,12 +278,9 @@ extension KioskDirector {
         (passDelay, nextAttempt) = (delay, delay.notBefore)
     }
 
-    /// Returns the item of the playlist with an address.
-    private func listed(_ address: String) -> Item? { items.first { $0.address == address } }
-
     private func tellBroken(_ address: String, _ failure: TalkieError) {
         lastFailure = failure.message
-        if listed(address).map({ toldBroken.insert($0).inserted }) ?? true {
+        if items.shouldLogFailure(of: address) {
             say(.error, failure.message, KioskNote(.broken, item: address))
         }
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
@@ -344,7 +294,7 @@ extension KioskDirector {
         say(
             .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
             KioskNote(.item, item: current.address))
-        reporter.setItem(KioskHealth.Item(Self.name(of: current), index: state.itemNumber, began: stage.now()))
+        reporter.setItem(KioskHealth.Item(ItemProgress.name(of: current), index: state.itemNumber, began: stage.now()))
         guard stage.screen != nil else { return }
         attachScreen()
         if configuration.mode == .film { applyMode() }
@@ -353,9 +303,5 @@ extension KioskDirector {
 
     func attachScreen() {
         screen?.attach(stage.player)
-    }
-
-    static func name(of item: Item) -> String {
-        item.title ?? PrintableText.withoutCredentials(item.address)
     }
 }

@@ -34,10 +34,7 @@ extension KioskDirector {
         }
         message.part = shown.part
         message.volume = state.volume
-        if let wall {
-            message.clock = wall.clock.shown.standing.rawValue
-            message.wallOffset = wall.state.withLock { $0.follower }?.status.outcome?.late
-        }
+        wall?.describe(in: &message)
         return message
     }
 
@@ -45,7 +42,7 @@ extension KioskDirector {
     func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
         if let line = commandLog.line(for: command.action.words, at: now) { say(.info, line) }
         switch command.action {
-        case .next where wall != nil, .previous where wall != nil:
+        case .next where !rules.allowsSeeking, .previous where !rules.allowsSeeking:
             return reply(false, "a wall plays at the position of its clock; its screens cannot seek")
         case .next where isWaiting, .previous where isWaiting: return reply(false, "nothing is scheduled at this time")
         // It would end the image of the slate.
@@ -55,7 +52,8 @@ extension KioskDirector {
             guard current != nil, stage.player.state.itemNumber > 1 else {
                 return reply(false, "this is the first film")
             }
-            (nextAttempt, isSlatePicture, hasBegun) = (nil, false, false)
+            (nextAttempt, isSlatePicture) = (nil, false)
+            progress.leave()
             stage.player.previous()
             if isHeld { stage.player.pause() }
         case .pause:
@@ -63,7 +61,7 @@ extension KioskDirector {
             stage.player.pause()
         case .play:
             if slates.resume() { applySlate() }
-            if wall != nil { meetWall() } else if !isWaiting { stage.player.play() }
+            if !startOnWall(), !isWaiting { stage.player.play() }
         case .reload: reload()
         case .screenshot: return screenshots.request(reply)
         case .volume(let volume): stage.player.setVolume(volume)

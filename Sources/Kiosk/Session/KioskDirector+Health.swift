@@ -9,14 +9,14 @@ internal import Telemetry
 extension KioskDirector {
     /// Publishes the health.
     func tellHealth(at now: HostInstant) {
-        var seen = HealthReporter.Observation(shown: whatIsShown)
+        var seen = HealthReporter.Observation(shown: situation.shown)
         let player = stage.player
         let outputs = stage.distributor.outputs
         seen.isWindowVisible = isWaiting ? nil : screen?.isVisible
         seen.isHeard = isHeard
         seen.stall = watch.fault
         (seen.outputProblems, seen.skippedItems) = (sound?.problems ?? [], exclusions.sentences)
-        seen.isWall = wall != nil
+        seen.isWall = rules == .wall
         seen.statistics = stage.distributor.statistics
         let known = Dictionary(outputs.all.map { ($0.output.index, $0) }) { first, _ in first }
         seen.outputs = player.audioOutputs.map { output in
@@ -43,18 +43,9 @@ extension KioskDirector {
 
     /// The source that playback waits for; nil while it does not wait, or for less than `Presence.tolerance`.
     var awaitedSource: String? {
-        guard isPlaying, wall == nil, let current, let since = watch.waitingSince, now - since >= Presence.tolerance
+        guard isPlaying, rules.allowsWaiting, let current, let since = watch.waitingSince,
+            now - since >= Presence.tolerance
         else { return nil }
         return InputCheck.isAddress(current.address) ? "the network" : "the disk"
-    }
-
-    private var whatIsShown: KioskHealth.Shown {
-        if shown.isQuiet { return .off("quiet hours\(quietEnd)") }
-        if let start = hours.start { return .off("starts at \(start)") }
-        if case .asked? = slate { return .slate }
-        if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films have been found yet") }
-        if isHeld { return .paused }
-        if let source = awaitedSource, let current { return .waiting("\(source): '\(Self.name(of: current))'") }
-        return isPlaying ? .playing : .nothing("no films have been found yet")
     }
 }

@@ -55,7 +55,7 @@ extension KioskDirector {
         say(.info, "quiet hours are over", KioskNote(.schedule))
         setScreenPower(true)
         if !isHeld { stage.player.play() }
-        if wall != nil || !isPlaying { open() }
+        if rules.restartsByClock || !isPlaying { open() }
     }
 
     // MARK: Configuration
@@ -90,13 +90,16 @@ extension KioskDirector {
         hours.replace(fresh)
         for sentence in ConfigMistake.told(fresh.remarks) { stage.log.say(.warning, sentence, KioskNote(.reload)) }
         if fresh.loops != old.loops { applyLoop() }
-        if fresh.start != old.start, fresh.start != inForce.start, !isPlaying, wall == nil {
+        if fresh.start != old.start, fresh.start != inForce.start, !isPlaying, rules.allowsWaiting {
             inForce.start = fresh.start
             applyStart()
         }
         if fresh.imageDuration != old.imageDuration {
             stage.setImageDuration(fresh.imageDuration)
-            forgetLengths()
+            if let wall {
+                wall.forgetExtents()
+                findItems()
+            }
         }
         sound?.answerTimeout = fresh.speakerTimeout
         screen?.arrange(by: fresh)
@@ -172,7 +175,7 @@ extension KioskDirector {
         guard let picture = configuration.slate, !isPlaying, stage.screen != nil, !exclusions.isSkipped(picture)
         else { return }
         isSlatePicture = true
-        opensUnderWay += 1
+        progress.expectOpening()
         stage.player.openOutsideList(picture)
         stage.player.play()
     }

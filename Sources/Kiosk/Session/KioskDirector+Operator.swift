@@ -8,7 +8,7 @@ extension KioskDirector {
     func tellOperator() {
         guard inForce.operatorScreen != nil, let screen = stage.screen else { return }
         var told = OperatorBoard(health: stage.health.withLock { $0 })
-        told.status = statusLine(naming: Self.shortName)
+        told.status = situation.line(naming: Self.shortName)
         told.hasSound = configuration.hasSound
         if isPlaying { told.duration = stage.player.state.duration }
         told.next = nextName
@@ -16,13 +16,13 @@ extension KioskDirector {
     }
 
     private var nextName: String? {
-        guard hasFilms, let next = stage.player.state.next else { return nil }
+        guard !items.isEmpty, let next = stage.player.state.next else { return nil }
         return Self.shortName(Item(next))
     }
 
     /// Returns the name without the folder, which most items share.
     private static func shortName(_ item: Item) -> String {
-        let name = name(of: item)
+        let name = ItemProgress.name(of: item)
         guard item.title == nil, let last = name.split(separator: "/").last else { return name }
         return String(last)
     }

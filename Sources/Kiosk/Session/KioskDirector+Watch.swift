@@ -10,7 +10,7 @@ extension KioskDirector {
     func watchOver(at now: HostInstant) {
         let beat = Liveness.Beat(
             of: stage.player, screen: stage.screen?.status, isExpected: isPlaying && !isWaiting && !isHeld,
-            isAudible: sound?.places != nil, isWall: wall != nil)
+            isAudible: sound?.places != nil, isWall: rules == .wall)
         let outcome = watch.observe(
             beat, droppedFrames: stage.distributor.statistics.droppedFrames, item: watchedItem, at: now)
         if let count = outcome.droppedFrames {
@@ -24,8 +24,8 @@ extension KioskDirector {
 
     private var watchedItem: RepairLadder.Item? {
         guard let address = current?.address else { return nil }
-        let isListed = items.contains { $0.address == address }
-        let hasOther = wall == nil && (items.count > 1 || !isListed || !configuration.loops)
+        let isListed = items.contains(address)
+        let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
         return RepairLadder.Item(address, isRemote: InputCheck.isAddress(address), hasOther: hasOther)
     }
 
@@ -37,7 +37,11 @@ extension KioskDirector {
         let player = stage.player
         switch repair.stage {
         case .anchor:
-            if repair.cause == .waiting || wall != nil { open() } else { player.seek(to: player.state.position) }
+            if repair.cause == .waiting || !rules.allowsSeeking {
+                open()
+            } else {
+                player.seek(to: player.state.position)
+            }
         case .route:
             sound?.reopen()
             open(at: repair.cause == .waiting ? nil : player.state.position)

@@ -84,34 +84,15 @@ final class KioskDirector: @unchecked Sendable {
     var programme = 0
     let files: ItemsWatch
     let sound: KioskRouteSupervisor?
-    /// The items found last, before exclusions.
-    var found: [Item] = []
     var exclusions: ItemExclusions
-    /// The items of the playlist.
-    var items: [Item] = []
-    /// Items that are played while no other item is open.
-    var suspects: Set<String> = []
-    /// A playlist that the player does not have yet, and the item to start with.
-    var unopened: (items: [QueueItem], first: QueueItem.ID?)?
-    /// The item that plays or is opened next; nil until items were found.
-    var current: Item?
-    /// The same item in the player's playlist.
-    var currentID: QueueItem.ID?
-    /// Whether it is open, and whether it has begun.
-    var isOpen = false
-    var hasBegun = false
-    /// Which films the flight recorder has.
-    var remarks = FilmRemarks<QueueItem.ID>()
+    var items = KioskItems()
+    var progress = ItemProgress()
     /// Whether an item has played.
     var hasPlayed = false
-    /// False if the playlist has become empty.
-    var hasFilms = false
     /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and its failure.
     var stopBefore: (item: QueueItem, failure: TalkieError)?
     /// True while the player plays an item of the playlist.
     var isPlaying = false
-    /// The number of open commands whose `opening` phase has not arrived yet; earlier events belong to previous items.
-    var opensUnderWay = 0
     /// When the playlist is tried again, after none of its items could be played, and how.
     var nextAttempt: HostInstant?
     /// The last pause of a playlist that has played, while the image of the slate is shown; nil once an item plays.
@@ -120,8 +101,6 @@ final class KioskDirector: @unchecked Sendable {
     var attempt = Attempt.reopen
     /// True while the player shows the configured slate image.
     var isSlatePicture = false
-    /// The items whose failure was logged, so that each edition is logged once.
-    var toldBroken: Set<Item> = []
     /// The last failure, shown on the slate.
     var lastFailure: String?
     /// The state that is written to disk.
@@ -131,7 +110,8 @@ final class KioskDirector: @unchecked Sendable {
     /// True if a repair ends the program. The current item is then blamed as for a crash.
     var endsForFault = false
     /// Synchronization with the other kiosks of a wall; nil without a wall.
-    var wall: WallSteps?
+    var wall: KioskWall?
+    var rules = TimelineRules.own
     /// The connection to the MQTT broker; nil without `[fleet]`.
     var fleet: FleetLink?
     var commandLog = CommandLog()
@@ -256,7 +236,7 @@ final class KioskDirector: @unchecked Sendable {
         keepPlace()
         if !endsForFault { exclusions.close() }
         fleet?.stop()
-        wall?.clock.stop()
+        wall?.stop()
         stopWorkers()
         stage.screen?.stop()
     }
@@ -274,6 +254,8 @@ final class KioskDirector: @unchecked Sendable {
     var beginsAt: WallTime? { hours.beginsAt }
     /// True if nothing may be opened: before the start, or in quiet hours.
     var isWaiting: Bool { hours.isWaiting }
+    /// The item that plays or is opened next; nil until items were found.
+    var current: Item? { progress.item }
     /// The slate on the screen; nil while a film is shown.
     var slate: Slate? { slates.shown }
     /// True while paused by a fleet command.
@@ -366,7 +348,7 @@ final class KioskDirector: @unchecked Sendable {
     /// Passes the current position to the thread that writes it.
     func keepPlace() {
         lastKept = now
-        if isPlaying, isOpen, let current {
+        if isPlaying, progress.isOpen, let current {
             kept.place = KioskResumePositions.Place(address: current.address, position: stage.player.state.position)
         }
         stage.places.scheduleWrite(kept)
@@ -399,25 +381,19 @@ final class KioskDirector: @unchecked Sendable {
     private func tellManager() {
         guard stage.manager.isPresent else { return }
         let event = service?.notifications(
-            status: statusLine, isReady: slate != nil || isWaiting || stage.player.state.phase == .playing,
+            status: situation.line(), isReady: slate != nil || isWaiting || stage.player.state.phase == .playing,
             isAlive: watch.isAlive, at: now)
         for item in event ?? [] { stage.manager.notify(item) }
     }
 
-    /// The current state as one line for the user.
-    var statusLine: String { statusLine(naming: Self.name) }
-
-    /// The current state as one line, with items named by `name`.
-    func statusLine(naming name: (Item) -> String) -> String {
-        if shown.isQuiet { return "Quiet hours: screen and sound are off\(quietEnd)" }
-        if let start = hours.start { return "Starts at \(start)" }
-        switch slate {
-        case .nothing(let reason)?: return "Nothing is shown: \(reason ?? "no films have been found yet")"
-        default: break
-        }
-        guard let current, isPlaying else { return "Searching for films" }
-        let what = awaitedSource.map { "Waiting for \($0):" } ?? "Plays"
+    /// What is shown at present.
+    var situation: KioskSituation {
         let state = stage.player.state
-        return "\(what) '\(name(current))' (\(state.itemNumber) of \(state.itemCount))"
+        var situation = KioskSituation(start: hours.start, slate: slate, isHeld: isHeld, awaitedSource: awaitedSource)
+        if shown.isQuiet { situation.quietEnd = quietEnd }
+        if let current, isPlaying {
+            situation.playing = .init(item: current, number: state.itemNumber, count: state.itemCount)
+        }
+        return situation
     }
 }

@@ -12,7 +12,7 @@ enum KioskEvent: Sendable {
     case sound(KioskRouteSupervisor.Event)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
-    case measured(WallSteps.Measured)
+    case measured(KioskWall.Measured)
     case fleet(FleetCommand, FleetLink.Reply)
     case sleep(SleepInhibitor.Event)
     /// The failure that prevents writing the state; nil once writing succeeds again.

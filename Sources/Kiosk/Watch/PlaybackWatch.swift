@@ -101,7 +101,7 @@ extension Liveness.Beat {
         position = state.position
         isStill = state.isStill
         isWaiting = state.phase != .playing || player.synchronizer.timebase.rate == 0 && (isWall || state.reason != nil)
-        if isWall { waitingTimeout = KioskDirector.early + Liveness.waitingTimeout }
+        if isWall { waitingTimeout = KioskWall.early + Liveness.waitingTimeout }
         hasPicture = state.hasVideo && screen?.isVisible == true
         shown = screen?.shown ?? 0
         picturePeriod = state.pictureFormat?.frameRate.flatMap {

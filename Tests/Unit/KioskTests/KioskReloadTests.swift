@@ -263,7 +263,7 @@ import Testing
     @Test func aWallTakesOverItsLoop() {
         let rig = KioskRig(films: ["long.mp4"]) { $0.wall = .init() }
         rig.start()
-        let line: @Sendable () -> WallLine? = { rig.director.wall?.state.withLock { $0.follower?.line } }
+        let line: @Sendable () -> WallLine? = { rig.director.wall?.line }
         #expect(rig.wait { line()?.loops == true })
         let epoch = line()?.epoch
         var fresh = rig.director.configuration
@@ -282,7 +282,7 @@ import Testing
             $0.start = Self.time(22)
         }
         rig.start()
-        let line: @Sendable () -> WallLine? = { rig.director.wall?.state.withLock { $0.follower?.line } }
+        let line: @Sendable () -> WallLine? = { rig.director.wall?.line }
         #expect(rig.wait { line()?.items.count == 1 })
         let epoch = line()?.epoch
         Self.reload(rig) { $0.start = .atOnce }

@@ -1,0 +1,103 @@
+internal import MediaCore
+internal import Playback
+
+/// The items of a kiosk's playlist: those found, those admitted, those played alone, and a playlist that the player does
+/// not have yet. A value.
+struct KioskItems: Sendable {
+    typealias Item = PlaylistLoader.Item
+
+    /// A playlist for the player.
+    struct Playlist: Sendable {
+        var items: [QueueItem]
+        /// The item to start with; nil: the first one of its order.
+        var first: QueueItem.ID?
+    }
+
+    /// The items found last, before exclusions.
+    private(set) var found: [Item] = []
+    /// The items of the playlist; the last ones while it is empty.
+    private var items: [Item] = []
+    /// Whether the playlist has no items, because none were found or all are excluded.
+    private(set) var isEmpty = true
+    /// The addresses of items that are played while no other item is open.
+    private var alone: Set<String> = []
+    private var unopened: Playlist?
+    /// The items whose failure was logged, so that each edition is logged once.
+    private var logged: Set<Item> = []
+
+    // MARK: Items
+
+    mutating func setFound(_ items: [Item]) {
+        found = items
+        logged.formIntersection(items)
+    }
+
+    /// Sets the found items that are not excluded.
+    mutating func setAdmitted(_ items: [Item]) {
+        isEmpty = items.isEmpty
+        if !isEmpty { self.items = items }
+    }
+
+    /// The number of items of the playlist.
+    var count: Int { items.count }
+
+    func contains(_ address: String) -> Bool { items.contains { $0.address == address } }
+
+    /// Returns where a kiosk continues after its last run: the item, and the position unless the item is excluded; nil
+    /// for the start of the playlist.
+    func start(from place: KioskResumePositions.Place?) -> (address: String?, position: MediaTime?) {
+        guard let place else { return (nil, nil) }
+        if let film = place.film(among: items.map(\.address)) { return (film, place.position) }
+        return (place.film(among: found.map(\.address)).flatMap(following), nil)
+    }
+
+    /// Returns the first item that follows an excluded one in the list.
+    private func following(_ address: String) -> String? {
+        guard let place = found.firstIndex(where: { $0.address == address }) else { return nil }
+        return found[place...].first(where: Set(items).contains)?.address
+    }
+
+    /// Returns true if the failure of an item was not logged yet, or if the item is not in the playlist.
+    mutating func shouldLogFailure(of address: String) -> Bool {
+        items.first { $0.address == address }.map { logged.insert($0).inserted } ?? true
+    }
+
+    // MARK: Playlists
+
+    /// Returns true if an item is played alone in the player's present playlist.
+    func isAlone(_ address: String) -> Bool { alone.contains(address) }
+
+    /// Returns the playlist for the player.
+    ///
+    /// - Parameter isSuspect: Whether an item is to be played alone.
+    mutating func playlist(_ isSuspect: (String) -> Bool) -> [QueueItem] {
+        alone = Set(items.map(\.address).filter(isSuspect))
+        return items.map { item in
+            var made = QueueItem(item)
+            made.isAlone = alone.contains(item.address)
+            return made
+        }
+    }
+
+    /// Returns the playlist if other items than before are to be played alone.
+    mutating func changedPlaylist(_ isSuspect: (String) -> Bool) -> [QueueItem]? {
+        Set(items.map(\.address).filter(isSuspect)) == alone ? nil : playlist(isSuspect)
+    }
+
+    /// Makes the items the playlist that is opened next. Returns the item to open; there must be one.
+    mutating func load(startingWith address: String?, _ isSuspect: (String) -> Bool) -> Item {
+        let list = playlist(isSuspect)
+        let index = items.firstIndex { $0.address == address }
+        unopened = Playlist(items: list, first: index.map { list[$0].id })
+        return items[index ?? 0]
+    }
+
+    /// Whether the player does not have the playlist yet.
+    var isUnopened: Bool { unopened != nil }
+
+    /// Returns the playlist that the player does not have yet, once.
+    mutating func takeUnopened() -> Playlist? {
+        defer { unopened = nil }
+        return unopened
+    }
+}

@@ -1,0 +1,157 @@
+internal import MediaCore
+internal import Playback
+internal import SyncRendering
+
+/// Keeps the player of a kiosk in sync with the other kiosks of a wall: measures the items, makes them the player's
+/// playlist, and starts it at the wall's position. Confined to the kiosk's thread; items are measured on a thread "wall
+/// lengths", and the timeline is steered on the thread that services it.
+final class KioskWall {
+    typealias Item = PlaylistLoader.Item
+
+    /// The result of measuring the durations of all items.
+    struct Measured: Sendable {
+        var programme: Int
+        var items: [Item] = []
+        var extents: [FilmExtent] = []
+        /// The sentences about items that could not be measured.
+        var failures: [String] = []
+    }
+
+    /// The result of a start.
+    enum Start: Equatable {
+        case started
+        /// The wall begins at this time.
+        case begins(WallTime)
+        /// The wall's time is unknown so far, nothing is measured, or the playlist has ended.
+        case unknown
+    }
+
+    /// The maximum time between opening the first file and the start of the wall.
+    static let early = Duration.seconds(30)
+
+    private let clock: WallClock
+    private let player: Player
+    private let report: @Sendable (String) -> Void
+    /// The synchronizer holds a weak reference only.
+    private var follower: WallFollower?
+    /// The items in the order of `line`. Locked: read by the thread that services the timeline.
+    private let items = Lock<[QueueItem]>([])
+    /// The known durations, so that unchanged files are not measured again. Locked: used by "wall lengths".
+    private let known = Lock<[Item: FilmExtent]>([:])
+
+    /// - Parameters:
+    ///   - clock: A started clock.
+    ///   - report: Receives sentences for the user, on any thread.
+    init(clock: WallClock, player: Player, report: @escaping @Sendable (String) -> Void) {
+        (self.clock, self.player, self.report) = (clock, player, report)
+    }
+
+    /// The wall's timeline; nil until items were measured.
+    var line: WallLine? { follower?.line }
+
+    func stop() { clock.stop() }
+
+    // MARK: Items
+
+    /// Measures the durations of items and passes the result to `post`, on another thread.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
+    func measure(
+        _ items: [Item], programme: Int, _ stage: KioskDirector.Stage, post: @escaping @Sendable (Measured) -> Void
+    ) throws(ExhaustionError) {
+        let (known, measure, crashes) = (known, stage.measure, stage.crashes)
+        try stage.run("wall lengths", .normal) {
+            var measured = Measured(programme: programme)
+            for item in items {
+                do throws(MediaError) {
+                    var extent = known.withLock { $0[item] }
+                    if extent == nil {
+                        extent = try crashes.measuring(item.address) { () throws(MediaError) in
+                            try measure(item.address)
+                        }
+                    }
+                    if let extent { measured.extents.append(extent) }
+                    measured.items.append(item)
+                } catch {
+                    measured.failures.append(error.message)
+                }
+            }
+            let found = Dictionary(zip(measured.items, measured.extents)) { first, _ in first }
+            known.withLock { $0 = found }
+            post(measured)
+        }
+    }
+
+    /// Measures unchanged files again as well: the display duration of images has changed.
+    func forgetExtents() { known.withLock { $0 = [:] } }
+
+    /// Makes measured items the player's playlist. Returns false, without a change, if they have no duration.
+    ///
+    /// - Parameter epoch: When the first item starts.
+    func play(_ measured: Measured, from epoch: WallInstant, loops: Bool) -> Bool {
+        guard !measured.items.isEmpty, let line = WallLine(epoch: epoch, items: measured.extents, loops: loops) else {
+            return false
+        }
+        let items = measured.items.map { QueueItem($0.address, title: $0.title) }
+        self.items.withLock { $0 = items }
+        follower?.line = line
+        player.removeAll()
+        player.append(items)
+        player.setLoop(item: .times(0), list: loops ? .forever : .times(0))
+        if follower == nil { follow(line) }
+        return true
+    }
+
+    /// Sets whether the playlist repeats. The wall's time continues.
+    func setLoops(_ loops: Bool) {
+        guard let follower,
+            let line = WallLine(epoch: follower.line.epoch, items: follower.line.items, loops: loops)
+        else { return }
+        follower.line = line
+    }
+
+    private func follow(_ line: WallLine) {
+        let follower = WallFollower(
+            clock: clock, line: line,
+            playing: { [weak player, items] in
+                guard let state = player?.state, let id = state.current?.id,
+                    let item = items.withLock({ $0.firstIndex { $0.id == id } })
+                else { return nil }
+                return WallFollower.Playing(item: item, lineOffset: state.lineOffset)
+            }, tell: report)
+        self.follower = follower
+        player.synchronizer.follow(follower)
+    }
+
+    // MARK: Position
+
+    /// Starts at the wall's current position, unless the wall begins much later.
+    func start(at now: HostInstant) -> Start {
+        guard let follower else { return .unknown }
+        let epoch = follower.line.epoch
+        if let wallNow = clock.mapping?.target(at: now), wallNow.duration(to: epoch) > Self.early {
+            return .begins(WallTime(seconds: Int(epoch.nanoseconds / 1_000_000_000)))
+        }
+        guard let meeting = follower.meeting(from: now) else { return .unknown }
+        seek(to: meeting)
+        player.play()
+        return .started
+    }
+
+    /// Seeks if a rate change would take too long.
+    func seekIfDue(at now: HostInstant) { if let meeting = follower?.dueSeek(now) { seek(to: meeting) } }
+
+    private func seek(to meeting: WallFollower.Meeting) {
+        let items = items.withLock { $0 }
+        guard items.indices.contains(meeting.item) else { return }
+        player.jump(to: items[meeting.item].id, at: meeting.position, perceivedAt: meeting.instant)
+    }
+
+    // MARK: State
+
+    /// Adds the state of the clock and the deviation to a message.
+    func describe(in message: inout KioskStateMessage) {
+        message.clock = clock.shown.standing.rawValue
+        message.wallOffset = follower?.status.outcome?.late
+    }
+}

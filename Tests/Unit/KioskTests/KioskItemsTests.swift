@@ -1,0 +1,74 @@
+import MediaCore
+import Testing
+
+@testable import Kiosk
+@testable import Playback
+
+/// The items of a kiosk's playlist.
+@Suite struct KioskItemsTests {
+    private func list(_ names: String...) -> [KioskItems.Item] { names.map { KioskItems.Item(address: $0) } }
+
+    /// All found items but the excluded ones.
+    private func items(_ names: String..., excluding excluded: Set<String> = []) -> KioskItems {
+        var items = KioskItems()
+        let found = names.map { KioskItems.Item(address: $0) }
+        items.setFound(found)
+        items.setAdmitted(found.filter { !excluded.contains($0.address) })
+        return items
+    }
+
+    @Test func theStartIsWhereTheLastRunWasOrTheItemAfterAnExcludedOne() {
+        let place = KioskResumePositions.Place(address: "b", position: MediaTime(value: 30, timescale: 1))
+        func start(_ items: KioskItems) -> String {
+            let start = items.start(from: place)
+            return "\(start.address ?? "-") \(start.position?.seconds ?? -1)"
+        }
+        #expect(start(items("a", "b", "c")) == "b 30.0")
+        #expect(start(items("a", "b", "c", excluding: ["b"])) == "c -1.0")
+        #expect(start(items("a", "b", excluding: ["b"])) == "- -1.0", "nothing follows it")
+        #expect(start(items("a", "c")) == "- -1.0")
+        let none = items("a").start(from: nil)
+        #expect(none.address == nil && none.position == nil)
+    }
+
+    @Test func aListThatBecomesEmptyIsSaidToBeButKeepsItsItems() {
+        var items = items("a", "b")
+        #expect(!items.isEmpty)
+        items.setAdmitted([])
+        #expect(items.isEmpty && items.contains("b") && !items.contains("c"))
+    }
+
+    @Test func suspectsArePlayedAlone() {
+        var items = items("a", "b")
+        let first = items.playlist { $0 == "b" }
+        #expect(first.map(\.address) == ["a", "b"] && first.map(\.isAlone) == [false, true])
+        #expect(items.isAlone("b") && !items.isAlone("a"))
+        let same = items.changedPlaylist { $0 == "b" }
+        #expect(same == nil)
+        let changed = items.changedPlaylist { _ in false }
+        #expect(changed?.map(\.isAlone) == [false, false] && !items.isAlone("b"))
+    }
+
+    @Test func aListIsOpenedOnceFromItsItem() {
+        var items = items("a", "b")
+        let second = items.load(startingWith: "b") { _ in false }
+        #expect(second.address == "b" && items.isUnopened)
+        let taken = items.takeUnopened()
+        #expect(taken?.first == taken?.items[1].id && !items.isUnopened)
+        // In a shuffled order the first item is another one.
+        let first = items.load(startingWith: nil) { _ in false }
+        let whole = items.takeUnopened()
+        #expect(first.address == "a" && whole?.items.count == 2 && whole?.first == nil)
+    }
+
+    @Test func aFailureIsLoggedOnceForEachEdition() {
+        var items = items("a", "b")
+        var answers: [Bool] = []
+        for address in ["a", "a", "b", "elsewhere", "elsewhere"] { answers.append(items.shouldLogFailure(of: address)) }
+        #expect(answers == [true, false, true, true, true])
+        items.setFound(list("b"))
+        items.setFound(list("a", "b"))
+        let again = [items.shouldLogFailure(of: "a"), items.shouldLogFailure(of: "b")]
+        #expect(again == [true, false])
+    }
+}
