@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import Playback
 
-/// The items of a kiosk's playlist: those found, those admitted, those played alone, and a playlist that the player does
-/// not have yet. A value.
+/// The items of a kiosk's playlist: those found, those admitted, those played alone, and a playlist that the player
+/// does not have yet. A value.
 struct KioskItems: Sendable {
     typealias Item = PlaylistLoader.Item
 

@@ -9,7 +9,7 @@ struct TimelineRules: Sendable, Equatable {
     /// quiet hours. Otherwise the playlist says what follows.
     let restartsByClock: Bool
 
-    /// Of a kiosk that plays by itself.
+    /// Of a kiosk without a wall.
     static let own = TimelineRules(allowsSeeking: true, allowsWaiting: true, restartsByClock: false)
     /// Of a kiosk in sync with others.
     static let wall = TimelineRules(allowsSeeking: false, allowsWaiting: false, restartsByClock: true)
