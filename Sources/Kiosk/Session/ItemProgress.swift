@@ -34,7 +34,7 @@ struct ItemProgress: Sendable {
     /// Makes an item the one that is opened next.
     mutating func select(_ item: Item) { (self.item, id, isOpen, hasBegun) = (item, nil, false, false) }
 
-    /// Records that the player was told to open an item.
+    /// Records that the player was requested to open an item.
     mutating func expectOpening() { commands += 1 }
 
     /// Records that the item is left before its end.
