@@ -6,11 +6,13 @@ import SyncRendering
 import Testing
 import VirtualSpeaker
 
+@testable import RouteTestSupport
+
 extension LoopTests {
     /// Speakers with faulty responses: each attempt ends before its timeout with an error message, and the next attempt
     /// is possible.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct BadSpeakerTests {
-        private static let ports: (event: UInt16, general: UInt16) = (34519, 34520)
+        private let ports = ClockPorts.unusedPair()
         private let identity = SenderIdentity.random(name: "Talkie test")
         private let synchronizer = RenderSynchronizer()
         private let events = EventLog(clock: MonotonicClock())
@@ -27,7 +29,7 @@ extension LoopTests {
             var all = SpeakerQuirks()
             for quirk in quirks { try all.set(quirk) }
             return try SoftwareSpeaker(
-                SpeakerConfiguration(port: 0, clock: .required, ptpPorts: Self.ports, quirks: all))
+                SpeakerConfiguration(port: 0, clock: .required, ptpPorts: ports, quirks: all))
         }
 
         private func speaker(
@@ -39,7 +41,7 @@ extension LoopTests {
             return AirPlaySpeaker(
                 name: "Test", configuration: configuration,
                 clocks: PTPDirectory(
-                    identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general),
+                    identity: identity.clock, eventPort: ports.event, generalPort: ports.general),
                 route: route)
         }
 

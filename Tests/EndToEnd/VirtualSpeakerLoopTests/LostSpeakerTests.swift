@@ -7,6 +7,8 @@ import SyncRendering
 import Testing
 import VirtualSpeaker
 
+@testable import RouteTestSupport
+
 /// Speaker announcements provided by a test.
 private final class Announced: SpeakerSource {
     private let state = Lock(SpeakerBrowser.Snapshot())
@@ -30,7 +32,7 @@ private final class Announced: SpeakerSource {
 extension LoopTests {
     /// Speakers that stop responding and return, at the same or another address.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct LostSpeakerTests {
-        private static let ports: (event: UInt16, general: UInt16) = (34519, 34520)
+        private let ports = ClockPorts.unusedPair()
         private let identity = SenderIdentity.random(name: "Talkie test")
         private let synchronizer = RenderSynchronizer()
         private let events = EventLog(clock: MonotonicClock())
@@ -43,7 +45,7 @@ extension LoopTests {
 
         init() {
             clocks = PTPDirectory(
-                identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general)
+                identity: identity.clock, eventPort: ports.event, generalPort: ports.general)
         }
 
         private func receiver(
@@ -54,7 +56,7 @@ extension LoopTests {
             return try SoftwareSpeaker(
                 SpeakerConfiguration(
                     address: IPv4Address(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required,
-                    ptpPorts: Self.ports, admission: admission, quirks: all))
+                    ptpPorts: ports, admission: admission, quirks: all))
         }
 
         private func configuration(_ receiver: SoftwareSpeaker) -> AirPlaySession.Configuration {

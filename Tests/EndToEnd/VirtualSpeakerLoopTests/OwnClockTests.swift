@@ -9,10 +9,12 @@ import TalkieTestKit
 import Testing
 import VirtualSpeaker
 
+@testable import RouteTestSupport
+
 extension LoopTests {
     /// Speakers that insist on being grandmaster, with clocks 50 ppm fast: the timeline follows them.
     @Suite(.serialized, .timeLimit(.minutes(3))) struct OwnClockTests {
-        private static let ports: (event: UInt16, general: UInt16) = (34719, 34720)
+        private let ports = ClockPorts.unusedPair()
         private let identity = SenderIdentity.random(name: "Talkie test")
         private let synchronizer = RenderSynchronizer()
         private let events = EventLog(clock: MonotonicClock())
@@ -22,7 +24,7 @@ extension LoopTests {
             var all = SpeakerQuirks()
             for quirk in quirks { try all.set(quirk) }
             var configuration = SpeakerConfiguration(
-                name: "Own \(address)", address: IPv4Address(address)!, port: 0, clock: .required, ptpPorts: Self.ports,
+                name: "Own \(address)", address: IPv4Address(address)!, port: 0, clock: .required, ptpPorts: ports,
                 quirks: all)
             configuration.senderClock = clock
             return try SoftwareSpeaker(configuration)
@@ -30,7 +32,7 @@ extension LoopTests {
 
         private func directory() -> PTPDirectory {
             PTPDirectory(
-                identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general, clock: clock)
+                identity: identity.clock, eventPort: ports.event, generalPort: ports.general, clock: clock)
         }
 
         private func speaker(
@@ -287,12 +289,12 @@ extension LoopTests {
             cinema.run(for: .seconds(3)) {
                 sequence += 1
                 writer.announce(quality, sequence: sequence)
-                forger.send(writer.bytes, to: master, port: Self.ports.general)
+                forger.send(writer.bytes, to: master, port: ports.general)
                 writer.sync(sequence: sequence)
-                forger.send(writer.bytes, to: master, port: Self.ports.event)
+                forger.send(writer.bytes, to: master, port: ports.event)
                 let time = PTPInstant(nanoseconds: HostInstant.now.nanoseconds + 5_000_000_000_000)
                 writer.followUp(origin: PTPTimestamp(time), sequence: sequence)
-                forger.send(writer.bytes, to: master, port: Self.ports.general)
+                forger.send(writer.bytes, to: master, port: ports.general)
                 return false
             }
             let spans = receiver.record.spans.count

@@ -1,5 +1,6 @@
 import AirPlay
 import Glibc
+internal import MediaCore
 import PTP
 internal import Sockets
 import SyncRendering
@@ -11,6 +12,18 @@ enum ClockPorts {
     static func pair(_ number: UInt16) -> (event: UInt16, general: UInt16) {
         let base = UInt16(20_000 + getpid() % 750 * 16) + number * 2
         return (base, base + 1)
+    }
+
+    private static let count = Lock<UInt16>(0)
+
+    /// Returns a pair that no other call of this process has returned: a session that ends in the background releases its
+    /// ports later. Below the ports that the kernel chooses.
+    static func unusedPair() -> (event: UInt16, general: UInt16) {
+        let number = count.withLock { count in
+            count = (count + 1) % 4500
+            return count
+        }
+        return (10_000 + number * 2, 10_001 + number * 2)
     }
 }
 
