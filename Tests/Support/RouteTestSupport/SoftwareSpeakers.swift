@@ -16,8 +16,8 @@ enum ClockPorts {
 
     private static let count = Lock<UInt16>(0)
 
-    /// Returns a pair that no other call of this process has returned: a session that ends in the background releases its
-    /// ports later. Below the ports that the kernel chooses.
+    /// Returns a pair that no other call of this process has returned: a session that ends in the background releases
+    /// its ports later. Below the ports that the kernel chooses.
     static func unusedPair() -> (event: UInt16, general: UInt16) {
         let number = count.withLock { count in
             count = (count + 1) % 4500
