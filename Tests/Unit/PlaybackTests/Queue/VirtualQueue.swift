@@ -104,7 +104,7 @@ final class VirtualQueue: VirtualPlayer {
     /// False blocks the video thread, as by a slow disk.
     var picturesMove = true
     /// The name of a preparation that never ends; nil if there is none.
-    let heldErrand = Lock<String?>(nil)
+    let heldTask = Lock<String?>(nil)
     let events: EventLog
 
     /// - Parameters:
@@ -125,7 +125,7 @@ final class VirtualQueue: VirtualPlayer {
         for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
         board = PlayerStatePublisher(timebase: synchronizer.timebase)
         let (opened, decoders, playerEvents, pipelines) = (opened, decoders, playerEvents, pipelines)
-        let (videoPipelines, absent, network, heldErrand) = (videoPipelines, absent, network, heldErrand)
+        let (videoPipelines, absent, network, heldTask) = (videoPipelines, absent, network, heldTask)
         let parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
@@ -149,7 +149,7 @@ final class VirtualQueue: VirtualPlayer {
                 if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
             },
             runBackgroundWork: { name, body in
-                if heldErrand.withLock({ $0 }) != name { body() }
+                if heldTask.withLock({ $0 }) != name { body() }
                 return nil
             },
             onEvent: { item in playerEvents.withLock { $0.append(item) } })
