@@ -102,7 +102,7 @@ public final class ScreenLoop {
     }
 
     /// Whether HDR frames are tone-mapped by the screen. Before the window opens, the expected value.
-    public var mapsTones: Bool { screen?.mapsTones ?? Screen.expectsToMapTones(options) }
+    public var mapsTones: Bool { screen?.mapsTones ?? PresenterChoice.expectsToMapTones(options) }
 
     // MARK: One iteration
 
