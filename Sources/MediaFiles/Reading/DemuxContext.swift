@@ -145,7 +145,7 @@ final class DemuxContext {
         // Called per packet: no message is built while there is no refusal.
         guard refusal != cff_refused_nothing || certificate != nil else { return nil }
         policy.pointee.refusal = cff_refused_nothing
-        return ReadingErrors.untrusted(address, refusal, certificate, options.trust)
+        return ReadingErrors.untrusted(address, refusal: refusal, tls: certificate, trust: options.trust)
     }
 
     /// The maximum number of playlists and segments opened while probing.

@@ -15,12 +15,12 @@ struct PresenterChoice {
 
     /// Opens a window with its presenter. Returns sentences for the user about what replaces the requested one.
     func open(
-        _ size: PixelSize, at position: Int32, _ flags: UInt32
+        _ size: PixelSize, at position: Int32, flags: UInt32
     ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter, notices: [String]) {
         var refusal: OutputError?
         for way in Self.ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasMemory) {
             do throws(OutputError) {
-                let (window, presenter) = try make(way, size, position, flags)
+                let (window, presenter) = try make(way, size: size, position: position, flags: flags)
                 let notices = [fallback(to: presenter, because: refusal), Self.shortcomings(of: way, options.drawing)]
                 return (window, presenter, notices.compactMap { $0 })
             } catch {
@@ -54,7 +54,7 @@ struct PresenterChoice {
     }
 
     private func make(
-        _ way: ScreenOptions.Presentation, _ size: PixelSize, _ position: Int32, _ flags: UInt32
+        _ way: ScreenOptions.Presentation, size: PixelSize, position: Int32, flags: UInt32
     ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter) {
         let further = way == .surface ? 0 : SDL_WINDOW_OPENGL.rawValue
         guard

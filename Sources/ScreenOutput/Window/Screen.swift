@@ -181,7 +181,8 @@ public final class Screen: VideoOutput {
         // Shown by `adopt`, once it is known whether there is a window manager.
         let flags =
             SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue
-        let opened = try PresenterChoice(options, converter, hasMemory: hasWindowMemory).open(size, at: position, flags)
+        let opened = try PresenterChoice(options, converter, hasMemory: hasWindowMemory)
+            .open(size, at: position, flags: flags)
         adopt(opened.window, opened.presenter)
         for notice in opened.notices { onEvent?(.notice(notice)) }
     }
