@@ -436,8 +436,8 @@ final class DemuxContext {
         return (Int32(video), av_rescale_q(raw, own, base))
     }
 
-    /// Follows timestamp discontinuities of these streams, after the packets read ahead to find the start times. Detects
-    /// gaps instead where the container has no discontinuities, also in those packets.
+    /// Follows timestamp discontinuities of these streams, after the packets read ahead to find the start times.
+    /// Detects gaps instead where the container has no discontinuities, also in those packets.
     func followTimestamps(
         of streams: [UnsafeMutablePointer<AVStream>], _ jumps: TimestampDiscontinuities, origin: FilmOrigin,
         duration: MediaTime?

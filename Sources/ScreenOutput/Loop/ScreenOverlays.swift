@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// The message, panel and bar over the video: their content, their displayed layout, and the use of the pointer on them.
+/// The message, panel and bar over the video: their content, their displayed layout, and the pointer's use of them.
 struct ScreenOverlays {
     /// A position in pixels relative to the title-safe area.
     typealias Place = (x: Int, y: Int)

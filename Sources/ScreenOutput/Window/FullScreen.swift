@@ -2,8 +2,8 @@ internal import CSDL
 internal import CX11
 internal import MediaCore
 
-/// Makes a window fill its display, in the requested mode. SDL sets the mode, and restores it when the window leaves full
-/// screen or closes.
+/// Makes a window fill its display, in the requested mode. SDL sets the mode, and restores it when the window leaves
+/// full screen or closes.
 struct FullScreen {
     /// What the owner of the window has to do.
     struct Outcome {
