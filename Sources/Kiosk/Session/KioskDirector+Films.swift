@@ -174,7 +174,7 @@ extension KioskDirector {
             let address = state.current?.address ?? current?.address ?? ""
             exclusions.noteFailed(address)
             tellBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
-            goOnAfterFailure()
+            continueAfterFailure()
         case .idle, .opening, .paused: break
         }
     }
@@ -237,7 +237,7 @@ extension KioskDirector {
         waitForFilms(Self.again)
     }
 
-    private func goOnAfterFailure() {
+    private func continueAfterFailure() {
         isPlaying = false
         if stopBefore != nil || items.isEmpty { return continueAfterItem() }
         if rules.restartsByClock { return hasPlayed ? open() : waitForFilms(Self.again) }

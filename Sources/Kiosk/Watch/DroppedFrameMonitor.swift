@@ -14,7 +14,7 @@ struct DroppedFrameMonitor: Sendable {
     /// Dropped frames that were not reported yet.
     private var open = 0
     /// The time of the last report.
-    private var told: HostInstant?
+    private var lastReport: HostInstant?
 
     init() {}
 
@@ -35,9 +35,9 @@ struct DroppedFrameMonitor: Sendable {
             open += new
             return nil
         }
-        guard open > 0, told.map({ now - $0 >= Self.rest }) ?? true else { return nil }
+        guard open > 0, lastReport.map({ now - $0 >= Self.rest }) ?? true else { return nil }
         defer { open = 0 }
-        told = now
+        lastReport = now
         return open
     }
 }

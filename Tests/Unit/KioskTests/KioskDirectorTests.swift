@@ -563,9 +563,9 @@ import Testing
     @Test func aSentenceIsNewsOnceAnHourUnlessItWasMended() {
         var told = MessageRateLimiter()
         let start = HostInstant(nanoseconds: 1_000_000_000)
-        var answers = [0, 3599, 3600].map { told.isNews("a", at: start.advanced(by: .seconds($0))) }
+        var answers = [0, 3599, 3600].map { told.shouldLog("a", at: start.advanced(by: .seconds($0))) }
         told.forget("a")
-        answers.append(told.isNews("a", at: start.advanced(by: .seconds(3601))))
+        answers.append(told.shouldLog("a", at: start.advanced(by: .seconds(3601))))
         #expect(answers == [true, false, true, true])
     }
 
