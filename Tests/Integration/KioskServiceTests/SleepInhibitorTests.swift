@@ -13,7 +13,7 @@ struct SleepInhibitorTests {
         let events = Lock<[SleepInhibitor.Event]>([])
         let signal = Signal()
 
-        func take(_ item: SleepInhibitor.Event) {
+        func record(_ item: SleepInhibitor.Event) {
             events.withLock { $0.append(item) }
             signal.raise()
         }
@@ -62,8 +62,8 @@ struct SleepInhibitorTests {
         let bus = try MessageBus()
         let (told, inhibitor) = try kept(by: bus)
         defer { inhibitor.stop() }
-        try bus.say(sleeps: true)
-        try bus.say(sleeps: false)
+        try bus.announce(sleeps: true)
+        try bus.announce(sleeps: false)
         #expect(told.has([.kept(.system(what: "sleep:idle")), .fallsAsleep, .woke]))
     }
 
@@ -79,7 +79,7 @@ struct SleepInhibitorTests {
         #expect(try desktop.log().contains("Inhibit \"\" 12 {\"reason\": \"Films are shown\"}"))
     }
 
-    @Test func whereNobodyKeepsItAwakeThatIsSaidOnce() throws {
+    @Test func aMissingSleepInhibitorIsReportedOnce() throws {
         let told = Told()
         let inhibitor = try inhibitor(told, system: nil)
         try inhibitor.start()

@@ -5,7 +5,7 @@ struct Stalls: Equatable {
     var worst = Duration.zero
     var altogether = Duration.zero
 
-    mutating func note(_ lateness: Duration) {
+    mutating func record(_ lateness: Duration) {
         worst = max(worst, lateness)
         if lateness > Self.noticed { altogether += lateness }
     }

@@ -170,7 +170,7 @@ extension [RenderEvent] {
     }
 
     @Test(arguments: [false, true])
-    func aPauseIsSilentSoonAndGoesOnWithTheFrameThatWasHeard(canRewind: Bool) throws {
+    func aPauseIsShortlySilentAndResumesWithTheNextFrame(canRewind: Bool) throws {
         let rig = try CardRig(edges: .milliseconds(2)) { $0.canRewind = canRewind }
         rig.card.run(for: .milliseconds(100))
         rig.setRate(1, time: .zero, at: rig.clock.now.advanced(by: .milliseconds(80)))

@@ -33,7 +33,7 @@ import Testing
         _ = rig.end()
     }
 
-    @Test func aBrokenFilmIsToldOnceAndPassedOver() {
+    @Test func aBrokenFilmIsReportedOnceAndSkipped() {
         let rig = KioskRig(films: ["1.mp4", "bad.mp4"])
         rig.start()
         #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "bad.mp4" } } >= 3 })
@@ -108,7 +108,7 @@ import Testing
         _ = rig.end()
     }
 
-    @Test func aConfigurationThatIsNotGoodIsToldAndTheOldOneStays() {
+    @Test func anInvalidConfigurationIsReportedAndTheOldOneKept() {
         let rig = KioskRig(films: ["1.mp4"])
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing") })
@@ -381,7 +381,7 @@ import Testing
         return crashes.history.isSuspect(CrashHistory.key(of: film))
     }
 
-    @Test func aFleetIsToldNoTokenOfAnAddress() {
+    @Test func theFleetReceivesNoTokensOfAddresses() {
         let rig = KioskRig { $0.programme.playlist = ["https://me:secret@host/long.mp4?token=hidden"] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing && rig.health.withLock { $0.item != nil } })
@@ -432,7 +432,7 @@ import Testing
         #expect(events.prefix(3) == ["1.mp4", "ended", "2.mp4"], "\(events)")
     }
 
-    @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
+    @Test func aKilledKioskResumesAtItsPosition() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let places = StateFolder(path: first.folder + "/kept")
         let kept = KioskResumePositions(places, configuration: "wall.toml", report: { _ in })
@@ -522,7 +522,7 @@ import Testing
         #expect(86_400 / KioskDirector.keepingInterval.inSeconds < 6000)
     }
 
-    @Test func aDiskThatKeepsNothingIsToldOnceAndSoIsThatItKeepsAgain() throws {
+    @Test func aFailingDiskAndItsRecoveryAreReportedOnce() throws {
         let rig = KioskRig(films: [])
         let folder = rig.folder + "/kept"
         // A file in place of the folder: root may write anywhere else.
