@@ -117,7 +117,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     /// Returns the channel map of the device that is most similar to a layout.
     ///
     /// Sound servers accept any channel count and have no channel maps. The layout of the server's sink is used then;
-    /// if unknown, stereo, which is nearly always right.
+    /// if that is unknown, stereo.
     private func bestOrder(
         for film: ChannelLayout, _ choice: ChannelChoice, _ parameters: HardwareParameters
     ) -> ChannelOrder {
@@ -172,7 +172,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     }
 
     /// Returns true for hardware of this computer, which supports rewinding; data sent to a sound server cannot be
-    /// taken back.
+    /// rewound.
     private static func isCard(_ handle: OpaquePointer) -> Bool {
         var info: OpaquePointer?
         snd_pcm_info_malloc(&info)

@@ -2,8 +2,8 @@ internal import CardPlayout
 internal import MediaCore
 internal import Synchronization
 
-/// Polls for a device that should replace the current one. That is the requested device while a substitute plays, or
-/// the new target of its name after a change of ALSA's configuration.
+/// Polls for a device that should replace the current one: the requested device while a substitute plays, or the device
+/// that its name refers to after a change of ALSA's configuration.
 ///
 /// ALSA sends no notification for either, hence a poll every 2 s. It runs on its own background thread, because opening
 /// a device blocks.

@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import Synchronization
 
-/// Watches on which sink of the sound server this process plays. Runs on its thread, "sound server"; reconnects every 2
-/// s.
+/// Reports the sink of the sound server on which this process plays. Runs on its own thread, "sound server"; reconnects
+/// every 2 s.
 final class SoundServerWatch: Sendable {
     private static let interval = Duration.seconds(2)
 
