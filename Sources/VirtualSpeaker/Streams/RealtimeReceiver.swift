@@ -8,7 +8,8 @@ internal import Synchronization
 ///
 /// The owner must call `stop`: the thread `speaker-data` keeps this object alive until then.
 final class RealtimeReceiver: Sendable {
-    /// Time in which only an initial sync packet is accepted; others belong to the previous stream.
+    /// The time after the start in which only a sync packet that is marked as the first is accepted; others belong to
+    /// the previous stream.
     private static let leftovers: Duration = .seconds(2)
     /// Interval of the check for missing packets.
     private static let beat: Duration = .milliseconds(20)
@@ -113,7 +114,7 @@ final class RealtimeReceiver: Sendable {
     }
 }
 
-/// Decides which packets are lost, reproducibly (a linear congruential generator, Knuth's constants).
+/// Simulates packet loss, reproducibly (a linear congruential generator with Knuth's constants).
 struct LossDice: Sendable {
     private let threshold: UInt64
     private var state: UInt64 = 0x5EED
