@@ -38,14 +38,14 @@ final class SoundServerWatch: Sendable {
 
     private func run() {
         while !stopping.load(ordering: .acquiring) {
-            talk()
+            runConnection()
             guard !stopping.load(ordering: .acquiring) else { return }
             changed(nil)
             tick.wait(until: .now.advanced(by: Self.interval))
         }
     }
 
-    private func talk() {
+    private func runConnection() {
         guard let connection = PulseConnection(pulse, changed: changed) else { return }
         waker.withLock { $0 = connection.waker }
         // The waker must be gone before its main loop is freed.
