@@ -36,7 +36,7 @@ final class StallWatch: Sendable {
                 let due = HostInstant.now.advanced(by: Self.step)
                 due.sleep()
                 let lateness = HostInstant.now - due
-                record.withLock { $0.note(lateness) }
+                record.withLock { $0.record(lateness) }
             }
         }
     }
