@@ -1,19 +1,32 @@
 internal import MediaCore
 
-/// Limits repeated log sentences, such as a missing speaker, to one per hour instead of one per film. A value.
+/// Limits repeated log sentences, such as a missing speaker, to one per interval instead of one per film, and counts
+/// the others. A value; the caller provides the time.
 struct MessageRateLimiter {
-    private static let rest = Duration.seconds(3600)
+    /// The usual interval.
+    static let rest = Duration.seconds(3600)
+    /// The interval of changes, such as a speaker that is lost and returns.
+    static let restOfChanges = Duration.seconds(60)
     private static let most = 256
 
-    private var told: [String: HostInstant] = [:]
+    /// When a sentence was logged, and how often it was not since.
+    private var told: [String: (at: HostInstant, left: Int)] = [:]
 
-    /// Returns true if a sentence must be logged, and records it as logged.
-    mutating func isNews(_ sentence: String, at now: HostInstant) -> Bool {
-        if let last = told[sentence], now - last < Self.rest { return false }
-        if told.count >= Self.most { told = told.filter { now - $0.value < Self.rest } }
+    /// Returns the line for a sentence; nil within `rest` of its last line. The line states how often the sentence was
+    /// omitted since the last one.
+    mutating func line(
+        for sentence: String, rest: Duration = MessageRateLimiter.rest, at now: HostInstant
+    ) -> String? {
+        let last = told[sentence]
+        if let last, now - last.at < rest {
+            told[sentence]?.left += 1
+            return nil
+        }
+        if told.count >= Self.most { told = told.filter { now - $0.value.at < Self.rest } }
         if told.count >= Self.most { told.removeAll() }
-        told[sentence] = now
-        return true
+        told[sentence] = (now, 0)
+        guard let left = last?.left, left > 0 else { return sentence }
+        return "\(sentence) (\(left) more times since the last line)"
     }
 
     /// Forgets a sentence after a recovery: its next occurrence is logged.
