@@ -293,6 +293,8 @@ import Testing
     @Test func picturesThatWereLeftOutAreToldOnceTheyComeInTimeAgain() {
         #expect(told([0, 0, 18, 18, 18]) == [nil, nil, nil, 18, nil])
         #expect(told([0, 18, 30, 30]) == [nil, nil, nil, 30])
+        #expect(told([0, 4, 8, 8]) == [nil, nil, nil, 8], "a burst during an observation")
+        #expect(told([0, 18, 22, 22]) == [nil, nil, 18, nil], "fewer frames later are no part of it")
     }
 
     @Test func aPictureNowAndThenIsNoFaultAndNorIsWhatNobodyIsToSee() {
