@@ -66,8 +66,8 @@ struct DeviceClock {
         /// Instability decays by 1/e in this time.
         var unsteadyFor = 4e9
         /// Instability also counts against the readings of this time before, less the older they are. If PulseAudio's
-        /// server or client is stalled for 30 ms during a start, the readings agree for half a second, although they are
-        /// wrong by 4 to 13 ms, and then move for seconds (measured).
+        /// server or client is stalled for 30 ms during a start, the readings agree for half a second. They are up to
+        /// 13 ms wrong, and then move for seconds (measured).
         var unsteadyBefore = 10e9
         /// A move larger than `step` that stays within `flat` is a true step.
         var step = 2e6
