@@ -48,7 +48,7 @@ private struct Listener {
         try PTPInstance(address: master, identity: clock, eventPort: ports.0, generalPort: ports.1)
     }
 
-    @Test func aNewSpeakerIsToldWhoServesAndWhatTimeItIs() throws {
+    @Test func aNewSpeakerReceivesAnnounceAndSync() throws {
         let ports: (UInt16, UInt16) = (32319, 32320)
         let listener = try Listener(speaker, ports: ports)
         let instance = try start(ports)
@@ -329,7 +329,7 @@ private struct Listener {
         #expect(stranger.general.receive(into: &buffer) == nil)
     }
 
-    @Test func aSecondHolderOfThePortsIsToldSo() throws {
+    @Test func aSecondUserOfThePortsIsReported() throws {
         let ports: (UInt16, UInt16) = (32329, 32330)
         let instance = try start(ports)
         defer { instance.stop() }
@@ -339,7 +339,7 @@ private struct Listener {
         other.stop()
     }
 
-    @Test func oneAddressHasOneInstanceForAsLongAsSomebodyKeepsIt() throws {
+    @Test func oneAddressHasOneInstanceWhileRetained() throws {
         let directory = PTPDirectory(identity: clock, eventPort: 32331, generalPort: 32332)
         var first: PTPInstance? = try directory.instance(on: master)
         #expect(try directory.instance(on: master) === first)
