@@ -4,19 +4,20 @@ import Testing
 @testable import ScreenOutput
 
 @Suite struct ScreenOverlaysTests {
-    private let area = PixelSize(width: 1280, height: 720)
-    private let bar = ScreenBar(
+    private static let area = PixelSize(width: 1280, height: 720)
+    private static let bar = ScreenBar(
         isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [], time: "00:01:02 / 01:02:03", buttons: [:],
         hasPrevious: true, hasNext: true, volume: ScreenBar.Volume(percent: 80, isMuted: false))
-    private let panel = ScreenPanel(
+    private static let panel = ScreenPanel(
         title: "Sound output", rows: (0..<3).map { ScreenPanel.Row("Speaker \($0)", mark: .ticked, level: 0.5) },
         current: 0, hint: "keys")
     private let layout: BarLayout
     private let panelLayout: PanelLayout
 
     init() throws {
-        layout = try #require(BarLayout(bar, in: area, width: { Double($0.count) * 5.5 }))
-        panelLayout = try #require(PanelLayout(panel, in: area, above: layout, width: { Double($0.count) * 5.5 }))
+        let bar = BarLayout(Self.bar, in: Self.area, width: { Double($0.count) * 5.5 })
+        let panel = PanelLayout(Self.panel, in: Self.area, above: bar, width: { Double($0.count) * 5.5 })
+        (layout, panelLayout) = (try #require(bar), try #require(panel))
     }
 
     private func middle(of rect: PixelRect) -> ScreenOverlays.Place {
@@ -25,7 +26,7 @@ import Testing
 
     @Test func aSliderFollowsThePointerUntilItsRelease() throws {
         var overlays = ScreenOverlays()
-        overlays.show(bar: bar)
+        overlays.show(bar: Self.bar)
         overlays.displayed(.init(barLayout: layout))
         let line = middle(of: try #require(layout.line))
         let pressed = overlays.press(at: line)
@@ -33,7 +34,7 @@ import Testing
         #expect(pressed == [.bar(half, isDragged: true)] && overlays.barTop == layout.top)
         // Beside the bar, the pointer still moves the slider.
         #expect(overlays.move(to: (0, 0)) == .bar(.place(0), isDragged: true))
-        let released = (0..<2).map { _ in overlays.release(at: (area.width, 0)) }
+        let released = (0..<2).map { _ in overlays.release(at: (Self.area.width, 0)) }
         #expect(released == [.bar(.place(1), isDragged: false), nil])
         #expect(overlays.move(to: (0, 0)) == .moved(over: nil))
         let beside = overlays.press(at: (0, 0))
@@ -42,8 +43,8 @@ import Testing
 
     @Test func aPanelTakesPressesAndWheelStepsEverywhere() throws {
         var overlays = ScreenOverlays()
-        overlays.show(bar: bar)
-        overlays.show(panel: panel)
+        overlays.show(bar: Self.bar)
+        overlays.show(panel: Self.panel)
         overlays.displayed(.init(layout: panelLayout, barLayout: layout))
         let row: ScreenOverlays.Place = (
             panelLayout.rect.x + Int(40 * panelLayout.scale),
@@ -56,7 +57,7 @@ import Testing
         overlays.show(panel: nil)
         #expect(overlays.turnWheel(1, at: (0, 0)) == nil)
         let volume = middle(of: try #require(layout.volume?.line))
-        guard case .wheel(.volume?, turned: 1) = overlays.turnWheel(1, at: volume) else {
+        guard case .wheel(over: .volume?, turned: 1)? = overlays.turnWheel(1, at: volume) else {
             Issue.record("the wheel changes the volume")
             return
         }
