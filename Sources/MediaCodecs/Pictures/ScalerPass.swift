@@ -26,9 +26,6 @@ final class ScalerPass {
         }
     }
 
-    /// Base pointers and row strides in bytes; the tuples have the memory layout that libswscale expects.
-    typealias Planes<Pointer> = (bases: (Pointer?, Pointer?, Pointer?, Pointer?), strides: (Int32, Int32, Int32, Int32))
-
     private var context: cff_scaler?
     private var setup: Setup?
     private let threads: Int
@@ -71,13 +68,37 @@ final class ScalerPass {
         return true
     }
 
-    func run(_ source: Planes<UnsafePointer<UInt8>>, to target: Planes<UnsafeMutablePointer<UInt8>>) -> Bool {
+    /// Converts a frame to another format in its own size. Returns false on failure.
+    func convert(
+        _ picture: DecodedPicture, into target: DecodedPicture, as format: AVPixelFormat, matrix: YCbCrMatrix
+    ) -> Bool {
+        let setup = Setup(
+            source: SoftwarePictureConverter.plainName(of: picture.libavFormat), sourceSize: picture.size,
+            target: format, targetSize: picture.size, matrix: matrix, isFullRange: picture.color.isFullRange)
+        guard target.prepare(format, as: picture), prepare(setup) else { return false }
+        let (planes, strides) = (target.frame.pointee.data, target.frame.pointee.linesize)
+        guard let base = planes.0 else { return false }
+        let memory = PixelTarget(
+            base: base, stride: Int(strides.0), size: picture.size,
+            chroma: (UnsafeMutableRawPointer(planes.1), UnsafeMutableRawPointer(planes.2)),
+            chromaStrides: (Int(strides.1), Int(strides.2)))
+        return picture.withPlanes { run($0, to: memory) }
+    }
+
+    /// Converts planes of the prepared source into memory of the prepared target.
+    func run(_ source: PicturePlanes, to target: PixelTarget) -> Bool {
+        typealias Plane = UnsafeMutableRawPointer?
         guard let context, let setup else { return false }
-        // libswscale expects arrays of four; the tuples have the same memory layout.
+        // libswscale expects arrays of four; tuples have the same memory layout.
+        let targets: (Plane, Plane, Plane, Plane) = (target.base, target.chroma.0, target.chroma.1, nil)
+        func strides(_ all: (Int, Int, Int, Int)) -> (Int32, Int32, Int32, Int32) {
+            (Int32(clamping: all.0), Int32(clamping: all.1), Int32(clamping: all.2), Int32(clamping: all.3))
+        }
+        let targetStrides = strides((target.stride, target.chromaStrides.0, target.chromaStrides.1, 0))
         let rows = withUnsafeBytes(of: source.bases) { from in
-            withUnsafeBytes(of: target.bases) { to in
-                withUnsafeBytes(of: source.strides) { fromStrides in
-                    withUnsafeBytes(of: target.strides) { toStrides in
+            withUnsafeBytes(of: targets) { to in
+                withUnsafeBytes(of: strides(source.strides)) { fromStrides in
+                    withUnsafeBytes(of: targetStrides) { toStrides in
                         sws_scale(
                             context, from.bindMemory(to: UnsafePointer<UInt8>?.self).baseAddress!,
                             fromStrides.bindMemory(to: Int32.self).baseAddress!, 0,

@@ -74,19 +74,13 @@ public final class SoftwarePictureConverter: PictureConverter {
             matrix: picture.color.matrix(for: picture.size), isFullRange: picture.color.isFullRange,
             filter: ScalerPass.filter(drawing.scaler))
         return picture.withPlanes { planes in
-            var from: ScalerPass.Planes<UnsafePointer<UInt8>> = (
-                planes.bases,
-                (
-                    Int32(clamping: planes.strides.0), Int32(clamping: planes.strides.1),
-                    Int32(clamping: planes.strides.2), Int32(clamping: planes.strides.3)
-                )
-            )
+            var from = planes
             if part.x > 0 || part.y > 0 { Self.move(&from, to: part, in: source) }
             if target.format == .bgra, target.size.width % Self.block != 0 {
                 return setup.sourceSize == setup.targetSize && Self.canBeCut(source)
                     ? convertInTwoParts(from, setup, target) : convertAside(from, setup, target)
             }
-            return whole.prepare(setup) && whole.run(from, to: Self.planes(of: target))
+            return whole.prepare(setup) && whole.run(from, to: target)
         }
     }
 
@@ -94,7 +88,7 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     /// Converts whole blocks directly to the target, and the remaining columns via a temporary strip.
     private func convertInTwoParts(
-        _ from: ScalerPass.Planes<UnsafePointer<UInt8>>, _ setup: ScalerPass.Setup, _ target: PixelTarget
+        _ from: PicturePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
         let (width, height) = (target.size.width, target.size.height)
         let blocks = width - width % Self.block
@@ -102,7 +96,7 @@ public final class SoftwarePictureConverter: PictureConverter {
             var main = setup
             main.sourceSize.width = blocks
             main.targetSize.width = blocks
-            guard whole.prepare(main), whole.run(from, to: Self.planes(of: target)) else { return false }
+            guard whole.prepare(main), whole.run(from, to: target) else { return false }
         }
         // The strip includes one more block: libswscale handles very narrow images badly.
         let start = max(0, blocks - Self.block)
@@ -115,7 +109,9 @@ public final class SoftwarePictureConverter: PictureConverter {
         shifted.bases.0 = from.bases.0.map { $0 + start }
         shifted.bases.1 = from.bases.1.map { $0 + start / 2 }
         shifted.bases.2 = from.bases.2.map { $0 + start / 2 }
-        guard edge.run(shifted, to: Self.planes(of: pixels, stride: stride)) else { return false }
+        guard edge.run(shifted, to: PixelTarget(base: pixels, stride: stride, size: strip.targetSize)) else {
+            return false
+        }
         let skipped = (blocks - start) * 4
         for row in 0..<height {
             (target.base + row * target.stride + blocks * 4).copyMemory(
@@ -129,11 +125,11 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     /// Converts everything to temporary memory first.
     private func convertAside(
-        _ from: ScalerPass.Planes<UnsafePointer<UInt8>>, _ setup: ScalerPass.Setup, _ target: PixelTarget
+        _ from: PicturePlanes, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
         let stride = (target.size.width + 2 * Self.block) / Self.block * Self.block * 4
         guard whole.prepare(setup), let pixels = room(stride * target.size.height),
-            whole.run(from, to: Self.planes(of: pixels, stride: stride))
+            whole.run(from, to: PixelTarget(base: pixels, stride: stride, size: target.size))
         else { return false }
         for row in 0..<target.size.height {
             (target.base + row * target.stride).copyMemory(
@@ -155,39 +151,20 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     /// Moves the base pointers to the corner of a part.
     private static func move(
-        _ planes: inout ScalerPass.Planes<UnsafePointer<UInt8>>, to part: PixelRect, in format: AVPixelFormat
+        _ planes: inout PicturePlanes, to part: PixelRect, in format: AVPixelFormat
     ) {
         guard let description = av_pix_fmt_desc_get(format)?.pointee else { return }
         let hasPalette = description.flags & UInt64(AV_PIX_FMT_FLAG_PAL) != 0
-        func offset(_ plane: Int32, _ stride: Int32) -> Int {
+        func offset(_ plane: Int32, _ stride: Int) -> Int {
             if hasPalette && plane > 0 { return 0 }
             let isColor = plane == 1 || plane == 2
             let row = isColor ? part.y >> Int(description.log2_chroma_h) : part.y
-            return row * Int(stride) + Int(av_image_get_linesize(format, Int32(clamping: part.x), plane))
+            return row * stride + Int(av_image_get_linesize(format, Int32(clamping: part.x), plane))
         }
         planes.bases.0 = planes.bases.0.map { $0 + offset(0, planes.strides.0) }
         planes.bases.1 = planes.bases.1.map { $0 + offset(1, planes.strides.1) }
         planes.bases.2 = planes.bases.2.map { $0 + offset(2, planes.strides.2) }
         planes.bases.3 = planes.bases.3.map { $0 + offset(3, planes.strides.3) }
-    }
-
-    private static func planes(of target: PixelTarget) -> ScalerPass.Planes<UnsafeMutablePointer<UInt8>> {
-        (
-            (
-                target.base.assumingMemoryBound(to: UInt8.self), target.chroma.0?.assumingMemoryBound(to: UInt8.self),
-                target.chroma.1?.assumingMemoryBound(to: UInt8.self), nil
-            ),
-            (
-                Int32(clamping: target.stride), Int32(clamping: target.chromaStrides.0),
-                Int32(clamping: target.chromaStrides.1), 0
-            )
-        )
-    }
-
-    private static func planes(
-        of pixels: UnsafeMutableRawPointer, stride: Int
-    ) -> ScalerPass.Planes<UnsafeMutablePointer<UInt8>> {
-        ((pixels.assumingMemoryBound(to: UInt8.self), nil, nil, nil), (Int32(clamping: stride), 0, 0, 0))
     }
 
     private static func libavFormat(of format: PixelFormat) -> AVPixelFormat? {

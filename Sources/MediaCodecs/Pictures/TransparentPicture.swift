@@ -23,21 +23,10 @@ final class TransparentPicture {
     /// Returns the blended frame, or nil on failure.
     func flatten(_ picture: DecodedPicture, of format: VideoFormat) -> DecodedPicture? {
         let target = pool.acquire()
-        let setup = ScalerPass.Setup(
-            source: SoftwarePictureConverter.plainName(of: picture.libavFormat), sourceSize: picture.size,
-            target: AV_PIX_FMT_BGRA, targetSize: picture.size,
-            matrix: picture.color.matrix(for: picture.size), isFullRange: picture.color.isFullRange)
-        guard target.prepare(AV_PIX_FMT_BGRA, as: picture), scaler.prepare(setup) else { return nil }
-        let (from, to) = (picture.frame.pointee, target.frame.pointee)
-        let isDone = scaler.run(
-            (
-                (
-                    UnsafePointer(from.data.0), UnsafePointer(from.data.1), UnsafePointer(from.data.2),
-                    UnsafePointer(from.data.3)
-                ), (from.linesize.0, from.linesize.1, from.linesize.2, from.linesize.3)
-            ),
-            to: ((to.data.0, nil, nil, nil), (to.linesize.0, 0, 0, 0)))
-        guard isDone, let base = to.data.0 else { return nil }
+        let matrix = picture.color.matrix(for: picture.size)
+        guard scaler.convert(picture, into: target, as: AV_PIX_FMT_BGRA, matrix: matrix) else { return nil }
+        let to = target.frame.pointee
+        guard let base = to.data.0 else { return nil }
         for row in 0..<picture.size.height {
             let line = base + row * Int(to.linesize.0)
             for column in 0..<picture.size.width {

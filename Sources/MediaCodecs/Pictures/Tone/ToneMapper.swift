@@ -56,23 +56,8 @@ final class ToneMapper {
         }
         let plain = self.plain ?? DecodedPicture()
         self.plain = plain
-        let setup = ScalerPass.Setup(
-            source: SoftwarePictureConverter.plainName(of: picture.libavFormat), sourceSize: picture.size,
-            target: AV_PIX_FMT_YUV420P10LE, targetSize: picture.size,
-            matrix: ToneMapping.matrix(of: picture.color), isFullRange: picture.color.isFullRange)
-        guard plain.prepare(AV_PIX_FMT_YUV420P10LE, as: picture), scaler.prepare(setup) else { return nil }
-        let (from, to) = (picture.frame.pointee, plain.frame.pointee)
-        let isDone = scaler.run(
-            (
-                (
-                    UnsafePointer(from.data.0), UnsafePointer(from.data.1), UnsafePointer(from.data.2),
-                    UnsafePointer(from.data.3)
-                ), (from.linesize.0, from.linesize.1, from.linesize.2, from.linesize.3)
-            ),
-            to: (
-                (to.data.0, to.data.1, to.data.2, nil), (to.linesize.0, to.linesize.1, to.linesize.2, 0)
-            ))
-        return isDone ? plain : nil
+        let matrix = ToneMapping.matrix(of: picture.color)
+        return scaler.convert(picture, into: plain, as: AV_PIX_FMT_YUV420P10LE, matrix: matrix) ? plain : nil
     }
 
     private func run<Sample: FixedWidthInteger & UnsignedInteger>(
