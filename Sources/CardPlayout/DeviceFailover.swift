@@ -106,11 +106,7 @@ package final class DeviceFailover: @unchecked Sendable {
 
     /// Closes the replaced device, if any; may block. Any thread.
     package func closeRetired() {
-        let device = shared.withLock { shared -> (any PlayoutDevice)? in
-            defer { shared.retired = nil }
-            return shared.retired
-        }
-        _ = device
+        _ = shared.withLock { $0.retired.take() }
     }
 
     // MARK: The pump's thread
@@ -139,10 +135,7 @@ package final class DeviceFailover: @unchecked Sendable {
         let wasSteady = clock.now - adoptedAt >= Self.steadiness
         device = nil
         pump.detach()
-        lostPlace = shared.withLock { shared in
-            defer { shared.place = nil }
-            return shared.place
-        }
+        lostPlace = shared.withLock { $0.place.take() }
         if wasSteady {
             wait = Self.firstWait
             if findDevice(event: .outputMoved(output: context.id)) { return }
@@ -193,10 +186,7 @@ package final class DeviceFailover: @unchecked Sendable {
 
     private func takeOffer() {
         hasOffer.store(false, ordering: .relaxed)
-        let offered = shared.withLock { shared -> (device: any PlayoutDevice, name: String)? in
-            defer { shared.offered = nil }
-            return shared.offered
-        }
+        let offered = shared.withLock { $0.offered.take() }
         guard let offered else { return }
         let event = device.map { _ in RenderEvent.outputMoved(output: context.id) }
         if let old = device {

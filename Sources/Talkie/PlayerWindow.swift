@@ -110,10 +110,7 @@ private final class MainThreadLoop: @unchecked Sendable {
     }
 
     func run() {
-        let taken = loop.withLock { loop in
-            defer { loop = nil }
-            return loop
-        }
+        let taken = loop.withLock { $0.take() }
         guard let taken else { preconditionFailure("a window is served once") }
         taken.run()
     }

@@ -48,7 +48,6 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     private var writtenFrames = 0
     private var playedFrames = 0
     private var startedAt = HostInstant(nanoseconds: 0)
-    private var stalledUntil: HostInstant?
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     package init(
@@ -170,11 +169,5 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         queueHead = 0
         (writtenFrames, playedFrames, state) = (0, 0, .prepared)
         return true
-    }
-
-    /// Simulates an underrun, as after a stall longer than the queue.
-    package func runDry() {
-        advance()
-        if state == .running { state = .underrun }
     }
 }

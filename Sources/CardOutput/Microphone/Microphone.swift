@@ -132,12 +132,9 @@ package final class Microphone: @unchecked Sendable {
 
     private func stopThread() -> Bool {
         stopping.store(true, ordering: .relaxed)
-        let worker = thread.withLock { thread -> WorkerThread? in
-            defer { thread = nil }
-            return thread
-        }
-        worker?.join()
-        return worker != nil
+        guard let worker = thread.withLock({ $0.take() }) else { return false }
+        worker.join()
+        return true
     }
 
     // MARK: The thread

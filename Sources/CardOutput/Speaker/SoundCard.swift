@@ -293,10 +293,7 @@ public final class SoundCard: AudioOutput {
 
     /// Stops the pump and closes the device. May block until a pending open has ended.
     public func close() {
-        let opening = state.withLock { state -> Opening? in
-            defer { state.opening = nil }
-            return state.opening
-        }
+        let opening = state.withLock { $0.opening.take() }
         // The last reference to the opening closes the device that it opened.
         _ = opening?.wait()
         stopWorker()
@@ -305,10 +302,7 @@ public final class SoundCard: AudioOutput {
 
     /// Stops the pump and keeps its device open for the next use.
     private func stopWorker() {
-        let worker = state.withLock { state -> SoundCardWorker? in
-            defer { state.worker = nil }
-            return state.worker
-        }
+        let worker = state.withLock { $0.worker.take() }
         guard let worker else { return }
         let isElsewhere = worker.failover.place != device
         let idle = worker.stop()

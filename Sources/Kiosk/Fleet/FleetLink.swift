@@ -89,11 +89,7 @@ package final class FleetLink: Sendable {
     package func stop() {
         state.withLock { $0.isStopping = true }
         signal.raise()
-        let worker = thread.withLock { thread -> WorkerThread? in
-            defer { thread = nil }
-            return thread
-        }
-        guard let worker else { return }
+        guard let worker = thread.withLock({ $0.take() }) else { return }
         if hasEnded.wait(until: .now.advanced(by: Self.farewellTimeout)) { worker.join() }
     }
 

@@ -97,7 +97,6 @@ struct KioskItems: Sendable {
 
     /// Returns the playlist that the player does not have yet, once.
     mutating func takeUnopened() -> Playlist? {
-        defer { unopened = nil }
-        return unopened
+        unopened.take()
     }
 }

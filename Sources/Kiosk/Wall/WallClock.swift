@@ -108,11 +108,7 @@ final class WallClock: Sendable {
     func stop() {
         state.withLock { $0.isStopping = true }
         signal.raise()
-        let worker = thread.withLock { thread -> WorkerThread? in
-            defer { thread = nil }
-            return thread
-        }
-        worker?.join()
+        thread.withLock { $0.take() }?.join()
     }
 
     /// Reads both clocks once. Blocks while chrony responds.

@@ -287,8 +287,7 @@ package final class VideoDecoder: PictureDecoder {
             if code == cff_error_again { return nil }
             if code == cff_error_eof {
                 // The seek target is after the last frame: that one is the nearest.
-                defer { held = nil }
-                return held
+                return held.take()
             }
             if code < 0 {
                 decodeErrorCount += 1

@@ -86,18 +86,12 @@ final class OverlayPainter: Sendable {
 
     /// Returns the newest result and removes it; nil without a new one.
     func takeResult() -> Drawn? {
-        state.withLock { state in
-            defer { state.drawn = nil }
-            return state.drawn
-        }
+        state.withLock { $0.drawn.take() }
     }
 
     /// Returns the reason why text cannot be shown, once.
     func takeTrouble() -> String? {
-        state.withLock { state in
-            defer { state.trouble.sentence = nil }
-            return state.trouble.sentence
-        }
+        state.withLock { $0.trouble.sentence.take() }
     }
 
     private static func recordTrouble(_ sentence: String, in state: inout State) {

@@ -15,8 +15,7 @@ package final class SubtitlePainter: SubtitleDrawing {
 
     /// Returns the reason why scripts cannot be drawn, once; nil if they can.
     package func takeTrouble() -> String? {
-        defer { trouble = nil }
-        return trouble
+        trouble.take()
     }
 
     /// Returns the images of the active cues at a media time, in pixels of the canvas' area.

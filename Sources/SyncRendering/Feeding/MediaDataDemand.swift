@@ -169,8 +169,7 @@ final class MediaDataDemand: Sendable {
     private func cancelWait(as number: UInt64) {
         let waiter = state.withLock { state -> CheckedContinuation<Wake, Never>? in
             guard state.supplier == number else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
+            return state.waiter.take()
         }
         waiter?.resume(returning: .cancelled)
     }

@@ -117,10 +117,7 @@ public final class SubtitleRenderer: Sendable {
 
     /// Returns a message about content that could not be drawn since the last call; nil if there is none. Any thread.
     public func takeTrouble() -> String? {
-        state.withLock { state in
-            defer { state.trouble = nil }
-            return state.trouble
-        }
+        state.withLock { $0.trouble.take() }
     }
 
     /// Sets the geometry. Called with each video frame; only a change has a cost.
@@ -211,8 +208,7 @@ public final class SubtitleRenderer: Sendable {
     package func stop() {
         let thread = state.withLock { state in
             state.isStopping = true
-            defer { state.thread = nil }
-            return state.thread
+            return state.thread.take()
         }
         wake.raise()
         thread?.join()

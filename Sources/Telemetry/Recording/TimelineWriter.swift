@@ -272,8 +272,7 @@ struct TimelineWriter: ~Copyable {
     }
 
     mutating func takeComplaint() -> String? {
-        defer { complaint = nil }
-        return complaint
+        complaint.take()
     }
 
     private mutating func line(_ name: StaticString, at instant: HostInstant, _ body: (inout JSONLine) -> Void) {
