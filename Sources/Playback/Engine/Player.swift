@@ -314,11 +314,7 @@ public final class Player: Sendable {
     public func shutDown() {
         mailbox.cancelOpening()
         mailbox.post { $0.shutDown() }
-        let worker = thread.withLock { thread -> WorkerThread? in
-            defer { thread = nil }
-            return thread
-        }
-        worker?.join()
+        thread.withLock { $0.take() }?.join()
         board.finish()
     }
 }

@@ -151,11 +151,7 @@ final class TrackPipeline: @unchecked Sendable {
         commands.withLock { $0.stopping = true }
         stage.cancel()
         signal.raise()
-        let worker = thread.withLock { thread -> WorkerThread? in
-            defer { thread = nil }
-            return thread
-        }
-        worker?.join()
+        thread.withLock { $0.take() }?.join()
     }
 
     private func work() {
