@@ -30,6 +30,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     package var delayJitter: Duration = .zero
     /// Error of delay readings for a time after a start.
     package var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
+    /// Returns how long the thread is preempted between the position and the instant of the next reading.
+    package var preemption: (() -> Duration)?
     /// The audible samples in order.
     package private(set) var heard: [Heard] = []
     /// Called for every audible frame in order; `heard` then stays empty.
@@ -124,8 +126,9 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
                 delay += delayErrorAtStart.error.inSeconds * Double(format.sampleRate)
             }
         }
-        return PlayoutDeviceReading(
-            state: state, free: capacity - queuedFrames, delay: Int(delay.rounded()), instant: clock.now)
+        let free = capacity - queuedFrames
+        if let preemption { clock.advance(by: preemption()) }
+        return PlayoutDeviceReading(state: state, free: free, delay: Int(delay.rounded()), instant: clock.now)
     }
 
     package func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult {
