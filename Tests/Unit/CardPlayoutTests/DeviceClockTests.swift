@@ -67,6 +67,19 @@ extension DeviceClockTests {
         #expect(abs(late) < 3)
     }
 
+    /// PulseAudio after a stall during a start: its readings agree for 0.6 s, move by 3.4 ms per second beyond the true
+    /// position, return with each update of its estimate, and never agree for seconds.
+    @Test(arguments: [5.0, 8, -9])
+    func readingsThatAgreedWhileAStreamStartedAreNotBelievedAgainstLaterOnes(wrong: Double) throws {
+        let late = try Self.error(until: 20_000, truth: { $0 }) { time in
+            guard time >= 600 else { return wrong }
+            let moved = wrong * (1 - (time - 600) / 1500)
+            let rest = 0.6 * (2 * (time / 1500).truncatingRemainder(dividingBy: 1) - 1)
+            return time < 3600 ? moved : time < 7000 ? moved * (7000 - time) / 3400 : rest
+        }
+        #expect(abs(late) < 1)
+    }
+
     @Test func aFigureThatWandersByEightMillisecondsAndComesBackIsNotFollowed() throws {
         for end in stride(from: 20_500.0, through: 32_000, by: 500) {
             let late = try Self.error(

@@ -546,13 +546,33 @@ import Testing
         #expect(places.read().kept.starts == 3)
     }
 
-    @Test func aSentenceIsNewsOnceAnHourUnlessItWasMended() {
-        var told = MessageRateLimiter()
+    @Test func aSentenceIsLoggedOnceAnHourWithTheNumberOfOmittedOnesUnlessItWasMended() {
+        var limiter = MessageRateLimiter()
         let start = HostInstant(nanoseconds: 1_000_000_000)
-        var answers = [0, 3599, 3600].map { told.shouldLog("a", at: start.advanced(by: .seconds($0))) }
-        told.forget("a")
-        answers.append(told.shouldLog("a", at: start.advanced(by: .seconds(3601))))
-        #expect(answers == [true, false, true, true])
+        let times = [0, 1, 3599, 3600, 7200]
+        var lines = times.map { limiter.line(for: "a", at: start.advanced(by: .seconds($0))) }
+        limiter.forget("a")
+        lines.append(limiter.line(for: "a", at: start.advanced(by: .seconds(7201))))
+        #expect(lines == ["a", nil, nil, "a (2 more times since the last line)", "a", "a"])
+    }
+
+    @Test func eachLossOfASpeakerIsLogged() {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.programme.speakers = ["kitchen"] }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
+        guard let number = rig.player.outputs?.number(of: rig.kitchen) else {
+            Issue.record("it is no member")
+            return
+        }
+        func losses() -> Int { rig.said.withLock { $0.count { $0.contains("is lost") } } }
+        for count in 1...2 {
+            rig.mailbox.post(.output(OutputID(number), isLost: true))
+            #expect(rig.wait { losses() == count })
+            rig.mailbox.post(.output(OutputID(number), isLost: false))
+            let next = rig.clock.now.advanced(by: .seconds(61))
+            #expect(rig.wait { rig.clock.now >= next })
+        }
+        _ = rig.end()
     }
 
     @Test func itsHealthSaysWhatIsShownAndWhereItIsOffOnPurpose() {
