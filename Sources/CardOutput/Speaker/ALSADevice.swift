@@ -117,7 +117,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     /// Returns the channel map of the device that is most similar to a layout.
     ///
     /// Sound servers accept any channel count and have no channel maps. The layout of the server's sink is used then;
-    /// if unknown, stereo, which is nearly always right.
+    /// if that is unknown, stereo.
     private func bestOrder(
         for film: ChannelLayout, _ choice: ChannelChoice, _ parameters: HardwareParameters
     ) -> ChannelOrder {
@@ -172,7 +172,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     }
 
     /// Returns true for hardware of this computer, which supports rewinding; data sent to a sound server cannot be
-    /// taken back.
+    /// rewound.
     private static func isCard(_ handle: OpaquePointer) -> Bool {
         var info: OpaquePointer?
         snd_pcm_info_malloc(&info)
@@ -227,9 +227,9 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     }
 
     func rewind(_ frames: Int) -> Int {
-        let most = Int(snd_pcm_rewindable(handle)) - untouchable
-        guard frames > 0, most > 0 else { return 0 }
-        return max(0, Int(snd_pcm_rewind(handle, snd_pcm_uframes_t(min(frames, most)))))
+        let rewindable = Int(snd_pcm_rewindable(handle)) - untouchable
+        guard frames > 0, rewindable > 0 else { return 0 }
+        return max(0, Int(snd_pcm_rewind(handle, snd_pcm_uframes_t(min(frames, rewindable)))))
     }
 
     func discard() -> Bool { snd_pcm_drop(handle) >= 0 && snd_pcm_prepare(handle) >= 0 }

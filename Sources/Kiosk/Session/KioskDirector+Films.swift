@@ -149,7 +149,9 @@ extension KioskDirector {
     }
 
     private func handleOutput(_ output: OutputID, isUnresponsive: Bool) {
-        logRemark(sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now))
+        logRemark(
+            sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now),
+            rest: MessageRateLimiter.restOfChanges)
         beatNow()
     }
 
@@ -174,7 +176,7 @@ extension KioskDirector {
             let address = state.current?.address ?? current?.address ?? ""
             exclusions.noteFailed(address)
             tellBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
-            goOnAfterFailure()
+            continueAfterFailure()
         case .idle, .opening, .paused: break
         }
     }
@@ -237,7 +239,7 @@ extension KioskDirector {
         waitForFilms(Self.again)
     }
 
-    private func goOnAfterFailure() {
+    private func continueAfterFailure() {
         isPlaying = false
         if stopBefore != nil || items.isEmpty { return continueAfterItem() }
         if rules.restartsByClock { return hasPlayed ? open() : waitForFilms(Self.again) }

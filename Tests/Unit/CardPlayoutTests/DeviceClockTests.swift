@@ -21,12 +21,12 @@ import Testing
         return (clock, steadyAt)
     }
 
-    @Test func aCardThatTellsTheTruthFromTheStartIsBelievedAfterFortyMilliseconds() throws {
+    @Test func aCardThatReportsCorrectlyIsTrustedAfterFortyMilliseconds() throws {
         let (_, steadyAt) = Self.clock({ $0 - 30 }, until: 300)
         #expect(try #require(steadyAt) <= 45)
     }
 
-    @Test func aPositionThatRunsAheadThenStandsStillIsBelievedOnlyOnceItIsTrue() throws {
+    @Test func aPositionThatOvershootsAndStallsIsTrustedOnceCorrect() throws {
         // PulseAudio with its own resampler: 47 ms ahead for 35 ms, then constant until it is correct.
         let (clock, steadyAt) = Self.clock({ $0 < 35 ? $0 + 17 : max(52, $0 - 30) }, until: 130)
         #expect(try #require(steadyAt) >= 82 + 40)

@@ -146,7 +146,7 @@ extension [RenderEvent] {
         rig.card.wakeJitter = .milliseconds(4)
         rig.card.depths.interval = .milliseconds(50)
         rig.card.depths.idle = .milliseconds(100)
-        rig.card.depths.least = .milliseconds(80)
+        rig.card.depths.minimum = .milliseconds(80)
         try rig.prepare()
         rig.card.run(for: .milliseconds(100))
         let start = rig.clock.now.advanced(by: .milliseconds(100))
@@ -170,7 +170,7 @@ extension [RenderEvent] {
     }
 
     @Test(arguments: [false, true])
-    func aPauseIsSilentSoonAndGoesOnWithTheFrameThatWasHeard(canRewind: Bool) throws {
+    func aPauseIsShortlySilentAndResumesWithTheNextFrame(canRewind: Bool) throws {
         let rig = try CardRig(edges: .milliseconds(2)) { $0.canRewind = canRewind }
         rig.card.run(for: .milliseconds(100))
         rig.setRate(1, time: .zero, at: rig.clock.now.advanced(by: .milliseconds(80)))

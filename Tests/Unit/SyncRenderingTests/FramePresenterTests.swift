@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aPictureThatCouldNotBeDrawnIsNotCountedAsShown() {
+    @Test func aFrameThatCouldNotBeDrawnIsNotCountedAsShown() {
         let events = EventLog(clock: clock)
         let synchronizer = RenderSynchronizer(clock: clock)
         synchronizer.setRate(1, time: .zero, atHostTime: clock.now.advanced(by: .milliseconds(100)))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func theFirstPictureIsHeldOnScreenWhileTimeStandsStill() {
+    @Test func theFirstFrameStaysOnScreenWhileTimeIsStopped() {
         let synchronizer = RenderSynchronizer(clock: clock)
         let screen = VirtualScreen(clock: clock)
         layer.enqueue(NumberedPicture.buffer(5, every: frame))
