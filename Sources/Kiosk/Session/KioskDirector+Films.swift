@@ -16,10 +16,10 @@ extension KioskDirector {
     /// Takes over the result of a search; results of earlier searches are dropped.
     func applySearchResult(_ found: ItemsWatch.Found) {
         guard found.programme == programme else { return }
-        for remark in found.remarks { say(.warning, remark) }
+        for remark in found.remarks { messages.say(.warning, remark) }
         if let failure = found.failure {
             lastFailure = failure
-            say(.error, failure)
+            messages.say(.error, failure)
         }
         items.setFound(found.items)
         applyExclusions()
@@ -31,7 +31,7 @@ extension KioskDirector {
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
             if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
-            stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
+            messages.sayAlways(.error, sentence, KioskNote(.broken, item: item.address))
         }
         stopBefore = nil
         items.setAdmitted(admitted)
@@ -45,12 +45,12 @@ extension KioskDirector {
             do throws(ExhaustionError) {
                 try wall.measure(admitted, programme: programme, stage) { [mailbox] in mailbox.post(.measured($0)) }
             } catch {
-                say(.error, error.message)
+                messages.say(.error, error.message)
             }
             return
         }
         guard current != nil else { return beginPlaylist() }
-        say(.info, "the list now has \(Self.films(admitted.count))", KioskNote(.schedule))
+        messages.say(.info, "the list now has \(Self.films(admitted.count))", KioskNote(.schedule))
         guard isPlaying, !items.isUnopened else {
             // New items may precede those that could not be played.
             if case .nothing? = slate { load() } else { load(startingWith: current?.address) }
@@ -66,8 +66,7 @@ extension KioskDirector {
     }
 
     private func beginPlaylist() {
-        let start = items.start(from: kept.place)
-        kept.place = nil
+        let start = items.start(from: resume.takePlace())
         stage.player.setRetry(.eachPass)
         applyLoop()
         load(startingWith: start.address)
@@ -120,7 +119,7 @@ extension KioskDirector {
             guard !progress.isReplaced else { return }
             if isSlatePicture { return takeOfSlate(phase) }
             handlePhase(phase)
-        case .message(let text): say(.warning, text)
+        case .message(let text): messages.say(.warning, text)
         case .began(let item, let moment, let isJoined):
             if !progress.isReplaced, !isSlatePicture { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
@@ -132,15 +131,15 @@ extension KioskDirector {
         case .incomplete(let item, let failure):
             // Once per item: a playlist may loop for months.
             guard !progress.isReplaced, items.shouldLogFailure(of: item.address) else { return }
-            say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
+            messages.say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
         case .lost(let failure):
             guard !progress.isReplaced else { return }
-            guard rules.allowsWaiting else { return say(.error, failure.message) }
+            guard rules.allowsWaiting else { return messages.say(.error, failure.message) }
             isPlaying = false
             record(progress.interrupt())
             waitForFilms(nil)
         case .outputProblem(let problem):
-            if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
+            if problem.kind == .gainRefused { messages.say(.warning, problem.error.message, KioskNote(.output)) }
             if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: true) }
         case .outputRecovered(let problem):
             if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: false) }
@@ -281,7 +280,7 @@ extension KioskDirector {
     private func tellBroken(_ address: String, _ failure: TalkieError) {
         lastFailure = failure.message
         if items.shouldLogFailure(of: address) {
-            say(.error, failure.message, KioskNote(.broken, item: address))
+            messages.say(.error, failure.message, KioskNote(.broken, item: address))
         }
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
     }
@@ -291,17 +290,13 @@ extension KioskDirector {
         guard let current else { return }
         let state = stage.player.state
         stage.registry.setTitle(current.title ?? state.title)
-        say(
+        messages.say(
             .info, "playing '\(current.title ?? state.title)' (\(state.itemNumber) of \(state.itemCount))",
             KioskNote(.item, item: current.address))
         reporter.setItem(KioskHealth.Item(ItemProgress.name(of: current), index: state.itemNumber, began: stage.now()))
-        guard stage.screen != nil else { return }
-        attachScreen()
-        if configuration.mode == .film { applyMode() }
+        guard screen.isPresent else { return }
+        screen.attach(stage.player)
+        if configuration.mode == .film { screen.applyMode(for: stage.player) }
         if state.hasVideo { hideSlate() } else { showSlate(.sound(title: current.title ?? state.title)) }
-    }
-
-    func attachScreen() {
-        screen?.attach(stage.player)
     }
 }

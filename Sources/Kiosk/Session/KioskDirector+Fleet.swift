@@ -4,25 +4,6 @@ internal import SyncRendering
 
 // Remote control and monitoring over MQTT.
 extension KioskDirector {
-    func joinFleet() {
-        guard let settings = configuration.fleet else { return }
-        let mailbox = mailbox
-        do throws(TalkieError) {
-            let link = try FleetLink(
-                settings, tell: { mailbox.post(.remark(.warning, $0)) },
-                handle: { mailbox.post(.fleet($0, $1)) })
-            do throws(ExhaustionError) { try link.start() } catch { throw TalkieError(error) }
-            fleet = link
-        } catch {
-            // Films are shown even without the broker.
-            say(.error, error.message, KioskNote(.fault))
-        }
-    }
-
-    func tellFleet() {
-        if let fleet { fleet.publish(stateMessage) }
-    }
-
     /// The state message published to the broker.
     var stateMessage: KioskStateMessage {
         let state = stage.player.state
@@ -40,7 +21,7 @@ extension KioskDirector {
 
     /// Runs a command and replies with its result. A screenshot is replied to later.
     func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
-        if let line = commandLog.line(for: command.action.words, at: now) { say(.info, line) }
+        fleet.logCommand(command.action, at: now)
         switch command.action {
         case .next where !rules.allowsSeeking, .previous where !rules.allowsSeeking:
             return reply(false, "a wall plays at the position of its clock; its screens cannot seek")
@@ -63,28 +44,12 @@ extension KioskDirector {
             if slates.resume() { applySlate() }
             if !startOnWall(), !isWaiting { stage.player.play() }
         case .reload: reload()
-        case .screenshot: return screenshots.request(reply)
+        case .screenshot: return fleet.takeScreenshot(reply)
         case .volume(let volume): stage.player.setVolume(volume)
         case .slate(let words):
             stage.player.pause()
             if slates.hold(showing: words) { applySlate() }
         }
         reply(true, nil)
-    }
-}
-
-extension FleetCommand.Action {
-    /// The command as the log names it.
-    fileprivate var words: String {
-        switch self {
-        case .next: "next"
-        case .previous: "previous"
-        case .pause: "pause"
-        case .play: "play"
-        case .reload: "reload"
-        case .screenshot: "screenshot"
-        case .volume(let volume): "volume \(Decimals.text(volume, 0))"
-        case .slate: "slate"
-        }
     }
 }

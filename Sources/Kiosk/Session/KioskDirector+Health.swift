@@ -12,7 +12,7 @@ extension KioskDirector {
         var seen = HealthReporter.Observation(shown: situation.shown)
         let player = stage.player
         let outputs = stage.distributor.outputs
-        seen.isWindowVisible = isWaiting ? nil : screen?.isVisible
+        seen.isWindowVisible = isWaiting ? nil : screen.isVisible
         seen.isHeard = isHeard
         seen.stall = watch.fault
         (seen.outputProblems, seen.skippedItems) = (sound?.problems ?? [], exclusions.sentences)
@@ -25,7 +25,7 @@ extension KioskDirector {
         seen.skew = outputs.skew
         // The buffer of a lost output is still filled.
         seen.lastSound = outputs.all.filter { !$0.isLost }.compactMap(\.accepted).max()
-        seen.restarts = max(0, kept.starts - 1)
+        seen.restarts = resume.restarts
         seen.repairs = watch.repairs
         if isPlaying { seen.position = player.state.position }
         let health = reporter.health(of: seen, at: now)

@@ -19,7 +19,7 @@ extension KioskDirector {
     private func applySchedule(at now: WallTime) {
         guard let before = hours.advance(to: now) else { return }
         if shown.part != before.part {
-            say(
+            messages.say(
                 .info, shown.part.map { "part of the day: '\($0)'" } ?? "no part of the day applies",
                 KioskNote(.schedule))
         }
@@ -42,18 +42,18 @@ extension KioskDirector {
     }
 
     private func beQuiet() {
-        say(.info, "quiet hours begin: screen and sound are off\(quietEnd)", KioskNote(.schedule))
+        messages.say(.info, "quiet hours begin: screen and sound are off\(quietEnd)", KioskNote(.schedule))
         nextAttempt = nil
         stage.player.pause()
-        setScreenPower(false)
+        screen.setPower(false)
     }
 
     /// Returns " until 07:00", or an empty string without an end.
     var quietEnd: String { hours.quietEnd(after: stage.now()) }
 
     private func wake() {
-        say(.info, "quiet hours are over", KioskNote(.schedule))
-        setScreenPower(true)
+        messages.say(.info, "quiet hours are over", KioskNote(.schedule))
+        screen.setPower(true)
         if !isHeld { stage.player.play() }
         if rules.restartsByClock || !isPlaying { open() }
     }
@@ -68,48 +68,52 @@ extension KioskDirector {
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
             let note = KioskNote(.reload)
             reporter.noteRefusal(ConfigMistake.told(error.mistakes).first)
-            stage.log.say(.error, "the new configuration is invalid; the old one remains active", note)
-            for sentence in ConfigMistake.told(error.mistakes) { stage.log.say(.error, sentence, note) }
+            messages.sayAlways(.error, "the new configuration is invalid; the old one remains active", note)
+            for sentence in ConfigMistake.told(error.mistakes) { messages.sayAlways(.error, sentence, note) }
             return
         }
         reporter.noteConfiguration(at: stage.now())
         let event = fresh == configuration ? ": no changes" : ""
-        say(.info, "the configuration was reloaded\(event)", KioskNote(.reload))
+        messages.say(.info, "the configuration was reloaded\(event)", KioskNote(.reload))
         if fresh != configuration { apply(fresh) }
-        let waiting = configuration.keysThatWait(inForce: inForce, hasAudioOutputs: sound != nil)
+        let waiting = settings.keysThatWait(hasAudioOutputs: sound != nil)
         if !waiting.isEmpty {
-            stage.log.say(
+            messages.sayAlways(
                 .warning, "these keys take effect at the next start: \(waiting.joined(separator: ", "))",
                 KioskNote(.reload))
         }
     }
 
     private func apply(_ fresh: KioskConfiguration) {
-        let old = configuration
-        configuration = fresh
+        let changes = settings.replace(with: fresh, movesStart: !isPlaying && rules.allowsWaiting)
         hours.replace(fresh)
-        for sentence in ConfigMistake.told(fresh.remarks) { stage.log.say(.warning, sentence, KioskNote(.reload)) }
-        if fresh.loops != old.loops { applyLoop() }
-        if fresh.start != old.start, fresh.start != inForce.start, !isPlaying, rules.allowsWaiting {
-            inForce.start = fresh.start
-            applyStart()
-        }
-        if fresh.imageDuration != old.imageDuration {
-            stage.setImageDuration(fresh.imageDuration)
-            if let wall {
-                wall.forgetExtents()
-                findItems()
+        for sentence in ConfigMistake.told(fresh.remarks) { messages.sayAlways(.warning, sentence, KioskNote(.reload)) }
+        sound?.answerTimeout = fresh.speakerTimeout
+        screen.arrange()
+        for change in changes {
+            switch change {
+            case .loops: applyLoop()
+            case .start: applyStart()
+            case .imageDuration: applyImageDuration()
+            case .mode: screen.applyMode(for: stage.player)
+            case .slate: applySlateImage()
             }
         }
-        sound?.answerTimeout = fresh.speakerTimeout
-        screen?.arrange(by: fresh)
-        if fresh.mode != old.mode { applyMode() }
-        if fresh.slate != old.slate, case .nothing? = slate {
-            if fresh.slate == nil, isSlatePicture { stage.player.skip() }
-            showSlatePicture()
-            refreshSlate()
-        }
         applySchedule(at: stage.now())
+    }
+
+    private func applyImageDuration() {
+        stage.setImageDuration(configuration.imageDuration)
+        guard let wall else { return }
+        wall.forgetExtents()
+        findItems()
+    }
+
+    private func applySlateImage() {
+        guard case .nothing? = slate else { return }
+        if configuration.slate == nil, isSlatePicture { stage.player.skip() }
+        showSlatePicture()
+        refreshSlate()
     }
 
     /// Applies a changed `start_at` before the start.
@@ -126,31 +130,17 @@ extension KioskDirector {
     func handleSleepEvent(_ event: SleepInhibitor.Event) {
         switch event {
         case .kept(.system("idle")):
-            say(.info, "this computer is kept from idling, but the system does not permit blocking sleep")
-        case .kept: say(.info, "this computer is kept from sleeping")
-        case .refused(let reason): say(.info, "this computer cannot be kept from sleeping: \(reason)")
+            messages.say(.info, "this computer is kept from idling, but the system does not permit blocking sleep")
+        case .kept: messages.say(.info, "this computer is kept from sleeping")
+        case .refused(let reason): messages.say(.info, "this computer cannot be kept from sleeping: \(reason)")
         case .fallsAsleep:
-            say(.warning, "the computer is going to sleep", KioskNote(.fault))
+            messages.say(.warning, "the computer is going to sleep", KioskNote(.fault))
             keepPlace()
         case .woke:
-            say(.warning, "the computer has woken up", KioskNote(.repair))
+            messages.say(.warning, "the computer has woken up", KioskNote(.repair))
             // Observations from before the sleep are not faults.
             watch.forgive(at: now)
         }
-    }
-
-    // MARK: Screen
-
-    /// Switches the display on or off, and runs the hook's command.
-    func setScreenPower(_ isOn: Bool) {
-        stage.screen?.setPower(isOn)
-        let hooks = configuration.hooks
-        hookRunner.run(isOn ? "screen_on" : "screen_off", isOn ? hooks.screenOn : hooks.screenOff)
-    }
-
-    func applyMode() {
-        let rate = stage.player.state.pictureFormat?.frameRate.map { Double($0.numerator) / Double($0.denominator) }
-        stage.screen?.setMode(configuration.mode, filmRate: rate)
     }
 
     // MARK: Slate
@@ -162,9 +152,9 @@ extension KioskDirector {
 
     /// Shows the current slate, or removes the previous one.
     func applySlate() {
-        guard let slate else { screen?.show(nil, places: nil, isInCorner: false); return }
+        guard let slate else { screen.show(nil, places: nil, isInCorner: false); return }
         if case .nothing(let reason) = slate {
-            say(.warning, "nothing is shown: \(reason ?? "no films have been found yet")", KioskNote(.fault))
+            messages.say(.warning, "nothing is shown: \(reason ?? "no films have been found yet")", KioskNote(.fault))
             showSlatePicture()
         }
         refreshSlate()
@@ -172,7 +162,7 @@ extension KioskDirector {
 
     /// Shows the configured image while there is nothing to play.
     func showSlatePicture() {
-        guard let picture = configuration.slate, !isPlaying, stage.screen != nil, !exclusions.isSkipped(picture)
+        guard let picture = configuration.slate, !isPlaying, screen.isPresent, !exclusions.isSkipped(picture)
         else { return }
         isSlatePicture = true
         progress.expectOpening()
@@ -183,10 +173,10 @@ extension KioskDirector {
     /// Handles player phases while the slate image is open; nothing follows it.
     func takeOfSlate(_ phase: PlayerState.Phase) {
         switch phase {
-        case .buffering, .playing: attachScreen()
+        case .buffering, .playing: screen.attach(stage.player)
         case .failed:
             isSlatePicture = false
-            say(
+            messages.say(
                 .error, stage.player.state.failure?.message ?? "the image of the slate cannot be shown",
                 KioskNote(.broken))
             refreshSlate()
@@ -197,7 +187,7 @@ extension KioskDirector {
     /// Updates the text of the slate, which may have changed.
     func refreshSlate() {
         guard let slate else { return }
-        screen?.show(
+        screen.show(
             slate, places: sound?.places, isInCorner: isSlatePicture && configuration.slate != nil)
     }
 }

@@ -6,13 +6,13 @@ internal import ScreenOutput
 extension KioskDirector {
     /// Updates the board. Called once per `beat`; returns at once without such a display.
     func tellOperator() {
-        guard inForce.operatorScreen != nil, let screen = stage.screen else { return }
+        guard settings.hasOperatorScreen, screen.isPresent else { return }
         var told = OperatorBoard(health: stage.health.withLock { $0 })
         told.status = situation.line(naming: Self.shortName)
         told.hasSound = configuration.hasSound
         if isPlaying { told.duration = stage.player.state.duration }
         told.next = nextName
-        screen.show(board: told.board)
+        screen.show(told.board)
     }
 
     private var nextName: String? {

@@ -8,12 +8,12 @@ extension KioskDirector {
         guard let settings = configuration.wall else { return }
         let report: @Sendable (String) -> Void = { [mailbox] in mailbox.post(.remark(.warning, $0)) }
         let clock = WallClock(chrony: ChronyReader(host: settings.chrony, port: settings.chronyPort), tell: report)
-        do throws(ExhaustionError) { try clock.start() } catch { return say(.error, error.message) }
+        do throws(ExhaustionError) { try clock.start() } catch { return messages.say(.error, error.message) }
         wall = KioskWall(clock: clock, player: stage.player, report: report)
         rules = .wall
         // The position follows from the wall's time, whenever the kiosk was started.
         hours.skipStart()
-        kept.place = nil
+        resume.takePlace()
     }
 
     /// Plays measured items of the current programme.
@@ -21,10 +21,10 @@ extension KioskDirector {
         guard let wall, measured.programme == programme else { return }
         for failure in measured.failures {
             lastFailure = failure
-            say(.error, failure, KioskNote(.broken))
+            messages.say(.error, failure, KioskNote(.broken))
         }
         // A time of day recurs daily: the wall's time continues across changes of the list.
-        let epoch = inForce.start.wallBeginning(
+        let epoch = settings.start.wallBeginning(
             at: stage.now(), remembered: wall.line?.epoch, calendar: stage.calendar)
         guard wall.play(measured, from: epoch, loops: configuration.loops) else {
             return showSlate(.nothing(lastFailure))

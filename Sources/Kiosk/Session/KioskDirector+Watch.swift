@@ -9,12 +9,12 @@ extension KioskDirector {
     /// Evaluates one observation and runs the repair that is due. Called once per `beat`.
     func watchOver(at now: HostInstant) {
         let beat = Liveness.Beat(
-            of: stage.player, screen: stage.screen?.status, isExpected: isPlaying && !isWaiting && !isHeld,
+            of: stage.player, screen: screen.status, isExpected: isPlaying && !isWaiting && !isHeld,
             isAudible: sound?.places != nil, isWall: rules == .wall)
         let outcome = watch.observe(
             beat, droppedFrames: stage.distributor.statistics.droppedFrames, item: watchedItem, at: now)
         if let count = outcome.droppedFrames {
-            stage.log.say(
+            messages.sayAlways(
                 .warning, "\(count) pictures were late and dropped; the picture is in sync again",
                 KioskNote(.fault))
         }
@@ -30,7 +30,7 @@ extension KioskDirector {
     }
 
     private func run(_ repair: PlaybackWatch.Repair) {
-        stage.log.say(
+        messages.sayAlways(
             .error,
             "\(repair.cause.rawValue) for \(Decimals.text(repair.duration.inSeconds, 0)) s: \(repair.stage.words)",
             KioskNote(.repair, item: repair.item, stage: repair.stage.name))
@@ -48,7 +48,7 @@ extension KioskDirector {
         case .next: passOver(for: repair.cause)
         case .window:
             exclusions.forgiveStuck()
-            stage.screen?.remake()
+            screen.remake()
         case .exit:
             endsForFault = true
             end(.needsRestart(repair.cause.rawValue))

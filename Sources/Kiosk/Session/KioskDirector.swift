@@ -1,4 +1,3 @@
-internal import CShim
 internal import MediaCore
 internal import Playback
 internal import Routing
@@ -12,52 +11,6 @@ internal import Telemetry
 /// `@unchecked Sendable`: after `init` and `start`, all mutable state is used on the thread "kiosk" only. `thread` is
 /// used by the caller of `start` and `join` only, and `result` by it once the thread has ended.
 final class KioskDirector: @unchecked Sendable {
-    /// The objects and functions that a director uses.
-    struct Stage: Sendable {
-        var player: Player
-        /// The window; nil without video.
-        var screen: ScreenControl?
-        var distributor: EventDistributor
-        var registry: OutputRegistry
-        var places: KioskResumePositions
-        /// The record of items that were open when earlier processes ended.
-        var crashes: CrashRecord
-        /// Reads the configuration from its file again.
-        var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
-        var log: KioskLog
-        /// The service manager, notified of the kiosk's state.
-        var manager: ServiceManager
-        /// The published health, read by the metrics server's thread.
-        var health: Lock<KioskHealth>
-        /// Captures the screen as a PNG; nil without an image.
-        var screenshot: @Sendable () async -> [UInt8]? = { nil }
-        /// Returns the extent of a film, exact to the frame. Blocks.
-        var measure: @Sendable (String) throws(MediaError) -> FilmExtent = { (address) throws(MediaError) in
-            throw MediaError(.cannotOpen, "the duration of '\(address)' is unknown")
-        }
-        /// Sets the display duration of image files that are opened or measured later.
-        var setImageDuration: @Sendable (Duration) -> Void = { _ in }
-        /// Whether the EDID of the named display states overscan. Reads a small file.
-        var isOverscanning: @Sendable (String) -> Bool = { DisplayIdentification.isOverscanning($0) }
-        /// The clock of schedules.
-        var now: @Sendable () -> WallTime = { .now }
-        /// The clock of all deadlines. If it does not advance automatically, `start` starts no thread; the caller calls
-        /// `turn` and `finish`.
-        var clock: any HostClock = MonotonicClock()
-        var calendar: any WallCalendar = SystemCalendar()
-        typealias Run =
-            @Sendable (_ name: String, WorkerThread.Priority, @escaping @Sendable () -> Void) throws(ExhaustionError) ->
-            Void
-        /// Runs work that may block, on a thread of this name and priority.
-        var run: Run = { (name, priority, body) throws(ExhaustionError) in
-            _ = try WorkerThread.start(name: name, priority: priority, body)
-        }
-        /// Returns free memory to the system.
-        var releaseFreeMemory: @Sendable () -> Void = { cshim_release_free_memory() }
-        /// The seed of shuffled playlists.
-        var seed: UInt64 = .random(in: 0 ... .max)
-    }
-
     typealias Item = PlaylistLoader.Item
 
     /// How the playlist is tried again.
@@ -70,16 +23,14 @@ final class KioskDirector: @unchecked Sendable {
         case skip
     }
 
-    let stage: Stage
+    let stage: KioskStage
     let mailbox: Mailbox<KioskEvent>
-    /// The current configuration.
-    var configuration: KioskConfiguration
-    /// The configuration of the start: the values in force of keys that change at the next start only. A wall counts
-    /// its time from `start`.
-    var inForce: KioskConfiguration
+    let messages: KioskMessages
+    let settings: KioskSettings
     var hours: ScheduleFollower
-    let screen: KioskScreen?
-    let hookRunner: HookRunner
+    let screen: KioskScreen
+    let resume: ResumeState
+    let fleet: KioskFleet
     /// The number of searches for items; results of earlier searches are dropped.
     var programme = 0
     let files: ItemsWatch
@@ -103,8 +54,6 @@ final class KioskDirector: @unchecked Sendable {
     var isSlatePicture = false
     /// The last failure, shown on the slate.
     var lastFailure: String?
-    /// The state that is written to disk.
-    var kept = KioskResumePositions.Kept()
     var watch = PlaybackWatch()
     var reporter: HealthReporter
     /// True if a repair ends the program. The current item is then blamed as for a crash.
@@ -112,14 +61,7 @@ final class KioskDirector: @unchecked Sendable {
     /// Synchronization with the other kiosks of a wall; nil without a wall.
     var wall: KioskWall?
     var rules = TimelineRules.own
-    /// The connection to the MQTT broker; nil without `[fleet]`.
-    var fleet: FleetLink?
-    var commandLog = CommandLog()
-    let screenshots: ScreenshotQueue
     private var notedRoutes: Set<Int> = []
-    private var told = MessageRateLimiter()
-    private var placesFailure: String?
-    private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
     private var lastRelease: HostInstant
     /// Nil before `begin`.
@@ -129,8 +71,6 @@ final class KioskDirector: @unchecked Sendable {
 
     /// The interval of the periodic checks.
     static let beat = Duration.seconds(1)
-    /// The interval at which the position is written: the maximum loss after a kill. At most 5760 small writes a day.
-    static let keepingInterval = Duration.seconds(15)
     /// The interval at which free memory is returned to the system. Each film is decoded on new threads, and glibc
     /// keeps what they freed in up to eight arenas per processor: 100 MB more after an hour of films that were opened
     /// again.
@@ -142,16 +82,19 @@ final class KioskDirector: @unchecked Sendable {
     ///
     /// - Parameter outputs: The player's outputs; nil without audio.
     init(
-        stage: Stage, configuration: KioskConfiguration, outputs: OutputGroup?, mailbox: Mailbox<KioskEvent>
+        stage: KioskStage, configuration: KioskConfiguration, outputs: OutputGroup?, mailbox: Mailbox<KioskEvent>
     ) throws(ExhaustionError) {
         self.stage = stage
         self.mailbox = mailbox
         exclusions = ItemExclusions(stage.crashes)
-        screenshots = ScreenshotQueue(.standard(), screenshot: stage.screenshot)
-        (self.configuration, inForce) = (configuration, configuration)
+        messages = KioskMessages(stage.log, clock: stage.clock)
+        settings = KioskSettings(configuration)
         hours = ScheduleFollower(configuration, calendar: stage.calendar, at: stage.now())
-        screen = stage.screen.map { KioskScreen($0, isOverscanning: stage.isOverscanning) }
-        hookRunner = HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) }
+        screen = KioskScreen(
+            stage, settings: settings,
+            hookRunner: HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) })
+        resume = ResumeState(stage.places, messages: messages)
+        fleet = KioskFleet(screenshot: stage.screenshot, messages: messages)
         let now = stage.clock.now
         lastRelease = now
         reporter = HealthReporter(at: now, wall: stage.now())
@@ -199,15 +142,15 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func begin() {
-        for sentence in ConfigMistake.told(configuration.remarks) { say(.warning, sentence) }
+        for sentence in ConfigMistake.told(configuration.remarks) { messages.say(.warning, sentence) }
         service = ServiceReport(watchdogTime: stage.manager.watchdogTime, at: now)
-        if let objection = stage.manager.objection { say(.warning, objection) }
-        recall()
-        if let note = stage.crashes.begin(at: stage.now()) { say(.warning, note) }
+        if let objection = stage.manager.objection { messages.say(.warning, objection) }
+        resume.restore()
+        if let note = stage.crashes.begin(at: stage.now()) { messages.say(.warning, note) }
         hours.waitForStart(at: stage.now())
         // A display that a command switches off is on after a start.
-        if shown.isQuiet { setScreenPower(false) }
-        joinFleet()
+        if shown.isQuiet { screen.setPower(false) }
+        fleet.join(configuration.fleet, mailbox)
         joinWall()
         findItems()
     }
@@ -231,14 +174,13 @@ final class KioskDirector: @unchecked Sendable {
     /// Writes the position and stops all threads. Called once `result` is set.
     func finish() {
         stage.manager.notify(.stopping)
-        if case .asked = result { kept.hasEndedWell = true }
-        if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
+        resume.noteEnd(result)
         keepPlace()
         if !endsForFault { exclusions.close() }
-        fleet?.stop()
+        fleet.stop()
         wall?.stop()
         stopWorkers()
-        stage.screen?.stop()
+        screen.stop()
     }
 
     private var nextDeadline: HostInstant {
@@ -247,6 +189,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     var now: HostInstant { stage.clock.now }
+    var configuration: KioskConfiguration { settings.configuration }
 
     /// What is shown at present, according to the schedule.
     var shown: KioskSchedule.Shown { hours.shown }
@@ -278,14 +221,8 @@ final class KioskDirector: @unchecked Sendable {
         case .sleep(let event): handleSleepEvent(event)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
-        case .places(let failure?):
-            placesFailure = failure
-            say(.warning, failure, KioskNote(.fault))
-        case .places(nil):
-            // A repeated failure is logged again.
-            if let placesFailure { told.forget(placesFailure) }
-            say(.info, "the kiosk's position can be stored again", KioskNote(.repair))
-        case .remark(let level, let text): say(level, text)
+        case .places(let failure): resume.noteWriting(failure: failure)
+        case .remark(let level, let text): messages.say(level, text)
         }
     }
 
@@ -303,55 +240,32 @@ final class KioskDirector: @unchecked Sendable {
         if let remark { say(remark.level, remark.text, KioskNote(.output)) }
     }
 
-    /// Logs a text. Warnings and errors that repeat with every film are logged at most once per hour.
-    func say(_ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote()) {
-        if level <= .warning, !told.isNews(text, at: now) { return }
-        stage.log.say(level, text, note)
-    }
-
     // MARK: Window
 
     private func handleInput(_ input: ScreenInput) {
         switch input {
         case .close: end(.done)
         case .lost(let error): end(.needsRestart("the window was lost: \(error.message)"))
-        case .notice(let text): say(.warning, text)
-        case .away(let error): say(.error, error.message, KioskNote(.fault))
-        case .back: say(.warning, "the window is open again", KioskNote(.repair))
-        case .remade: say(.info, "the window was recreated", KioskNote(.repair))
+        case .notice(let text): messages.say(.warning, text)
+        case .away(let error): messages.say(.error, error.message, KioskNote(.fault))
+        case .back: messages.say(.warning, "the window is open again", KioskNote(.repair))
+        case .remade: messages.say(.info, "the window was recreated", KioskNote(.repair))
         case .displays(let displays):
-            say(.info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
-        case .visible, .resized, .fullScreen:
-            guard let status = stage.screen?.status, status.isVisible else { return }
-            screen?.arrange(by: configuration)
-            stage.player.setScreen(
-                status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
+            messages.say(
+                .info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
+        case .visible, .resized, .fullScreen: screen.adapt(stage.player)
         case .key, .pointer, .dropped: break
         }
     }
 
     // MARK: Position
 
-    /// Restores the state of the last run.
-    private func recall() {
-        let (kept, note) = stage.places.read()
-        if let note { say(.warning, note) }
-        self.kept = kept
-        self.kept.starts += 1
-        self.kept.hasEndedWell = false
-        if !kept.hasEndedWell, kept.starts > 0 {
-            say(.warning, "the kiosk was interrupted; it resumes at its last position", KioskNote(.start))
-        }
-        stage.places.scheduleWrite(self.kept)
-    }
-
     /// Passes the current position to the thread that writes it.
-    func keepPlace() {
-        lastKept = now
-        if isPlaying, progress.isOpen, let current {
-            kept.place = KioskResumePositions.Place(address: current.address, position: stage.player.state.position)
-        }
-        stage.places.scheduleWrite(kept)
+    func keepPlace() { resume.write(place, at: now) }
+
+    private var place: KioskResumePositions.Place? {
+        guard isPlaying, progress.isOpen, let current else { return nil }
+        return KioskResumePositions.Place(address: current.address, position: stage.player.state.position)
     }
 
     // MARK: Periodic checks
@@ -364,7 +278,7 @@ final class KioskDirector: @unchecked Sendable {
         guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
         lastBeat = now
         followTheClock()
-        if lastKept.map({ now - $0 >= Self.keepingInterval }) ?? true { keepPlace() }
+        if resume.isDue(at: now) { keepPlace() }
         if now - lastRelease >= Self.releaseInterval {
             lastRelease = now
             stage.releaseFreeMemory()
@@ -374,7 +288,7 @@ final class KioskDirector: @unchecked Sendable {
         keepStep(at: now)
         tellHealth(at: now)
         tellOperator()
-        tellFleet()
+        fleet.publish(stateMessage)
     }
 
     /// Notifies the service manager.

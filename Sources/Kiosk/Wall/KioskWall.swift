@@ -57,7 +57,7 @@ final class KioskWall {
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
     func measure(
-        _ items: [Item], programme: Int, _ stage: KioskDirector.Stage, post: @escaping @Sendable (Measured) -> Void
+        _ items: [Item], programme: Int, _ stage: KioskStage, post: @escaping @Sendable (Measured) -> Void
     ) throws(ExhaustionError) {
         let (known, measure, crashes) = (known, stage.measure, stage.crashes)
         try stage.run("wall lengths", .normal) {

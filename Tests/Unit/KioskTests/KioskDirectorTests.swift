@@ -86,8 +86,8 @@ import Testing
 
     @Test func commandsAreRunWhenTheScreenGoesOffAndOn() throws {
         let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
-        rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
-        rig.director.configuration.hooks.screenOn = "PASSWORD=secret; echo no such thing >&2; false"
+        rig.configure { $0.hooks.screenOff = "echo off > '\(rig.folder)/screen'" }
+        rig.configure { $0.hooks.screenOn = "PASSWORD=secret; echo no such thing >&2; false" }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
@@ -165,7 +165,7 @@ import Testing
 
     @Test func aStartInQuietHoursSwitchesTheScreenOff() throws {
         let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:10-22:30")] }
-        rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
+        rig.configure { $0.hooks.screenOff = "echo off > '\(rig.folder)/screen'" }
         rig.start()
         #expect(rig.wait { (try? String(contentsOfFile: rig.folder + "/screen", encoding: .utf8)) == "off\n" })
         #expect(rig.opened.withLock { $0.isEmpty })
@@ -225,7 +225,7 @@ import Testing
     /// A kiosk with a window whose only film cannot be opened.
     private func rigWithoutAGoodFilm(slate: String) -> KioskRig {
         let rig = KioskRig(films: ["bad.mp4"], hasScreen: true)
-        rig.director.configuration.slate = "\(rig.folder)/\(slate)"
+        rig.configure { $0.slate = "\(rig.folder)/\(slate)" }
         _ = FileManager.default.createFile(atPath: "\(rig.folder)/\(slate)", contents: Data("picture".utf8))
         return rig
     }
@@ -253,7 +253,7 @@ import Testing
 
     @Test func mediaThatWasLostIsTriedAgainAfterGrowingPausesUnderThePictureOfTheSlate() {
         let rig = KioskRig(hasScreen: true) { $0.programme.playlist = ["http://server/stick.mp4"] }
-        rig.director.configuration.slate = "\(rig.folder)/closed.png"
+        rig.configure { $0.slate = "\(rig.folder)/closed.png" }
         _ = FileManager.default.createFile(atPath: "\(rig.folder)/closed.png", contents: Data("picture".utf8))
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
@@ -464,7 +464,7 @@ import Testing
         #expect(rig.player.state.position >= MediaTime(value: 30, timescale: 1))
         _ = rig.end()
         #expect(rig.hasSaid("it resumes at its last position"))
-        #expect(rig.director.kept.starts == 5)
+        #expect(rig.director.resume.restarts == 4)
     }
 
     @Test func credentialsAndTokensOfAnAddressAreNotKeptAndItsFilmIsFoundAgain() throws {
@@ -533,7 +533,7 @@ import Testing
         places.writePending()
         // Each write creates a new file and renames it; the first one still exists at this point.
         #expect(file() == first)
-        #expect(86_400 / KioskDirector.keepingInterval.inSeconds < 6000)
+        #expect(86_400 / ResumeState.interval.inSeconds < 6000)
     }
 
     @Test func aDiskThatKeepsNothingIsToldOnceAndSoIsThatItKeepsAgain() throws {
@@ -558,15 +558,6 @@ import Testing
         #expect(all.first.flatMap { $0 }?.hasPrefix("the kiosk's position cannot be stored: ") == true)
         #expect(all.last.flatMap { $0 } == nil)
         #expect(places.read().kept.starts == 3)
-    }
-
-    @Test func aSentenceIsNewsOnceAnHourUnlessItWasMended() {
-        var told = MessageRateLimiter()
-        let start = HostInstant(nanoseconds: 1_000_000_000)
-        var answers = [0, 3599, 3600].map { told.isNews("a", at: start.advanced(by: .seconds($0))) }
-        told.forget("a")
-        answers.append(told.isNews("a", at: start.advanced(by: .seconds(3601))))
-        #expect(answers == [true, false, true, true])
     }
 
     @Test func itsHealthSaysWhatIsShownAndWhereItIsOffOnPurpose() {
