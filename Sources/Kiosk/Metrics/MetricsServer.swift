@@ -77,7 +77,10 @@ final class MetricsServer: Sendable {
     ) {
         var hasTold = false
         while !isOver() {
-            guard let (server, port) = open(address, handler, timeout, { if !hasTold { tell(.warning, $0) } }) else {
+            guard
+                let (server, port) = open(
+                    at: address, handler: handler, timeout: timeout, complain: { if !hasTold { tell(.warning, $0) } })
+            else {
                 hasTold = true
                 _ = wake.wait(until: .now.advanced(by: retry))
                 continue
@@ -99,7 +102,7 @@ final class MetricsServer: Sendable {
     }
 
     private static func open(
-        _ address: MetricsAddress, _ handler: MetricsRequestHandler, _ timeout: Duration, _ complain: (String) -> Void
+        at address: MetricsAddress, handler: MetricsRequestHandler, timeout: Duration, complain: (String) -> Void
     ) -> (OpaquePointer, UInt16)? {
         func fail(_ reason: String) -> (OpaquePointer, UInt16)? {
             complain(

@@ -166,7 +166,7 @@ extension KioskDirector {
             lastFailure = nil
             hideSlate()
         case .ended:
-            exclusions.noteEnded()
+            exclusions.noteEnded(at: now)
             continueAfterItem()
         case .failed:
             let state = stage.player.state
@@ -183,7 +183,7 @@ extension KioskDirector {
         let isAlone = items.isAlone(item.address) || current.map { items.isAlone($0.address) } ?? false
         guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
         record(change.remarks)
-        if change.hasEnded { exclusions.noteEnded() }
+        if change.hasEnded { exclusions.noteEnded(at: now) }
         // Attempts of a list without playable items do not count as playing.
         if case .nothing? = slate {} else { isPlaying = true }
     }

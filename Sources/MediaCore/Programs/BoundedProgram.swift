@@ -75,7 +75,7 @@ package enum BoundedProgram {
                 close(out[1])
                 close(complaints[1])
             }
-            child = try start(path, words, source, out[1], complaints[1])
+            child = try start(path, words, input: source, output: out[1], complaints: complaints[1])
         }
         var hasEnded = false
         defer {
@@ -141,7 +141,7 @@ package enum BoundedProgram {
     }
 
     private static func start(
-        _ path: String, _ words: [String], _ input: Int32?, _ out: Int32, _ complaints: Int32
+        _ path: String, _ words: [String], input: Int32?, output out: Int32, complaints: Int32
     ) throws(Failure) -> pid_t {
         var program = ProgramStart(path, words)
         if let input { program.input = .descriptor(input) }

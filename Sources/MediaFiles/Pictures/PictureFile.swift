@@ -40,7 +40,7 @@ public final class PictureFile: MediaSource {
         guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }), !header.isAnimated || header.codec == "webp",
             header.codec != "tiff" || ending.map(tiffs.contains) ?? false
         else { return nil }
-        return try PictureFile(address, header, bytes, isCover: false, duration)
+        return try PictureFile(address, header: header, bytes: bytes, isCover: false, duration: duration)
     }
 
     /// Opens the cover of a recording. Blocks.
@@ -59,11 +59,11 @@ public final class PictureFile: MediaSource {
         guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }) else {
             throw MediaError(.notMedia, "\"\(address.text)\" is not a supported picture, or it is damaged")
         }
-        return try PictureFile(address, header, bytes, isCover: true, nil)
+        return try PictureFile(address, header: header, bytes: bytes, isCover: true, duration: nil)
     }
 
     private init(
-        _ address: InputAddress, _ header: PictureHeader, _ bytes: [UInt8], isCover: Bool, _ duration: Duration?
+        _ address: InputAddress, header: PictureHeader, bytes: [UInt8], isCover: Bool, duration: Duration?
     ) throws(MediaError) {
         if let problem = FormatReading.problem(with: header) {
             throw MediaError(problem.code, "\"\(address.text)\" \(problem.text)")

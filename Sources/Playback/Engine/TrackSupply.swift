@@ -25,10 +25,12 @@ struct TrackSupply {
         let now = context.clock.now
         var supply = BufferedSupply(at: moment, speed: speed, reserve: reserve, end: statedEnd)
         if let audio = tracks.audio, let renderer = tracks.renderer, !tracks.isSoundLost {
-            add(audio, .sound, renderer, to: &supply, now)
+            add(audio, cursor: .sound, renderer: renderer, to: &supply, at: now)
         }
         for sound in tracks.added.all where !sound.isLost {
-            if let pipeline = sound.pipeline { add(pipeline, sound.cursor, sound.renderer, to: &supply, now) }
+            if let pipeline = sound.pipeline {
+                add(pipeline, cursor: sound.cursor, renderer: sound.renderer, to: &supply, at: now)
+            }
         }
         if let video = tracks.video, let report = report(of: video, .picture) {
             supply.add(
@@ -41,8 +43,8 @@ struct TrackSupply {
     }
 
     private func add(
-        _ pipeline: TrackPipeline, _ cursor: SharedPlaybackList.TrackCursor, _ renderer: AudioRenderer,
-        to supply: inout BufferedSupply, _ now: HostInstant
+        _ pipeline: TrackPipeline, cursor: SharedPlaybackList.TrackCursor, renderer: AudioRenderer,
+        to supply: inout BufferedSupply, at now: HostInstant
     ) {
         guard let report = report(of: pipeline, cursor) else { return }
         let progress = renderer.progress

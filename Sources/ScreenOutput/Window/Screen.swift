@@ -190,7 +190,7 @@ public final class Screen: VideoOutput {
             options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasWindowMemory)
         {
             do throws(OutputError) {
-                let made = try make(way, size, position, flags)
+                let made = try make(way, size: size, position: position, flags: flags)
                 adopt(made.window, made.presenter)
                 tellFallback(from: options.presentation, because: refusal, to: made.presenter)
                 if let words = Self.shortcomings(of: way, options.drawing) { onEvent?(.notice(words)) }

@@ -161,7 +161,7 @@ extension AudioFeeder {
     /// Encodes the part of severed packets before `time` again, on encoded delivery.
     private mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
         guard case .encoded(let format, let pcm)? = delivery else { return }
-        encoder.putBack(packets, until: time, format, pcm, renderer.codecs)
+        encoder.putBack(packets, until: time, format: format, pcm: pcm, codecs: renderer.codecs)
     }
 
     // MARK: Changed processing of audio that the output had accepted

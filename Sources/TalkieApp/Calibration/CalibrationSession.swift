@@ -193,7 +193,8 @@ package struct CalibrationSession {
                     }
                     guard let played else { return nil }
                     try outputs.check(stillHeardAt: run.sinks)
-                    return Self.record(plan, played, outputs.speakers, run.shares, screen)
+                    return Self.record(
+                        plan, played: played, speakers: outputs.speakers, shares: run.shares, screen: screen)
                 } catch {
                     // A receiver that has just been switched on may end its first session.
                     guard run.wasLost, !isSecondTry, interruption.status == nil else { throw error }
@@ -209,8 +210,8 @@ package struct CalibrationSession {
 
     /// Returns the record of a played run.
     static func record(
-        _ plan: StimulusPlan, _ played: StimulusRun.Played, _ speakers: [OutputIdentity],
-        _ shares: [[LatencyLedger.Share]], _ screen: ScreenControl?
+        _ plan: StimulusPlan, played: StimulusRun.Played, speakers: [OutputIdentity],
+        shares: [[LatencyLedger.Share]], screen: ScreenControl?
     ) -> CalibrationRecord {
         CalibrationRecord(
             run: String(UInt64.random(in: .min ... .max), radix: 16), speakers: speakers,

@@ -42,8 +42,8 @@ final class SessionFilms {
     private let mailbox: SessionMailbox
 
     init(
-        _ stage: SessionDirector.Stage, first: PlaylistLoader.Item, _ console: SessionConsole, _ window: SessionWindow,
-        _ outputs: SessionOutputs, _ positions: ResumePositions, _ offer: EpisodeOffer, _ mailbox: SessionMailbox
+        stage: SessionDirector.Stage, first: PlaylistLoader.Item, console: SessionConsole, window: SessionWindow,
+        outputs: SessionOutputs, positions: ResumePositions, offer: EpisodeOffer, mailbox: SessionMailbox
     ) {
         (self.stage, current, self.console, self.window) = (stage, QueueItem(first), console, window)
         (self.outputs, self.positions, self.offer, self.mailbox) = (outputs, positions, offer, mailbox)

@@ -31,7 +31,7 @@ final class SessionOutputs {
     private let console: SessionConsole
 
     init(
-        _ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole, _ mailbox: SessionMailbox
+        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, mailbox: SessionMailbox
     ) {
         (self.stage, self.arguments, self.console) = (stage, arguments, console)
         routes = stage.player.outputs.map { group in
