@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Storage
 
 /// Remote control and monitoring of a kiosk over MQTT: its connection, the log of commands, and screenshots. Used on the
 /// kiosk's thread only.

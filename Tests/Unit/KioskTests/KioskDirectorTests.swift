@@ -68,7 +68,7 @@ import Testing
         #expect(rig.wait { rig.hasSaid("nothing is shown: 'bad.mp4' is no film") })
         rig.write(film)
         // Less than the ten seconds after which the list is tried again.
-        #expect(rig.wait(atMost: KioskDirector.again / 2) { rig.hasSaid("playing '\(film)'") })
+        #expect(rig.wait(atMost: PlaylistRetry.delay / 2) { rig.hasSaid("playing '\(film)'") })
         _ = rig.end()
     }
 
@@ -101,7 +101,7 @@ import Testing
     @Test func itBeginsAtItsTime() {
         let rig = KioskRig(films: ["1.mp4"]) { $0.start = .time(TimeOfDay(hour: 22, minute: 20)!) }
         rig.start()
-        #expect(rig.wait { rig.director.beginsAt != nil })
+        #expect(rig.wait { rig.director.hours.beginsAt != nil })
         #expect(rig.opened.withLock { $0.isEmpty })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
@@ -126,7 +126,7 @@ import Testing
         let rig = KioskRig(films: ["1.mp4"])
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         rig.write("2.mp4")
         fresh.programme.playlist = [rig.folder + "/films/2.mp4"]
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
@@ -139,7 +139,7 @@ import Testing
         let rig = KioskRig(films: ["1.mp4", "2.mp4"])
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         (fresh.programme.order, fresh.loops) = (.shuffled, false)
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
@@ -235,7 +235,7 @@ import Testing
         rig.start()
         #expect(rig.wait { rig.opened.withLock { $0.last == "closed.png" } })
         rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .pause), { _, _ in }))
-        rig.director.showSlate(.nothing("another reason"))
+        rig.director.playback.show(.nothing("another reason"))
         rig.write("long.mp4")
         #expect(rig.wait { rig.hasSaid("playing 'long.mp4'") })
         #expect(rig.wait { rig.player.state.phase == .paused })

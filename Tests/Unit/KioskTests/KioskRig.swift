@@ -167,7 +167,7 @@ final class KioskRig: @unchecked Sendable {
 
     /// Changes keys that the kiosk does not use before `start`.
     func configure(_ change: (inout KioskConfiguration) -> Void) {
-        var configuration = director.configuration
+        var configuration = director.settings.configuration
         change(&configuration)
         _ = director.settings.replace(with: configuration, movesStart: false)
     }
