@@ -21,7 +21,7 @@ package final class SoundCardPump {
         /// The depth while playing.
         var playing: Duration = .milliseconds(100)
         /// Below this depth missing audio is replaced by silence.
-        var least: Duration = .milliseconds(30)
+        var minimum: Duration = .milliseconds(30)
         /// The interval between steps in the steady state while playing.
         var interval: Duration = .milliseconds(20)
         /// The interval while silent, when the queue is shorter.
@@ -164,7 +164,7 @@ package final class SoundCardPump {
     func step() -> Outcome {
         guard let device else { return .lost }
         if playout.decideCut() { context.writable.raise() }
-        var reading = device.readState()
+        var reading = read(device)
         switch reading.state {
         case .lost: return .lost
         case .underrun, .suspended:
@@ -172,13 +172,13 @@ package final class SoundCardPump {
             // A resuming machine needs time; a device that underruns and cannot be recovered is lost.
             let maxAttempts = reading.state == .suspended ? Self.maxFaults : Self.maxFailedRecoveries
             guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: maxAttempts) }
-            reading = device.readState()
+            reading = read(device)
         case .running:
             learn(reading)
             if reading.instant - lastFault > .seconds(1) { faults = 0 }
         case .prepared: break
         }
-        if followTimeline(reading, device) { reading = device.readState() }
+        if followTimeline(reading, device) { reading = read(device) }
         if let outcome = fill(reading, device) { return outcome }
         giveRoom()
         let now = clock.now
@@ -193,6 +193,27 @@ package final class SoundCardPump {
         }
         if let cutAt, cutAt < next { next = max(cutAt, now) }
         return .again(at: next)
+    }
+
+    /// The time within which a reading is accepted, and the number of attempts. PulseAudio's plugin takes 3 to 70 µs.
+    private static let maxReadingTime = Duration.milliseconds(1)
+    private static let maxReadings = 3
+
+    /// Returns the first reading that was prompt, otherwise the fastest one. In a slower one the thread was preempted:
+    /// its position may belong to another instant than the stated one.
+    private func read(_ device: any PlayoutDevice) -> PlayoutDeviceReading {
+        var before = clock.now
+        var fastest = device.readState()
+        var shortest = clock.now - before
+        var count = 1
+        while shortest > Self.maxReadingTime, count < Self.maxReadings {
+            before = clock.now
+            let reading = device.readState()
+            let duration = clock.now - before
+            if duration < shortest { (fastest, shortest) = (reading, duration) }
+            count += 1
+        }
+        return fastest
     }
 
     private static let maxFaults = 100
@@ -230,12 +251,12 @@ package final class SoundCardPump {
         if playout.decideCut() { context.writable.raise() }
         let now = clock.now
         var left = frames(depths.interval)
-        var heard = now.advanced(by: depths.idle)
+        var audibleAt = now.advanced(by: depths.idle)
         while left > 0 {
             let count = min(left, SoundCardPlayout.maximumFrames)
             playout.render(
-                into: scratch, frames: count, firstHeardAt: heard, nanosecondsPerFrame: 1e9 / rate, gain: 0)
-            heard = heard.advanced(by: .nanoseconds(Int64(Double(count) * 1e9 / rate)))
+                into: scratch, frames: count, firstAudibleAt: audibleAt, nanosecondsPerFrame: 1e9 / rate, gain: 0)
+            audibleAt = audibleAt.advanced(by: .nanoseconds(Int64(Double(count) * 1e9 / rate)))
             left -= count
         }
         giveRoom()
@@ -301,13 +322,13 @@ package final class SoundCardPump {
             context.events.append(.underrun(missing: max(.zero, instant - end), output: context.id))
         }
         // The queue was too short for this machine.
-        let most = Double(capacity) / rate
-        depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(most * 0.9e9)))
+        let longest = Double(capacity) / rate
+        depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(longest * 0.9e9)))
         if !wasAudible { depths.idle = min(depths.idle + .milliseconds(10), depths.playing) }
     }
 
     /// Returns when the next written frame will be audible.
-    private func heardAt(_ reading: PlayoutDeviceReading) -> HostInstant {
+    private func audibleInstant(_ reading: PlayoutDeviceReading) -> HostInstant {
         let after = Duration.nanoseconds(afterCard.load(ordering: .relaxed))
         if let estimate = deviceClock.estimate {
             return estimate.instant(of: DeviceFrame(written)).advanced(by: after)
@@ -323,7 +344,7 @@ package final class SoundCardPump {
         let snapshot = context.timebase.snapshot
         let liveFrom = buffer.liveFrom
         let now = clock.now
-        let end = heardAt(reading)
+        let end = audibleInstant(reading)
         if snapshot != rendered || liveFrom != renderedLiveFrom {
             cutAt = nil
             let queued = capacity - reading.free
@@ -380,14 +401,14 @@ package final class SoundCardPump {
         var free = reading.free
         let gain = Float(bitPattern: gainBits.load(ordering: .relaxed))
         let perFrame = deviceClock.estimate?.nanosecondsPerFrame ?? 1e9 / rate
-        var heard = heardAt(reading)
+        var audibleAt = audibleInstant(reading)
         while true {
             let depth = frames(playout.isPlaying ? depths.playing : idleDepth)
             var count = min(depth - queued, free, SoundCardPlayout.maximumFrames)
-            if queued >= frames(depths.least) { count = min(count, playout.readyFrames) }
+            if queued >= frames(depths.minimum) { count = min(count, playout.readyFrames) }
             guard count > 0 else { break }
             let audible = playout.render(
-                into: scratch, frames: count, firstHeardAt: heard, nanosecondsPerFrame: perFrame, gain: gain)
+                into: scratch, frames: count, firstAudibleAt: audibleAt, nanosecondsPerFrame: perFrame, gain: gain)
             switch device.write(scratch, frames: count) {
             case .wrote(let taken):
                 if taken < count { playout.rewound(frames: count - taken) }
@@ -395,7 +416,7 @@ package final class SoundCardPump {
                 if audible { audibleUntil = written }
                 queued += taken
                 free -= taken
-                heard = heard.advanced(by: .nanoseconds(Int64((Double(taken) * perFrame).rounded())))
+                audibleAt = audibleAt.advanced(by: .nanoseconds(Int64((Double(taken) * perFrame).rounded())))
                 if taken < count { return nil }
             case .underrun, .suspended:
                 // Detected and recovered by the next step.

@@ -1,7 +1,7 @@
 package import MediaCore
 internal import Synchronization
 
-/// A clock that advances only when the test says so. Callable from any thread.
+/// A clock that advances only by `advance`. Callable from any thread.
 package final class ManualClock: HostClock {
     private let time: Atomic<Int64>
     private let asleep = Atomic<Int64>(0)
@@ -13,7 +13,7 @@ package final class ManualClock: HostClock {
 
     package var now: HostInstant { HostInstant(nanoseconds: time.load(ordering: .acquiring)) }
 
-    package var runsByItself: Bool { false }
+    package var isRealTime: Bool { false }
     package var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
 
     /// Simulates a suspension: this clock stops, the boot clock advances.

@@ -125,8 +125,8 @@ extension KioskConfiguration {
     // MARK: Values
 
     private static func share(_ value: TOMLDocument.Value) throws(ValueError) -> Double {
-        guard let number = value.plainNumber, number >= 0, number <= Overscan.most else {
-            throw ValueError("expected a percentage of each side, 0 to \(Int(Overscan.most))")
+        guard let number = value.plainNumber, number >= 0, number <= Overscan.maxPercent else {
+            throw ValueError("expected a percentage of each side, 0 to \(Int(Overscan.maxPercent))")
         }
         return number
     }
@@ -147,9 +147,9 @@ extension KioskConfiguration {
     }
 
     private static func speakerTimeout(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
-        let least = KioskRouteSupervisor.reportedAfter
-        guard let seconds = value.plainNumber, (least.inSeconds...30).contains(seconds) else {
-            throw ValueError("expected seconds, \(Int(least.inSeconds)) to 30")
+        let minimum = KioskRouteSupervisor.reportedAfter
+        guard let seconds = value.plainNumber, (minimum.inSeconds...30).contains(seconds) else {
+            throw ValueError("expected seconds, \(Int(minimum.inSeconds)) to 30")
         }
         return .seconds(seconds)
     }

@@ -46,7 +46,7 @@ final class KioskFleet {
 }
 
 extension FleetCommand.Action {
-    /// The command as the log names it.
+    /// The name of the command in the log.
     fileprivate var words: String {
         switch self {
         case .next: "next"

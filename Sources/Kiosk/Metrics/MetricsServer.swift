@@ -75,17 +75,18 @@ final class MetricsServer: Sendable {
         bound: Lock<UInt16?>,
         tell: (LogLevel, String) -> Void, isOver: () -> Bool
     ) {
-        var hasTold = false
+        var isFailureReported = false
         while !isOver() {
             guard
                 let (server, port) = open(
-                    at: address, handler: handler, timeout: timeout, complain: { if !hasTold { tell(.warning, $0) } })
+                    at: address, handler: handler, timeout: timeout,
+                    complain: { if !isFailureReported { tell(.warning, $0) } })
             else {
-                hasTold = true
+                isFailureReported = true
                 _ = wake.wait(until: .now.advanced(by: retry))
                 continue
             }
-            if hasTold { tell(.info, "Health is now served at \(address).") }
+            if isFailureReported { tell(.info, "Health is now served at \(address).") }
             bound.withLock { $0 = port }
             while !isOver() {
                 chttp_serve(server)

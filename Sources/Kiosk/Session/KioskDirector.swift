@@ -80,7 +80,7 @@ final class KioskDirector: @unchecked Sendable {
             try stage.places.start()
             try playback.start()
             try sound?.start()
-            guard stage.clock.runsByItself else { return begin() }
+            guard stage.clock.isRealTime else { return begin() }
             thread = try WorkerThread.start(name: "kiosk") { [self] in
                 begin()
                 while result == nil { runIteration() }
@@ -105,7 +105,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func begin() {
-        for sentence in ConfigMistake.told(configuration.remarks) { messages.say(.warning, sentence) }
+        for sentence in ConfigMistake.messages(for: configuration.remarks) { messages.say(.warning, sentence) }
         service = ServiceReport(watchdogTime: stage.manager.watchdogTime, at: now)
         if let objection = stage.manager.objection { messages.say(.warning, objection) }
         resume.restore()
@@ -121,7 +121,7 @@ final class KioskDirector: @unchecked Sendable {
     /// automatically.
     func runIteration() {
         let clock = stage.clock
-        let deadline = clock.runsByItself ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
+        let deadline = clock.isRealTime ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
         for event in mailbox.receive(until: deadline) {
             handle(event)
             if let end = playback.end { self.end(end) }
@@ -158,7 +158,8 @@ final class KioskDirector: @unchecked Sendable {
         switch event {
         case .player(let event): handlePlayerEvent(event)
         case .screen(let input): handleInput(input)
-        case .output(let output, let isLost): logRemark(sound?.handleOutput(output, isLost: isLost))
+        case .output(let output, let isLost):
+            logRemark(sound?.handleOutput(output, isLost: isLost), rest: MessageRateLimiter.restOfChanges)
         case .sound(let event):
             logRemark(sound?.handle(event, at: now))
             noteRoutes()
@@ -184,8 +185,8 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Logs a remark about outputs.
-    private func logRemark(_ remark: KioskRouteSupervisor.Remark?) {
-        if let remark { messages.say(remark.level, remark.text, KioskNote(.output)) }
+    private func logRemark(_ remark: KioskRouteSupervisor.Remark?, rest: Duration = MessageRateLimiter.rest) {
+        if let remark { messages.say(remark.level, remark.text, KioskNote(.output), rest: rest) }
     }
 
     // MARK: Player
@@ -205,7 +206,9 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func handleOutput(_ output: OutputID, isUnresponsive: Bool) {
-        logRemark(sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now))
+        logRemark(
+            sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now),
+            rest: MessageRateLimiter.restOfChanges)
         // The next iteration runs the periodic checks.
         lastBeat = nil
     }
@@ -320,9 +323,9 @@ final class KioskDirector: @unchecked Sendable {
         let fresh: KioskConfiguration
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
             let note = KioskNote(.reload)
-            reporter.noteRefusal(ConfigMistake.told(error.mistakes).first)
+            reporter.noteRefusal(ConfigMistake.messages(for: error.mistakes).first)
             messages.sayAlways(.error, "the new configuration is invalid; the old one remains active", note)
-            for sentence in ConfigMistake.told(error.mistakes) { messages.sayAlways(.error, sentence, note) }
+            for sentence in ConfigMistake.messages(for: error.mistakes) { messages.sayAlways(.error, sentence, note) }
             return
         }
         reporter.noteConfiguration(at: stage.now())
@@ -340,7 +343,9 @@ final class KioskDirector: @unchecked Sendable {
     private func apply(_ fresh: KioskConfiguration) {
         let changes = settings.replace(with: fresh, movesStart: playback.canMoveStart)
         hours.replace(fresh)
-        for sentence in ConfigMistake.told(fresh.remarks) { messages.sayAlways(.warning, sentence, KioskNote(.reload)) }
+        for sentence in ConfigMistake.messages(for: fresh.remarks) {
+            messages.sayAlways(.warning, sentence, KioskNote(.reload))
+        }
         sound?.answerTimeout = fresh.speakerTimeout
         screen.arrange()
         for change in changes { playback.apply(change) }

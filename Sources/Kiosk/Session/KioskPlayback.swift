@@ -441,7 +441,7 @@ final class KioskPlayback {
         case .next where !rules.allowsSeeking, .previous where !rules.allowsSeeking:
             return "a wall plays at the position of its clock; its screens cannot seek"
         case .next where hours.isWaiting, .previous where hours.isWaiting: return "nothing is scheduled at this time"
-        // It would end the image of the slate.
+        // A skip would end the image of the slate.
         case .next where !isPlaying: return "no film is shown"
         case .next: player.skip()
         case .previous:

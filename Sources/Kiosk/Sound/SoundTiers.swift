@@ -16,7 +16,7 @@ struct SoundTiers: Sendable, Equatable {
         /// All members of the group, including lost outputs that may return.
         var members: [String]
         /// The audible members.
-        var heard: [String]
+        var audible: [String]
         /// True if a fallback replaces the wanted outputs.
         var isFallback: Bool
     }
@@ -25,7 +25,7 @@ struct SoundTiers: Sendable, Equatable {
     /// In order of preference. The output of this computer is appended unless it is configured.
     let fallbacks: [String]
     private(set) var presence: [String: Presence]
-    /// True while the wanted outputs are waited for before fallbacks are used.
+    /// True during the wait for the wanted outputs, in which no fallback is used.
     var waitsForWanted = true
 
     static let thisComputer = "local"
@@ -46,22 +46,22 @@ struct SoundTiers: Sendable, Equatable {
         if self.presence[name] != nil { self.presence[name] = presence }
     }
 
-    /// The outputs to use; nil while the wanted ones are waited for.
+    /// The outputs to use; nil during the wait for the wanted ones.
     var choice: Choice? {
         if wanted.isEmpty {
             // A group must have at least one member.
             guard presence[Self.thisComputer] == .present else { return nil }
-            return Choice(members: [Self.thisComputer], heard: [], isFallback: false)
+            return Choice(members: [Self.thisComputer], audible: [], isFallback: false)
         }
-        let heard = wanted.filter { presence[$0] == .present }
+        let audible = wanted.filter { presence[$0] == .present }
         let away = wanted.filter { presence[$0] == .lost }
-        if !heard.isEmpty {
-            return Choice(members: wanted.filter { presence[$0] != .sought }, heard: heard, isFallback: false)
+        if !audible.isEmpty {
+            return Choice(members: wanted.filter { presence[$0] != .sought }, audible: audible, isFallback: false)
         }
         if waitsForWanted, away.isEmpty { return nil }
         guard let other = fallbacks.first(where: { presence[$0] == .present }) else {
-            return away.isEmpty ? nil : Choice(members: away, heard: [], isFallback: false)
+            return away.isEmpty ? nil : Choice(members: away, audible: [], isFallback: false)
         }
-        return Choice(members: away + [other], heard: [other], isFallback: true)
+        return Choice(members: away + [other], audible: [other], isFallback: true)
     }
 }

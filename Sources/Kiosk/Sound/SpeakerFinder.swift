@@ -31,7 +31,7 @@ final class SpeakerFinder: Sendable {
     /// Creates a finder; `start` starts its thread.
     ///
     /// - Parameters:
-    ///   - clock: If it does not advance automatically, `start` starts no thread; the caller calls `runDueWork`.
+    ///   - clock: Unless it is `isRealTime`, `start` starts no thread, and the caller calls `runDueWork`.
     ///   - report: Called on the finder's thread; must not block.
     init(
         _ registry: OutputRegistry, clock: any HostClock,
@@ -44,7 +44,7 @@ final class SpeakerFinder: Sendable {
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
-        guard clock.runsByItself else { return }
+        guard clock.isRealTime else { return }
         let worker = try WorkerThread.start(name: "kiosk speakers") { [self] in
             while !stopping.load(ordering: .acquiring) {
                 wake.wait(until: clock.machineInstant(of: searchIfDue()))
@@ -54,8 +54,8 @@ final class SpeakerFinder: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// Searches if that is due and no thread does it.
-    func runDueWork() { if !clock.runsByItself { _ = searchIfDue() } }
+    /// Searches if a search is due. No effect with a real-time clock: the thread searches then.
+    func runDueWork() { if !clock.isRealTime { _ = searchIfDue() } }
 
     /// Replaces the names to search for. Returns at once.
     func find(_ names: [String]) {

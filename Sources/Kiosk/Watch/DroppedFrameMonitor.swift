@@ -16,7 +16,7 @@ struct DroppedFrameMonitor: Sendable {
     /// Frames dropped at the last observation that are not part of a burst so far.
     private var pending = 0
     /// The time of the last report.
-    private var told: HostInstant?
+    private var lastReport: HostInstant?
 
     init() {}
 
@@ -39,9 +39,9 @@ struct DroppedFrameMonitor: Sendable {
             return nil
         }
         pending = max(0, new)
-        guard open > 0, told.map({ now - $0 >= Self.rest }) ?? true else { return nil }
+        guard open > 0, lastReport.map({ now - $0 >= Self.rest }) ?? true else { return nil }
         defer { open = 0 }
-        told = now
+        lastReport = now
         return open
     }
 }

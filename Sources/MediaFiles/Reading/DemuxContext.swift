@@ -268,7 +268,7 @@ final class DemuxContext {
     }
 
     /// A playlist itself has random access, which is irrelevant for its segments.
-    var canSeek: Bool { managesOwnInputs ? duration != nil || film.isOpenedAnew : hasRandomAccess }
+    var canSeek: Bool { managesOwnInputs ? duration != nil || film.isReopened : hasRandomAccess }
 
     /// Whether the input is HLS with MP4 segments.
     ///
@@ -383,8 +383,8 @@ final class DemuxContext {
             }
             consecutiveFailures += 1
             if code == cff_error_invalid_data { decodeErrorCount += 1 }
-            let mayGoOn = code == cff_error_invalid_data || code == cff_error_again
-            guard mayGoOn, consecutiveFailures <= 64 else {
+            let isRecoverable = code == cff_error_invalid_data || code == cff_error_again
+            guard isRecoverable, consecutiveFailures <= 64 else {
                 throw length?.isIndexLast(streams) == true
                     ? ReadingErrors.indexIsLast(address) : ReadingErrors.reading(code, address, waiting)
             }
@@ -408,7 +408,7 @@ final class DemuxContext {
 
     /// Whether a stream of a playlist is read; true if the playlist is unknown.
     private func isRead(_ playlist: String?) -> Bool {
-        guard let playlist, let gate, !film.isOpenedAnew else { return true }
+        guard let playlist, let gate, !film.isReopened else { return true }
         let own = streams.filter { gate.playlists.address(of: $0.pointee.id) == playlist }
         return own.isEmpty || own.contains { $0.pointee.discard != AVDISCARD_ALL }
     }
@@ -450,9 +450,9 @@ final class DemuxContext {
     func seek(
         stream index: Int32, to raw: Int64, at time: MediaTime, streamStart start: MediaTime = .zero, flags: Int32
     ) throws(MediaError) {
-        guard !film.isOpenedAnew, !isOfMP4Pieces else {
+        guard !film.isReopened, !isOfMP4Pieces else {
             // Every playback begins with a seek to its start.
-            if isFresh, time <= start, !film.isOpenedAnew || isAtFirstPiece { return isAtFirstPiece = true }
+            if isFresh, time <= start, !film.isReopened || isAtFirstPiece { return isAtFirstPiece = true }
             try openPlaylists(from: time, streamStart: start, within: options.readTimeout)
             return isFresh = true
         }

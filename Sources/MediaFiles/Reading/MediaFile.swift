@@ -312,7 +312,7 @@ public final class MediaFile: MediaSource {
             case .subtitle: AVMEDIA_TYPE_SUBTITLE
             }
         let streams = context.streams
-        if context.film.isOpenedAnew {
+        if context.film.isReopened {
             return streams.first { context.film.number(of: $0.pointee.index) == Int32(clamping: track.id) }
         }
         if track.id >= 0, track.id < streams.count, streams[track.id].pointee.codecpar.pointee.codec_type == wanted,

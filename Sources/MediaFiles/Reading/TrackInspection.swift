@@ -183,7 +183,7 @@ struct TrackInspection {
             case .first: fit.first
             case .lowest: fit.min { $0.bitrate < $1.bitrate }
             case .highest: fit.max { $0.bitrate < $1.bitrate }
-            case .most(let limit):
+            case .max(let limit):
                 fit.filter { $0.bitrate <= limit }.max { $0.bitrate < $1.bitrate }
                     ?? fit.min { $0.bitrate < $1.bitrate }
             }

@@ -18,7 +18,7 @@ struct InterstitialFinder {
     func schedule(of summary: MediaSummary) -> Found? {
         guard !summary.interstitials.isEmpty, !summary.isLive, summary.isSeekable else { return nil }
         var (breaks, troubles) = ([InterstitialBreak](), [String]())
-        for interstitial in summary.interstitials.prefix(Interstitial.most) {
+        for interstitial in summary.interstitials.prefix(Interstitial.maxCount) {
             switch interstitial.assets {
             case .one(let address): breaks.append(InterstitialBreak(interstitial, [address]))
             case .list(let address):

@@ -71,7 +71,7 @@ public final class Screen: VideoOutput {
     var isDark = false
     var power = DisplayPower()
     /// Whether the failure of switching off was reported.
-    var isPowerTold = false
+    var isPowerFailureReported = false
     /// The video size for which the window was opened, in square pixels.
     var openedFor: PixelSize?
     private var isReached = false

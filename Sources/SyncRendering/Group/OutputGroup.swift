@@ -51,7 +51,7 @@ public final class OutputGroup: AudioOutput {
         var delays: [Duration]
         var speed = 1.0
         var allowsPassThrough = true
-        var treatment = AudioProcessing.none
+        var processing = AudioProcessing.none
         /// The end of the pulled audio in media time, since the last flush.
         var fedUntil: MediaTime?
         /// The last requested partial flush.
@@ -205,7 +205,7 @@ public final class OutputGroup: AudioOutput {
             work: work, scope: scope, changes: changes, delay: state.delays[number]
         ) { [weak self] feed in self?.applyGain(of: feed) }
         feed.renderer.allowsPassThrough = state.allowsPassThrough
-        feed.renderer.treatment = state.treatment
+        feed.renderer.processing = state.processing
         if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
         return feed
@@ -271,12 +271,12 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Sets the audio processing of all members.
-    public func setProcessing(_ treatment: AudioProcessing) {
+    public func setProcessing(_ processing: AudioProcessing) {
         let feeds = state.withLock { state in
-            state.treatment = treatment
+            state.processing = processing
             return state.feeds
         }
-        for feed in feeds { feed.renderer.treatment = treatment }
+        for feed in feeds { feed.renderer.processing = processing }
     }
 
     /// Sets the linear gain of the loudest member; the others keep their distance in decibels. The members' volumes are

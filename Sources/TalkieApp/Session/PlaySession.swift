@@ -201,7 +201,7 @@ package enum PlaySession {
 
     /// Returns the certificates to trust.
     private static func serverTrust(_ arguments: PlayArguments) throws(TalkieError) -> ServerTrust {
-        guard arguments.verifiesServers else { return .everybody }
+        guard arguments.verifiesServers else { return .unverified }
         guard let file = arguments.authorityFile else { return .system }
         do throws(MediaError) { return try .system(and: file) } catch {
             throw TalkieError(error.code == .notPermitted ? .notPermitted : .cannotOpen, error.message)

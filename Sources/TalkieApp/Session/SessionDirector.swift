@@ -177,13 +177,13 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     private func handle(_ event: RouteController.Event) {
-        let told = outputs.handle(event)
+        let message = outputs.handle(event)
         panel.refreshRoutes()
-        guard let told else { return }
+        guard let message else { return }
         outputs.record()
         outputs.showSilence()
         stage.screen?.setTitle(outputs.windowTitle(films.title))
-        outputs.report(told)
+        outputs.report(message)
     }
 
     private func handle(_ input: ScreenInput) {

@@ -44,14 +44,14 @@ package struct SpeakerScan {
         let signals = try SignalWatch.begin { if case .end(let status) = $0 { interruption.raise(status: status) } }
         defer { signals.stop() }
         let knowledge = SpeakerKnowledge()
-        var told: [String] = []
-        func tellNotes() {
-            for note in knowledge.notes where !told.contains(note) {
-                told.append(note)
+        var reported: [String] = []
+        func reportNotes() {
+            for note in knowledge.notes where !reported.contains(note) {
+                reported.append(note)
                 remark(note)
             }
         }
-        tellNotes()
+        reportNotes()
         do {
             let browser = try SpeakerBrowser()
             interruption.onRaise { [weak browser] in browser?.interrupt() }
@@ -62,7 +62,7 @@ package struct SpeakerScan {
                     let listings = SpeakerListing.list(
                         entries, knowledge: knowledge
                     ) { .check(toward: $0) }
-                    tellNotes()
+                    reportNotes()
                     return LatencyProfile.shown(in: listings, ProfileStore().all().profiles)
                 }, write: write, remark: remark)
         } catch {

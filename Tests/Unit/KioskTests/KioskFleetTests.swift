@@ -9,7 +9,7 @@ import Testing
     private let logged = Lock<[String]>([])
 
     private func fleet() -> KioskFleet {
-        let log = KioskLog(most: .info, journal: nil) { [logged] _, text in logged.withLock { $0.append(text) } }
+        let log = KioskLog(maxLevel: .info, journal: nil) { [logged] _, text in logged.withLock { $0.append(text) } }
         return KioskFleet(screenshot: { nil }, messages: KioskMessages(log, clock: ManualClock(.now)))
     }
 

@@ -141,7 +141,7 @@ final class KioskRig: @unchecked Sendable {
                     case nil: return first
                     }
                 },
-                log: KioskLog(most: .info, journal: nil) { [said] _, text in
+                log: KioskLog(maxLevel: .info, journal: nil) { [said] _, text in
                     said.withLock { $0.append(text) }
                 }, manager: ServiceManager(environment: manager, process: 1),
                 health: health,
@@ -178,7 +178,7 @@ final class KioskRig: @unchecked Sendable {
     func wait(atMost limit: Duration = .seconds(300), until isSo: () -> Bool) -> Bool {
         let deadline = clock.now.advanced(by: limit)
         while true {
-            settle()
+            runUntilIdle()
             if isSo() { return true }
             guard clock.now < deadline else { return false }
             clock.advance(by: .milliseconds(20))
@@ -186,7 +186,7 @@ final class KioskRig: @unchecked Sendable {
     }
 
     /// Runs everything that can progress without time passing.
-    private func settle() {
+    private func runUntilIdle() {
         if director.result == nil { director.runIteration() }
         var hasMoved = true
         while hasMoved {
@@ -223,7 +223,7 @@ final class KioskRig: @unchecked Sendable {
         director.finish()
         let end = director.join()
         player.shutDown()
-        settle()
+        runUntilIdle()
         distributor.stop()
         return end
     }

@@ -15,7 +15,7 @@ import Testing
     /// A run of a kiosk: its state, and the store that writes it when the test calls `writePending`.
     private func run() -> (state: ResumeState, store: KioskResumePositions) {
         let store = KioskResumePositions(StateFolder(path: folder), configuration: "wall.toml", report: { _ in })
-        let log = KioskLog(most: .info, journal: nil) { [logged] _, text in logged.withLock { $0.append(text) } }
+        let log = KioskLog(maxLevel: .info, journal: nil) { [logged] _, text in logged.withLock { $0.append(text) } }
         return (ResumeState(store, messages: KioskMessages(log, clock: ManualClock(.now))), store)
     }
 

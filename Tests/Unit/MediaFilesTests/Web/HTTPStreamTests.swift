@@ -83,7 +83,7 @@ import Testing
         #expect(!input.isSeekable)
     }
 
-    @Test func whatBreaksOffIsTakenUpWhereItWas() throws {
+    @Test func anInterruptedTransferIsResumedAtItsOffset() throws {
         let servers = Servers([
             part("01234", from: 0, of: 12, more: "ETag: \"x\"\r\n"), "HTTP/1.1 503 Busy\r\n\r\n",
             part("56789ab", from: 5, of: 12),
@@ -102,7 +102,7 @@ import Testing
         #expect(servers.asked.count == 4)
     }
 
-    @Test func aServerThatStaysAwayIsGivenUp() throws {
+    @Test func aServerThatStaysAwayTimesOut() throws {
         let servers = Servers(
             [part("01234", from: 0, of: 12)] + Array(repeating: "HTTP/1.1 503 Busy\r\n\r\n", count: 50))
         let (text, error) = all(try input(servers))
@@ -111,7 +111,7 @@ import Testing
         #expect(servers.asked.count == 4)
     }
 
-    @Test func whatWasRefusedForGoodIsNotAskedForAgain() throws {
+    @Test func aPermanentRefusalIsNotRetried() throws {
         let servers = Servers([part("01234", from: 0, of: 12)] + Array(repeating: "HTTP/1.1 403 No\r\n\r\n", count: 5))
         _ = all(try input(servers))
         #expect(servers.asked.count == 2)
@@ -183,7 +183,7 @@ import Testing
         // With verification disabled the redirect is followed, without secrets.
         let trusting = Servers([onward("http://a.org/film"), part("x", from: 0, of: 1)])
         var options = try self.options(secrets)
-        (options.trust, options.referrer) = (.everybody, "https://page.org/")
+        (options.trust, options.referrer) = (.unverified, "https://page.org/")
         _ = try input(trusting, "https://a.org/film", options)
         #expect(!trusting.asked[1].head.contains("Bearer") && !trusting.asked[1].head.contains("Referer"))
     }

@@ -109,7 +109,7 @@ private final class TreatmentRig {
         #expect(impulses.filter { $0.key > 98_000 }.allSatisfy { abs($0.value - 2 * TreatmentRig.impulse) < 1e-4 })
     }
 
-    @Test func oneThatHoldsMoreBeginsAnewRatherThanMinutesLater() {
+    @Test func anOutputWithALargeBufferRestartsForAChange() {
         let tape = TapeOutput(desiredDepth: .seconds(60))
         tape.recallLead = nil
         let rig = TreatmentRig(tape)
@@ -157,14 +157,14 @@ private final class TreatmentRig {
         #expect(!tape.slots.isEmpty && tape.slots.allSatisfy { $0.isUntouched })
     }
 
-    @Test func packetsThatHoldNoCentreChannelGoOnPassingWhenVoicesAreLifted() {
+    @Test func packetsWithoutACentreChannelPassThroughWithADialogueLift() {
         let tape = PacketTape()
         let rig = TreatmentRig(tape)
         rig.enqueue(0..<480_000, codec: "aac", packet: 1024)
         rig.start()
         rig.run(for: .milliseconds(100))
         let before = tape.slots.count
-        rig.renderer.treatment.dialogueLift = 6
+        rig.renderer.processing.dialogueLift = 6
         rig.run(for: .milliseconds(200))
         #expect(tape.deliveries.count == 1)
         #expect(tape.slots.count >= before && tape.slots.allSatisfy { $0.isUntouched })
@@ -176,9 +176,9 @@ private final class TreatmentRig {
         rig.enqueue(0..<240_000)
         rig.start()
         rig.run(for: .seconds(1))
-        rig.renderer.treatment.isNight = true
+        rig.renderer.processing.isNight = true
         rig.run(for: .seconds(1))
-        rig.renderer.treatment.isNight = false
+        rig.renderer.processing.isNight = false
         rig.run(for: .seconds(1))
         #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
         let impulses = tape.tape.sounding
