@@ -84,7 +84,7 @@ final class KioskPlayback {
     /// Searches for items, and opens the playlist if an attempt is due.
     func performDueWork() {
         files.runDueWork()
-        if let due = retry.due, due <= now { open() }
+        if retry.takeDue(at: now) { open() }
     }
 
     /// Stops the threads.

@@ -36,6 +36,13 @@ struct PlaylistRetry: Sendable {
     /// Makes an attempt due at once, after a change.
     mutating func makeDue(at now: HostInstant) { due = now }
 
+    /// Returns true if an attempt is due, once. A kiosk of a wall does not `take` it.
+    mutating func takeDue(at now: HostInstant) -> Bool {
+        guard let due, due <= now else { return false }
+        self.due = nil
+        return true
+    }
+
     /// Cancels the next attempt.
     mutating func cancel() { due = nil }
 

@@ -20,6 +20,18 @@ import Testing
         #expect(attempts == [.reopen, .skip, .reopen])
     }
 
+    /// A kiosk of a wall starts at the wall's position instead of taking the attempt.
+    @Test func anAttemptIsDueOnce() {
+        var retry = PlaylistRetry()
+        retry.schedule(.startOver, at: start)
+        let isDue = [Duration.zero, PlaylistRetry.delay, PlaylistRetry.delay].map {
+            retry.takeDue(at: start.advanced(by: $0))
+        }
+        #expect(isDue == [false, true, false])
+        let attempt = retry.take()
+        #expect(attempt == .startOver)
+    }
+
     @Test func aCancelledAttemptIsNotDueButTheNextOpeningIsTheSame() {
         var retry = PlaylistRetry()
         retry.schedule(.startOver, at: start)
