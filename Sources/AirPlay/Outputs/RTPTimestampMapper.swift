@@ -62,7 +62,8 @@ struct RTPTimestampMapper: Sendable {
     /// Media time of the next contiguous packet at `speed` media seconds per second of audio; nil before the first.
     func end(at speed: Double) -> MediaTime? {
         guard speed != 1, let origin else { return media(at: count) }
-        return origin.media + MediaTime(seconds: Double(count - origin.count) / Double(sampleRate) * speed)
+        let seconds = Double(count - origin.count) / Double(sampleRate) * speed
+        return MediaTime(boundedSeconds: seconds).map { origin.media + $0 }
     }
 
     private func media(at count: Int64) -> MediaTime? {

@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import Storage
 
-/// Remote control and monitoring of a kiosk over MQTT: its connection, the log of commands, and screenshots. Used on the
-/// kiosk's thread only.
+/// Remote control and monitoring of a kiosk over MQTT: its connection, the log of commands, and screenshots. Used on
+/// the kiosk's thread only.
 final class KioskFleet {
     private let messages: KioskMessages
     private let screenshots: ScreenshotQueue

@@ -3,8 +3,8 @@ internal import Playback
 internal import ScreenOutput
 internal import SyncRendering
 
-/// The window of a kiosk and its display: the frames of the player, slates, arrangement, display mode and power. Used on
-/// the kiosk's thread only.
+/// The window of a kiosk and its display: the frames of the player, slates, arrangement, display mode and power. Used
+/// on the kiosk's thread only.
 final class KioskScreen {
     /// Nil without video.
     private let control: ScreenControl?

@@ -1,3 +1,4 @@
+import ScreenOutput
 import Testing
 
 @testable import Kiosk

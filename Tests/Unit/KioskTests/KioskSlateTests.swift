@@ -1,4 +1,5 @@
 import MediaCore
+import Playback
 import Testing
 
 @testable import Kiosk

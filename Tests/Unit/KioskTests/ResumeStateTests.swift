@@ -19,8 +19,14 @@ import Testing
         return (ResumeState(store, messages: KioskMessages(log, clock: ManualClock(.now))), store)
     }
 
+    /// What a run restores.
+    private struct Start: Equatable {
+        var restarts: Int
+        var place: KioskResumePositions.Place?
+    }
+
     /// Runs a kiosk up to an end; nil: it is killed.
-    private func run(until end: KioskEnd?) -> (restarts: Int, place: KioskResumePositions.Place?) {
+    private func run(until end: KioskEnd?) -> Start {
         let (state, store) = run()
         state.restore()
         let resumed = state.takePlace()
@@ -28,20 +34,20 @@ import Testing
         state.noteEnd(end)
         state.write(nil, at: .now)
         store.writePending()
-        return (state.restarts, resumed)
+        return Start(restarts: state.restarts, place: resumed)
     }
 
     @Test func aRunResumesWhereTheLastOneWasInterrupted() {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        #expect(run(until: nil) == (0, nil))
+        #expect(run(until: nil) == Start(restarts: 0))
         #expect(logged.withLock { $0.isEmpty })
-        #expect(run(until: .asked(status: 143)) == (1, place))
+        #expect(run(until: .asked(status: 143)) == Start(restarts: 1, place: place))
         #expect(logged.withLock { $0 } == ["the kiosk was interrupted; it resumes at its last position"])
-        #expect(run(until: .done) == (2, place))
+        #expect(run(until: .done) == Start(restarts: 2, place: place))
         // The playlist has ended: it starts from its beginning.
-        #expect(run(until: .needsRestart("test")) == (3, nil))
+        #expect(run(until: .needsRestart("test")) == Start(restarts: 3))
         #expect(logged.withLock { $0.count } == 1)
-        #expect(run(until: .done) == (4, place))
+        #expect(run(until: .done) == Start(restarts: 4, place: place))
         #expect(logged.withLock { $0.count } == 2)
     }
 
