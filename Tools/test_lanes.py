@@ -1,6 +1,7 @@
 """Tools/lanes: which lane runs a test."""
 import importlib.machinery
 import importlib.util
+import json
 import unittest
 from pathlib import Path
 
@@ -24,6 +25,21 @@ class Lanes(unittest.TestCase):
         self.assertEqual(lanes.lane_of("FilmTests.DemoTests/theSpeakerEndsCleanlyOnASignal()"), "films")
         self.assertEqual(lanes.lane_of("FilmTests.FeatureTests/otherTracksArePlayed()"), "features")
         self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/theSpeakerHoldsNoMoreThanItSaid()"), "devices")
+
+    def test_the_lab_is_a_lane(self):
+        self.assertEqual(lanes.lane_of("AirPlayLabTests.SpeakerLabTests/MissionTests/a()"), "lab")
+
+    def test_failed_tests_are_read_from_the_events(self):
+        def event(kind, **payload):
+            return json.dumps({"kind": "event", "version": 0, "payload": {"kind": kind, **payload}})
+
+        test = "FilmTests.JointTests/aLoopIsHeard()/JointTests.swift:166:6"
+        lines = [event("testStarted", testID=test), event("issueRecorded", issue={"isKnown": True}, testID=test)]
+        self.assertEqual(lanes.failed_tests("\n".join(lines)), [])
+        lines += 2 * [event("issueRecorded", issue={"isKnown": False}, testID=test)]
+        self.assertEqual(lanes.failed_tests("\n".join(lines)), ["FilmTests.JointTests/aLoopIsHeard()"])
+        lines += [event("issueRecorded", issue={"isKnown": False})]
+        self.assertIsNone(lanes.failed_tests("\n".join(lines)))
 
     def test_a_test_of_an_unknown_target_is_in_none(self):
         self.assertIsNone(lanes.lane_of("OtherTests.SomeTests/a()"))

@@ -55,7 +55,7 @@ import TalkieTestKit
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         if isTreated {
             renderer.volume = 2
-            renderer.treatment.isNight = true
+            renderer.processing.isNight = true
         }
         synchronizer.addRenderer(renderer)
         renderer.setOutput(Sink(depth: .seconds(60), passesThrough: !decoded))
@@ -125,7 +125,7 @@ import TalkieTestKit
                 nanoseconds: clock.now.nanoseconds + Int64((Double(cycle) * 480 * perFrame).rounded()))
             let render = {
                 _ = playout.render(
-                    into: output, frames: 480, firstHeardAt: heard, nanosecondsPerFrame: perFrame, gain: 1)
+                    into: output, frames: 480, firstAudibleAt: heard, nanosecondsPerFrame: perFrame, gain: 1)
             }
             if cycle < 1000 { render() } else { result.time(render) }
         }

@@ -58,7 +58,8 @@ package struct CalibrationAnalysis {
         var answers: [SpeakerAnswer] = []
         var lines: [OffsetStatistics] = []
         for index in record.speakers.indices {
-            let (answer, line) = try self.answer(for: index, finds[best].fits[index], best, light, clock)
+            let (answer, line) = try self.answer(
+                for: index, fit: finds[best].fits[index], channel: best, light: light, clock: clock)
             answers.append(answer)
             lines.append(line)
         }
@@ -117,7 +118,7 @@ package struct CalibrationAnalysis {
     // MARK: Each speaker
 
     private func answer(
-        for speaker: Int, _ fit: EventPattern.Fit?, _ channel: Int, _ light: Light?, _ clock: RecordingClock
+        for speaker: Int, fit: EventPattern.Fit?, channel: Int, light: Light?, clock: RecordingClock
     ) throws(TalkieError) -> (SpeakerAnswer, OffsetStatistics) {
         let name = record.speakers[speaker].name
         guard let fit else { throw Self.failed("'\(name)' is not heard") }
@@ -164,11 +165,11 @@ package struct CalibrationAnalysis {
                 "the sound of '\(name)' moves by \(Decimals.signed(drift, 0)) ppm, so it is still synchronizing or was disturbed; try again"
             )
         }
-        return (assembled(speaker, readings, line, light), line)
+        return (assembled(for: speaker, readings: readings, line: line, light: light), line)
     }
 
     private func assembled(
-        _ speaker: Int, _ readings: [SpeakerAnswer.Reading], _ line: OffsetStatistics, _ light: Light?
+        for speaker: Int, readings: [SpeakerAnswer.Reading], line: OffsetStatistics, light: Light?
     ) -> SpeakerAnswer {
         // Without a refresh rate the flip is late by the same amount for films. With a fixed
         // rate early and late flips cancel.

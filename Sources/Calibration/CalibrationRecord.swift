@@ -142,7 +142,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                 statedDelay: delay.map { .nanoseconds(Int64(clamping: $0 * 1e6, in: 0...2_000_000_000)) })
         }
         speakers = []
-        for speaker in object.objects("speakers", most: StimulusPlan.maxSpeakers) ?? [] {
+        for speaker in object.objects("speakers", maxCount: StimulusPlan.maxSpeakers) ?? [] {
             guard let key = speaker.text("key"), LatencyProfile.Key.isSpeakerKey(key), let name = speaker.text("name"),
                 let route = speaker.text("route")
             else { throw .unreadable("does not say which speakers were measured") }
@@ -150,10 +150,10 @@ package struct CalibrationRecord: Sendable, Equatable {
                 OutputIdentity(
                     key: key, name: name, query: speaker.text("query") ?? name, route: route,
                     address: speaker.text("address")))
-            shares.append((speaker.objects("shares", most: 16) ?? []).compactMap { LatencyLedger.Share($0) })
+            shares.append((speaker.objects("shares", maxCount: 16) ?? []).compactMap { LatencyLedger.Share($0) })
         }
         events = []
-        for event in object.objects("events", most: Self.maxEvents) ?? [] {
+        for event in object.objects("events", maxCount: Self.maxEvents) ?? [] {
             guard let sound = event.object("sound"), let flash = event.object("flash"),
                 let speaker = event.whole("speaker").flatMap({ Int(exactly: $0) }), speakers.indices.contains(speaker),
                 let number = sound.whole("code"), let code = ChirpCode.all.first(where: { $0.number == number }),

@@ -49,24 +49,24 @@ struct EventPattern {
         for candidate in candidates {
             var score = 0.0
             for event in events {
-                score += nearest(event, candidate.lag, peaks, rate)?.likeness ?? 0
+                score += nearest(to: event, lag: candidate.lag, in: peaks, rate: rate)?.likeness ?? 0
             }
             scored.append((candidate.lag, score))
         }
         guard let best = scored.max(by: { $0.score < $1.score }) else { return nil }
         // The median of the matches is more exact than the lag of a single candidate.
         let agreeing = events.compactMap { event in
-            nearest(event, best.lag, peaks, rate).map { $0.frame / rate - event.time }
+            nearest(to: event, lag: best.lag, in: peaks, rate: rate).map { $0.frame / rate - event.time }
         }
         let lag = OffsetStatistics.median(agreeing)
-        let matched = events.map { nearest($0, lag, peaks, rate) }
+        let matched = events.map { nearest(to: $0, lag: lag, in: peaks, rate: rate) }
         guard matched.count(where: { $0 != nil }) >= 2 else { return nil }
         let rival = scored.filter { ($0.lag - lag).magnitude > 4 * tolerance }.map(\.score).max() ?? 0
         return Fit(lag: lag, peaks: matched, isAmbiguous: rival > 0.7 * best.score)
     }
 
     private static func nearest(
-        _ event: Expected, _ lag: Double, _ peaks: [ChirpCode: [ChirpFinder.Peak]], _ rate: Double
+        to event: Expected, lag: Double, in peaks: [ChirpCode: [ChirpFinder.Peak]], rate: Double
     ) -> ChirpFinder.Peak? {
         guard let all = peaks[event.code], !all.isEmpty else { return nil }
         let wanted = (event.time + lag) * rate

@@ -81,9 +81,9 @@ struct RecordingClock: Equatable {
 
     /// Returns at most 200 anchors, evenly selected: the cost of the fit is quadratic.
     private static func thinned(_ anchors: [Recording.Anchor]) -> [Recording.Anchor] {
-        let most = 200
-        guard anchors.count > most else { return anchors }
-        return (0..<most).map { anchors[$0 * (anchors.count - 1) / (most - 1)] }
+        let maxAnchors = 200
+        guard anchors.count > maxAnchors else { return anchors }
+        return (0..<maxAnchors).map { anchors[$0 * (anchors.count - 1) / (maxAnchors - 1)] }
     }
 
     /// Returns the host time of a frame, which may be fractional, in nanoseconds relative to `instant`.

@@ -18,7 +18,7 @@ package enum RecordingSidecar {
     /// Parses a file. Returns nil if it is not valid.
     package static func read(_ bytes: [UInt8]) -> Content? {
         bytes.withUnsafeBytes { raw in
-            guard let object = FlatObject(raw), let list = object.objects("anchors", most: maxAnchors) else {
+            guard let object = FlatObject(raw), let list = object.objects("anchors", maxCount: maxAnchors) else {
                 return nil
             }
             let anchors = list.compactMap { anchor -> Recording.Anchor? in

@@ -64,8 +64,9 @@ package struct StimulusPlan: Sendable, Equatable {
     init(speakers: Int, perSpeaker: Int, using generator: inout some RandomNumberGenerator) {
         let speakers = max(1, min(Self.maxSpeakers, speakers))
         let room = (Self.longestRun - Self.before - Self.after).inSeconds
-        let most = Int(clamping: (room / Self.shortestInterval / 1.15).rounded(.down), in: 0...10_000) / speakers
-        let count = max(1, min(perSpeaker, most)) * speakers
+        let maxPerSpeaker =
+            Int(clamping: (room / Self.shortestInterval / 1.15).rounded(.down), in: 0...10_000) / speakers
+        let count = max(1, min(perSpeaker, maxPerSpeaker)) * speakers
         let mean = min(Self.usualInterval, room / Double(count))
         // Events are displaced from an even grid, so that the total duration does not grow.
         let spread = min(0.35 * mean, mean - Self.shortestInterval) / 2

@@ -307,15 +307,15 @@ struct DeviceClock {
         let needed = started ? tuning.firstStepAfter : usual
         let flat = size > tuning.largeStep ? max(tuning.flat, size * tuning.largeStepFlatness) : tuning.flat
         var (low, high) = (Double.infinity, -Double.infinity)
-        var (least, most) = (Double.infinity, -Double.infinity)
+        var (lowest, highest) = (Double.infinity, -Double.infinity)
         var age = 0
         while age < bucketCount {
             let past = bucket(age)
             let level = past.offset - rate * (last.stream - past.stream)
             (low, high) = (min(low, level), max(high, level))
             let residual = past.offset - predictedOffset(at: past.stream, estimate)
-            (least, most) = (min(least, residual), max(most, residual))
-            guard high - low < flat, least > tuning.step || most < -tuning.step else { return }
+            (lowest, highest) = (min(lowest, residual), max(highest, residual))
+            guard high - low < flat, lowest > tuning.step || highest < -tuning.step else { return }
             age += 1
             if last.stream - past.stream >= needed { break }
         }

@@ -94,7 +94,7 @@ package final class DriftResampler: Sendable {
                     stereo(samples, row, between, into: target)
                 } else {
                     for channel in 0..<channels {
-                        target[channel] = single(samples + channel, channels, row, between)
+                        target[channel] = single(samples + channel, channels: channels, row: row, between: between)
                     }
                 }
             }
@@ -123,7 +123,7 @@ package final class DriftResampler: Sendable {
 
     /// Calculates one channel of a frame. Four accumulators break the dependency chain of the additions.
     private func single(
-        _ samples: UnsafePointer<Float>, _ channels: Int, _ row: UnsafePointer<Float>, _ between: Float
+        _ samples: UnsafePointer<Float>, channels: Int, row: UnsafePointer<Float>, between: Float
     ) -> Float {
         let next = row + taps * 2
         var (s0, s1, s2, s3) = (Float(0), Float(0), Float(0), Float(0))

@@ -120,38 +120,38 @@ package final class SoundCardPlayout {
     /// Renders `frames` (at most `maximumFrames`) interleaved frames. Neither allocates nor locks.
     ///
     /// - Parameters:
-    ///   - firstHeardAt: When the first frame is audible.
+    ///   - firstAudibleAt: When the first frame is audible.
     ///   - nanosecondsPerFrame: Host nanoseconds per frame: nominal, corrected by the card's measured rate.
     ///   - gain: The target gain as a linear factor; 1 is unchanged.
     /// - Returns: Whether the output may contain anything but silence.
     @discardableResult
     package func render(
-        into output: UnsafeMutablePointer<Float>, frames: Int, firstHeardAt: HostInstant,
+        into output: UnsafeMutablePointer<Float>, frames: Int, firstAudibleAt: HostInstant,
         nanosecondsPerFrame: Double, gain target: Float
     ) -> Bool {
         let frames = min(frames, Self.maximumFrames)
-        noticeFlush(at: firstHeardAt)
+        noticeFlush(at: firstAudibleAt)
         let snapshot = timebase.snapshot
         var audible = isPlaying || tailLeft > 0
         var done = 0
         while done < frames {
-            let heardAt = HostInstant(
-                nanoseconds: firstHeardAt.nanoseconds + Int64((Double(done) * nanosecondsPerFrame).rounded()))
-            let segment = snapshot.segment(at: heardAt)
+            let audibleAt = HostInstant(
+                nanoseconds: firstAudibleAt.nanoseconds + Int64((Double(done) * nanosecondsPerFrame).rounded()))
+            let segment = snapshot.segment(at: audibleAt)
             var limit = frames
-            if let change = snapshot.scheduled?.hostAnchor, change > heardAt {
-                let ahead = Double(change.nanoseconds - firstHeardAt.nanoseconds) / nanosecondsPerFrame
+            if let change = snapshot.scheduled?.hostAnchor, change > audibleAt {
+                let ahead = Double(change.nanoseconds - firstAudibleAt.nanoseconds) / nanosecondsPerFrame
                 if ahead < Double(frames) { limit = max(done + 1, Int(ahead.rounded(.up))) }
             }
             let out = output + done * channels
             if segment.rate == 0 {
                 stop()
-                noteStarved(until: heardAt)
+                noteStarved(until: audibleAt)
                 silence(out, frames: limit - done)
                 done = limit
             } else {
                 let made = run(
-                    out, frames: limit - done, heardAt: heardAt, segment: segment,
+                    out, frames: limit - done, audibleAt: audibleAt, segment: segment,
                     nanosecondsPerFrame: nanosecondsPerFrame, generation: snapshot.generation)
                 done += made
             }
@@ -190,33 +190,33 @@ package final class SoundCardPlayout {
     /// Renders up to `frames` frames within a timebase segment; returns their number. 0: the segment of the buffer
     /// ended, call again.
     private func run(
-        _ output: UnsafeMutablePointer<Float>, frames: Int, heardAt: HostInstant, segment: TimebaseSegment,
+        _ output: UnsafeMutablePointer<Float>, frames: Int, audibleAt: HostInstant, segment: TimebaseSegment,
         nanosecondsPerFrame: Double, generation: UInt64
     ) -> Int {
-        let media = segment.mediaTime(at: heardAt).nanoseconds
+        let media = segment.mediaTime(at: audibleAt).nanoseconds
         let perFrame = rate * nanosecondsPerFrame * 1e-9
         if isPlaying {
             crossSeams(media: media)
-            if isPlaying { steer(media: media, rate: segment.rate, heardAt: heardAt) }
+            if isPlaying { steer(media: media, rate: segment.rate, audibleAt: audibleAt) }
         }
         if !isPlaying {
             let wait = place(media: media, rate: segment.rate, perFrame: perFrame)
             guard wait == 0 else {
                 let count = min(frames, wait)
-                if hasPlayed, !buffer.isFinished, wait == .max, starvedAt == nil { starvedAt = heardAt }
+                if hasPlayed, !buffer.isFinished, wait == .max, starvedAt == nil { starvedAt = audibleAt }
                 silence(output, frames: count)
                 return count
             }
-            playingSince = heardAt
-            lastDriftNote = heardAt
+            playingSince = audibleAt
+            lastDriftNote = audibleAt
             playedFrames = 0
             hasPlayed = true
             controller.reset()
             error = .zero
-            noteStarved(until: heardAt)
+            noteStarved(until: audibleAt)
             if notedGeneration != generation {
                 notedGeneration = generation
-                events.append(.audioHeard(media: MediaTime(nanoseconds: media), host: heardAt, output: id))
+                events.append(.audioHeard(media: MediaTime(nanoseconds: media), host: audibleAt, output: id))
             }
         }
         step = segment.rate / buffer.mark(piece).speed * perFrame * (1 + controller.correction)
@@ -227,7 +227,7 @@ package final class SoundCardPlayout {
             // The audio ran dry or the buffer's segment ended; the next iteration distinguishes them.
             let atSeam = piece + 1 < buffer.endMark
             if !atSeam { stop() } else { position = Double(buffer.mark(piece + 1).position) }
-            if !atSeam, !buffer.isFinished { starvedAt = heardAt }
+            if !atSeam, !buffer.isFinished { starvedAt = audibleAt }
             return 0
         }
         read(into: output, frames: count, from: position)
@@ -271,19 +271,19 @@ package final class SoundCardPlayout {
     }
 
     /// Measures the error and corrects it; stops the audio if the error is too large.
-    private func steer(media: Int64, rate lineRate: Double, heardAt: HostInstant) {
+    private func steer(media: Int64, rate lineRate: Double, audibleAt: HostInstant) {
         let mark = buffer.mark(piece)
         guard abs(lineRate / mark.speed - 1) <= Self.speedTolerance else { return stop() }
         let late = (position(of: media, on: mark) - position) / rate
         error = .nanoseconds(Int64(max(-1e18, min(1e18, late * 1e9))))
-        let age = heardAt - playingSince
+        let age = audibleAt - playingSince
         if DriftController.mustJump(error: error, age: age) { return stop() }
         let elapsed = Double(playedFrames) / rate
         _ = controller.update(
             error: error, age: age, elapsed: .nanoseconds(Int64((elapsed - steeredAt) * 1e9)))
         steeredAt = elapsed
-        if heardAt - lastDriftNote >= .seconds(1) {
-            lastDriftNote = heardAt
+        if audibleAt - lastDriftNote >= .seconds(1) {
+            lastDriftNote = audibleAt
             events.append(.audioDrift(error: error, correctionPPM: correctionPPM, output: id))
         }
     }
@@ -392,23 +392,23 @@ package final class SoundCardPlayout {
     // MARK: Bookkeeping
 
     /// Stops the audio and frees its frames after a flush.
-    private func noticeFlush(at heardAt: HostInstant) {
+    private func noticeFlush(at audibleAt: HostInstant) {
         let liveFrom = buffer.liveFrom
         guard liveFrom != seenLiveFrom else { return }
         stop(before: liveFrom)
         seenLiveFrom = liveFrom
         hasPlayed = false
-        noteStarved(until: heardAt)
+        noteStarved(until: audibleAt)
         buffer.release(upTo: liveFrom)
     }
 
     /// Logs the end of an underrun.
-    private func noteStarved(until heardAt: HostInstant) {
+    private func noteStarved(until audibleAt: HostInstant) {
         guard let since = starvedAt else { return }
         starvedAt = nil
-        guard heardAt > since else { return }
+        guard audibleAt > since else { return }
         underrunCount += 1
-        events.append(.underrun(missing: heardAt - since, output: id))
+        events.append(.underrun(missing: audibleAt - since, output: id))
     }
 
     private func release() {

@@ -21,7 +21,7 @@ package final class SoundCardPump {
         /// The depth while playing.
         var playing: Duration = .milliseconds(100)
         /// Below this depth missing audio is replaced by silence.
-        var least: Duration = .milliseconds(30)
+        var minimum: Duration = .milliseconds(30)
         /// The interval between steps in the steady state while playing.
         var interval: Duration = .milliseconds(20)
         /// The interval while silent, when the queue is shorter.
@@ -230,12 +230,12 @@ package final class SoundCardPump {
         if playout.decideCut() { context.writable.raise() }
         let now = clock.now
         var left = frames(depths.interval)
-        var heard = now.advanced(by: depths.idle)
+        var audibleAt = now.advanced(by: depths.idle)
         while left > 0 {
             let count = min(left, SoundCardPlayout.maximumFrames)
             playout.render(
-                into: scratch, frames: count, firstHeardAt: heard, nanosecondsPerFrame: 1e9 / rate, gain: 0)
-            heard = heard.advanced(by: .nanoseconds(Int64(Double(count) * 1e9 / rate)))
+                into: scratch, frames: count, firstAudibleAt: audibleAt, nanosecondsPerFrame: 1e9 / rate, gain: 0)
+            audibleAt = audibleAt.advanced(by: .nanoseconds(Int64(Double(count) * 1e9 / rate)))
             left -= count
         }
         giveRoom()
@@ -301,13 +301,13 @@ package final class SoundCardPump {
             context.events.append(.underrun(missing: max(.zero, instant - end), output: context.id))
         }
         // The queue was too short for this machine.
-        let most = Double(capacity) / rate
-        depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(most * 0.9e9)))
+        let longest = Double(capacity) / rate
+        depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(longest * 0.9e9)))
         if !wasAudible { depths.idle = min(depths.idle + .milliseconds(10), depths.playing) }
     }
 
     /// Returns when the next written frame will be audible.
-    private func heardAt(_ reading: PlayoutDeviceReading) -> HostInstant {
+    private func audibleInstant(_ reading: PlayoutDeviceReading) -> HostInstant {
         let after = Duration.nanoseconds(afterCard.load(ordering: .relaxed))
         if let estimate = deviceClock.estimate {
             return estimate.instant(of: DeviceFrame(written)).advanced(by: after)
@@ -323,7 +323,7 @@ package final class SoundCardPump {
         let snapshot = context.timebase.snapshot
         let liveFrom = buffer.liveFrom
         let now = clock.now
-        let end = heardAt(reading)
+        let end = audibleInstant(reading)
         if snapshot != rendered || liveFrom != renderedLiveFrom {
             cutAt = nil
             let queued = capacity - reading.free
@@ -380,14 +380,14 @@ package final class SoundCardPump {
         var free = reading.free
         let gain = Float(bitPattern: gainBits.load(ordering: .relaxed))
         let perFrame = deviceClock.estimate?.nanosecondsPerFrame ?? 1e9 / rate
-        var heard = heardAt(reading)
+        var audibleAt = audibleInstant(reading)
         while true {
             let depth = frames(playout.isPlaying ? depths.playing : idleDepth)
             var count = min(depth - queued, free, SoundCardPlayout.maximumFrames)
-            if queued >= frames(depths.least) { count = min(count, playout.readyFrames) }
+            if queued >= frames(depths.minimum) { count = min(count, playout.readyFrames) }
             guard count > 0 else { break }
             let audible = playout.render(
-                into: scratch, frames: count, firstHeardAt: heard, nanosecondsPerFrame: perFrame, gain: gain)
+                into: scratch, frames: count, firstAudibleAt: audibleAt, nanosecondsPerFrame: perFrame, gain: gain)
             switch device.write(scratch, frames: count) {
             case .wrote(let taken):
                 if taken < count { playout.rewound(frames: count - taken) }
@@ -395,7 +395,7 @@ package final class SoundCardPump {
                 if audible { audibleUntil = written }
                 queued += taken
                 free -= taken
-                heard = heard.advanced(by: .nanoseconds(Int64((Double(taken) * perFrame).rounded())))
+                audibleAt = audibleAt.advanced(by: .nanoseconds(Int64((Double(taken) * perFrame).rounded())))
                 if taken < count { return nil }
             case .underrun, .suspended:
                 // Detected and recovered by the next step.

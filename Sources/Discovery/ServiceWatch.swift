@@ -177,7 +177,7 @@ package final class ServiceWatch: @unchecked Sendable {
                 AvahiLookupFlags(rawValue: 0),
                 { @Sendable _, interface, family, event, name, type, domain, _, raw in
                     Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue()
-                        .browsed(event, interface, family, name, type, domain)
+                        .browsed(event, interface: interface, family: family, name: name, type: type, domain: domain)
                 }, me)
             if browser == nil {
                 tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
@@ -188,8 +188,8 @@ package final class ServiceWatch: @unchecked Sendable {
     }
 
     private func browsed(
-        _ event: AvahiBrowserEvent, _ interface: AvahiIfIndex, _ family: AvahiProtocol, _ name: UnsafePointer<CChar>?,
-        _ type: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?
+        _ event: AvahiBrowserEvent, interface: AvahiIfIndex, family: AvahiProtocol, name: UnsafePointer<CChar>?,
+        type: UnsafePointer<CChar>?, domain: UnsafePointer<CChar>?
     ) {
         switch event {
         case AVAHI_BROWSER_NEW, AVAHI_BROWSER_REMOVE:
@@ -238,14 +238,15 @@ package final class ServiceWatch: @unchecked Sendable {
             AvahiProtocol(wanted), AvahiLookupFlags(rawValue: 0),
             { @Sendable _, interface, _, event, _, _, _, _, address, port, record, _, raw in
                 let resolver = Unmanaged<ServiceResolver>.fromOpaque(raw!).takeUnretainedValue()
-                resolver.watch.answered(resolver, event, interface, address, port, record)
+                resolver.watch.answered(
+                    resolver, event: event, interface: interface, address: address, port: port, record: record)
             }, Unmanaged.passUnretained(resolver).toOpaque())
         if resolver.resolver == nil { postpone(resolver) }
     }
 
     private func answered(
-        _ resolver: ServiceResolver, _ event: AvahiResolverEvent, _ interface: AvahiIfIndex,
-        _ address: UnsafePointer<AvahiAddress>?, _ port: UInt16, _ record: UnsafeMutablePointer<AvahiStringList>?
+        _ resolver: ServiceResolver, event: AvahiResolverEvent, interface: AvahiIfIndex,
+        address: UnsafePointer<AvahiAddress>?, port: UInt16, record: UnsafeMutablePointer<AvahiStringList>?
     ) {
         guard event == AVAHI_RESOLVER_FOUND, let address else {
             if let resolver = resolver.resolver { avahi_service_resolver_free(resolver) }

@@ -18,7 +18,7 @@ package struct LatencyLedger: Sendable, Equatable {
         var note: String
 
         package init(
-            _ name: String, _ milliseconds: Double, uncertainty: Double = 0, _ source: String, _ note: String = ""
+            _ name: String, _ milliseconds: Double, uncertainty: Double = 0, source: String, note: String = ""
         ) {
             self.name = name
             self.milliseconds = milliseconds
@@ -53,12 +53,14 @@ package struct LatencyLedger: Sendable, Equatable {
         self.route = route
         self.profile = profile
         self.isExact = isExact
-        var shares = [Share("decode", 0, "reported", "done ahead of the playhead; adds no delay")]
+        var shares = [Share("decode", 0, source: "reported", note: "done ahead of the playhead; adds no delay")]
         shares += stated
         if let profile, profile.offset != nil {
             let when = isExact ? "" : "measured with \(profile.key.screen) (\(profile.key.mode))"
             shares.append(
-                Share("calibrated rest", profile.soundRest, uncertainty: profile.halfWidth, "calibrated", when))
+                Share(
+                    "calibrated rest", profile.soundRest, uncertainty: profile.halfWidth, source: "calibrated",
+                    note: when))
             let source =
                 switch profile.screenSource {
                 case "measured": "calibrated"
@@ -73,12 +75,12 @@ package struct LatencyLedger: Sendable, Equatable {
                 case "inside": "part of the calibrated rest"
                 default: "the panel's own delay is unknown and not included"
                 }
-            shares.append(Share("screen", 0 - profile.screenRest, source, note))
+            shares.append(Share("screen", 0 - profile.screenRest, source: source, note: note))
         } else {
             let note =
                 isPlaceKnown ? "not calibrated" : "the sink is unknown, so no calibration is applied"
-            shares.append(Share("calibrated rest", 0, "unknown", note))
-            shares.append(Share("screen", 0, "unknown", "not calibrated"))
+            shares.append(Share("calibrated rest", 0, source: "unknown", note: note))
+            shares.append(Share("screen", 0, source: "unknown", note: "not calibrated"))
         }
         self.shares = shares
     }
@@ -88,23 +90,25 @@ package struct LatencyLedger: Sendable, Equatable {
         func share(_ name: String, _ given: [LatencyShare], _ note: String) -> Share {
             let sum = given.reduce(Duration.zero) { $0 + $1.duration }.inMilliseconds
             let doubt = given.reduce(Duration.zero) { $0 + $1.uncertainty }.inMilliseconds
-            return Share(name, sum, uncertainty: doubt, (given.first?.source ?? .reported).rawValue, note)
+            return Share(name, sum, uncertainty: doubt, source: (given.first?.source ?? .reported).rawValue, note: note)
         }
         let network = latency.shares.filter { $0.name.hasPrefix("network") || $0.name.hasPrefix("path") }
         if isCard {
             let card = latency.shares.filter { $0.name == "sound card" }
             return [
                 share("queue", card, "the card's buffer, as reported by the driver"),
-                Share("network", 0, "reported", "no network"),
-                Share("speaker", 0, "unknown", "the delay after the card is unknown"),
+                Share("network", 0, source: "reported", note: "no network"),
+                Share("speaker", 0, source: "unknown", note: "the delay after the card is unknown"),
             ]
         }
         return [
-            Share("queue", 0, "reported", "buffered in the speaker, which plays each sample at its scheduled time"),
+            Share(
+                "queue", 0, source: "reported",
+                note: "buffered in the speaker, which plays each sample at its scheduled time"),
             share(
                 "network", network,
                 network.isEmpty ? "subtracted by the clock protocol" : "path delay minus the correction"),
-            Share("speaker", 0, "assumed", "compensates its own delay, as it reports"),
+            Share("speaker", 0, source: "assumed", note: "compensates its own delay, as it reports"),
         ]
     }
 
@@ -153,7 +157,8 @@ extension LatencyLedger.Share {
         self.init(
             String(name.prefix(32)), milliseconds,
             uncertainty: min(LatencyProfile.largestOffset, max(0, object.real("uncertainty_ms") ?? 0)),
-            String((object.text("source") ?? "unknown").prefix(16)), String((object.text("note") ?? "").prefix(120)))
+            source: String((object.text("source") ?? "unknown").prefix(16)),
+            note: String((object.text("note") ?? "").prefix(120)))
     }
 
     /// The line in a state file: milliseconds, uncertainty, source, name, note.
@@ -167,6 +172,6 @@ extension LatencyLedger.Share {
         guard parts.count == 5, let value = DecimalNumber.signedBillionths(parts[0]),
             let doubt = DecimalNumber.signedBillionths(parts[1])
         else { return nil }
-        self.init(parts[3], Double(value) / 1e9, uncertainty: Double(doubt) / 1e9, parts[2], parts[4])
+        self.init(parts[3], Double(value) / 1e9, uncertainty: Double(doubt) / 1e9, source: parts[2], note: parts[4])
     }
 }

@@ -7,7 +7,7 @@ package enum ProfileExchange {
     package static let largestFile = 4 << 20
     private static let version = 1
     /// Maximum number of profiles.
-    private static let most = 1000
+    private static let maxProfiles = 1000
 
     package static func json(_ profiles: [LatencyProfile]) -> JSONValue {
         .object([
@@ -23,7 +23,7 @@ package enum ProfileExchange {
     package static func read(_ bytes: [UInt8]) throws(FileFailure) -> [LatencyProfile] {
         let found: Result<[LatencyProfile], FileFailure> = bytes.withUnsafeBytes { raw in
             guard let object = FlatObject(raw), let version = object.whole("talkie_profiles"),
-                let list = object.objects("profiles", most: most)
+                let list = object.objects("profiles", maxCount: maxProfiles)
             else { return .failure(.unreadable("is no export of calibration profiles")) }
             guard version == Self.version else {
                 return .failure(.unreadable("was written by a newer Talkie; update this one"))
@@ -79,6 +79,6 @@ extension LatencyProfile {
             room = Room(run: run, behindFirst: behind)
         }
         guard offset != nil || room != nil else { return nil }
-        shares = (object.objects("shares", most: 16) ?? []).compactMap { LatencyLedger.Share($0) }
+        shares = (object.objects("shares", maxCount: 16) ?? []).compactMap { LatencyLedger.Share($0) }
     }
 }

@@ -70,14 +70,16 @@ package struct ProfileStore: Sendable {
         }
     }
 
-    private static let oldCardsTold = "card-calibrations-told"
+    private static let oldCardsReported = "card-calibrations-told"
 
     /// Returns a notice about sound card profiles from before sinks were distinguished, once per state folder; nil
     /// otherwise.
     package func noticeOfOldCards(among profiles: [LatencyProfile]) -> String? {
         let old = profiles.filter(\.key.isOfUnknownSink)
         // ignored: without a writable folder the notice would appear at every start.
-        guard !old.isEmpty, (try? folder.create(Self.oldCardsTold, Array("told\n".utf8))) == true else { return nil }
+        guard !old.isEmpty, (try? folder.create(Self.oldCardsReported, Array("told\n".utf8))) == true else {
+            return nil
+        }
         let names = Set(old.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
         return
             "the calibration of \(names) does not state which loudspeakers or headset it was measured with, and is no "

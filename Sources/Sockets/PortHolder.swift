@@ -4,7 +4,7 @@ internal import MediaCore
 /// Finds the program that uses a port, as far as this user has access (proc(5)).
 package enum PortHolder {
     /// Maximum number of directory entries to examine, per folder.
-    private static let most = 65_536
+    private static let maxDescriptors = 65_536
 
     /// Returns for instance `ptp4l (1234)` for a UDP port; nil if it is unused or the program cannot be determined.
     package static func name(ofUDP port: UInt16) -> String? { name(port, of: "/proc/net/udp", state: nil) }
@@ -53,7 +53,7 @@ package enum PortHolder {
         guard let handle = opendir(folder) else { return [] }
         defer { closedir(handle) }
         var names: [String] = []
-        while names.count < most, let entry = readdir(handle) {
+        while names.count < maxDescriptors, let entry = readdir(handle) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }

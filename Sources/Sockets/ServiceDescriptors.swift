@@ -18,7 +18,7 @@ package struct ServiceDescriptors: Equatable, Sendable {
     /// SD_LISTEN_FDS_START in sd_listen_fds(3).
     private static let first: Int32 = 3
     /// Maximum number of descriptors; no unit lists more.
-    private static let most = 64
+    private static let maxDescriptors = 64
     private static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"]
 
     package var items: [Item] = []
@@ -46,8 +46,8 @@ package struct ServiceDescriptors: Equatable, Sendable {
         guard let owner = environment["LISTEN_PID"], owner == String(process),
             let text = environment["LISTEN_FDS"]
         else { return }
-        guard let count = Int(text), (0...Self.most).contains(count) else {
-            objection = "LISTEN_FDS is '\(text)', which is not a number up to \(Self.most)"
+        guard let count = Int(text), (0...Self.maxDescriptors).contains(count) else {
+            objection = "LISTEN_FDS is '\(text)', which is not a number up to \(Self.maxDescriptors)"
             return
         }
         let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)

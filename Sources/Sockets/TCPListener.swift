@@ -18,7 +18,7 @@ package final class TCPListener: Sendable {
         let socket = openSocket(SOCK_STREAM)
         guard socket >= 0 else { throw SocketError(binding: errno) }
         // A restart need not wait for old connections. Two listeners on one port remain impossible (socket(7)).
-        if port != 0 { setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1) }
+        if port != 0 { setOption(socket, level: SOL_SOCKET, name: SO_REUSEADDR, value: 1) }
         guard bindSocket(socket, address, port), !listens || Glibc.listen(socket, 16) == 0 else {
             let cause = errno
             close(socket)
@@ -50,7 +50,7 @@ package final class TCPListener: Sendable {
         starved.store(socket < 0 && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno), ordering: .relaxed)
         guard socket >= 0 else { return nil }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-        setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        setOption(socket, level: Int32(IPPROTO_TCP), name: TCP_NODELAY, value: 1)
         _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
         return TCPSocket(descriptor: socket, local: address, remote: IPv4Address(from))
     }
@@ -60,7 +60,7 @@ private func openSocket(_ type: __socket_type) -> Int32 {
     socket(AF_INET, Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
 }
 
-private func setOption(_ socket: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+private func setOption(_ socket: Int32, level: Int32, name: Int32, value: Int32) {
     var value = value
     setsockopt(socket, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
 }

@@ -37,7 +37,7 @@ package struct ConfigFolder: Sendable {
         if status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 {
             return Content(bytes: [], isReadByOthers: isReadByOthers)
         }
-        let bytes = try InputBytes.read(full, most: Self.largestFile, what: "the configuration")
+        let bytes = try InputBytes.read(full, maxBytes: Self.largestFile, what: "the configuration")
         return Content(bytes: bytes, isReadByOthers: isReadByOthers)
     }
 }

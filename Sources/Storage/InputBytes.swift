@@ -9,7 +9,7 @@ package enum InputBytes {
     ///   - most: maximum size in bytes; larger files are not read.
     ///   - what: the expected contents, for the message.
     /// - Throws: `cannotOpen` (exit status 66) or `notPermitted` (77) with a sentence.
-    package static func read(_ path: String, most: Int, what: String) throws(TalkieError) -> [UInt8] {
+    package static func read(_ path: String, maxBytes: Int, what: String) throws(TalkieError) -> [UInt8] {
         if let objection = InputCheck.objection(to: path, what: .file) { throw objection }
         func refused(_ why: String) -> TalkieError {
             TalkieError(.cannotOpen, "\(what) '\(path)' \(why)")
@@ -22,9 +22,9 @@ package enum InputBytes {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw refused("is not a regular file; choose one")
         }
-        guard status.st_size <= most else {
+        guard status.st_size <= maxBytes else {
             throw refused(
-                "is too large (\(status.st_size >> 20) MiB, \(most >> 20) at most); it is probably the wrong file")
+                "is too large (\(status.st_size >> 20) MiB, \(maxBytes >> 20) at most); it is probably the wrong file")
         }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0

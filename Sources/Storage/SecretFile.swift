@@ -11,7 +11,7 @@ package enum SecretFile {
     /// - Throws: `cannotOpen` or `notPermitted` (exit status 66 or 77) if the file cannot be read. `invalidArgument`
     ///   (2) if the line is empty or not UTF-8.
     package static func read(_ path: String) throws(TalkieError) -> String {
-        let bytes = try InputBytes.read(path, most: largest, what: "the password file")
+        let bytes = try InputBytes.read(path, maxBytes: largest, what: "the password file")
         var line = bytes.prefix { $0 != UInt8(ascii: "\n") }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         guard !line.isEmpty, let text = String(validating: line, as: UTF8.self) else {

@@ -13,7 +13,7 @@ package final class ManualClock: HostClock {
 
     package var now: HostInstant { HostInstant(nanoseconds: time.load(ordering: .acquiring)) }
 
-    package var runsByItself: Bool { false }
+    package var isRealTime: Bool { false }
     package var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
 
     /// Simulates a suspension: this clock stops, the boot clock advances.

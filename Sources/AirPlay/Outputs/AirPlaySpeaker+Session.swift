@@ -99,7 +99,7 @@ extension AirPlaySpeaker {
         }
         // The title may have changed while the session was being set up.
         let title = title
-        if state.sentTitle != title, let moment = state.input?.timestampOnWire(heardAt: nil) {
+        if state.sentTitle != title, let moment = state.input?.timestampOnWire(audibleAt: nil) {
             // ignored: see `setTitle`.
             session.control.post { core in try? core.setMetadata(title: title, at: moment) }
         }
@@ -163,7 +163,7 @@ extension AirPlaySpeaker {
             let (address, isYielding) = attempts.next(of: addresses, announcesOurs: announcesOurs, at: attempt)
             do throws(AirPlayError) {
                 let (session, setup) = try join(
-                    input.format, store: input.store, context, titleAt: input.timestampOnWire(heardAt: nil),
+                    input.format, store: input.store, context, titleAt: input.timestampOnWire(audibleAt: nil),
                     at: address, connectTimeout: Self.connectTimeout, isYielding: isYielding)
                 let isWanted = state.withLock { state in
                     guard state.use == use else { return false }

@@ -70,8 +70,8 @@ extension AirPlaySpeaker: PartialFlushing {
         let (taken, reachesPreroll) = state.withLock { state -> (Int, Bool) in
             if state.failure != nil { return (state.input?.discard(batch, from: offset) ?? 0, false) }
             // Audio heard more than a second ago is no longer needed; everything later may have to be sent again.
-            let heard = state.context.map { $0.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1)) }
-            guard let accepted = state.input?.accept(batch, from: offset, heard: heard) else { return (0, false) }
+            let position = state.context.map { $0.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1)) }
+            guard let accepted = state.input?.accept(batch, from: offset, position: position) else { return (0, false) }
             if accepted.taken > 0 { state.session?.wakeWriter() }
             return accepted
         }

@@ -89,8 +89,8 @@ package final class AirPlaySpeaker: AudioOutput {
         shownTitle.withLock { $0 = title }
         let (session, moment) = state.withLock { state -> (AirPlaySession?, RTPTimestamp?) in
             let now = host.now
-            let heard = state.context?.timebase.snapshot.segment(at: now).mediaTime(at: now)
-            return (state.session, state.input?.timestampOnWire(heardAt: heard))
+            let position = state.context?.timebase.snapshot.segment(at: now).mediaTime(at: now)
+            return (state.session, state.input?.timestampOnWire(audibleAt: position))
         }
         guard let session, let moment else { return }
         // ignored: a refused title is inaudible, and a lost session is reported by its events.
@@ -197,7 +197,7 @@ package final class AirPlaySpeaker: AudioOutput {
     /// After it was audible once, playback continues without the speaker.
     package var isReadyToStart: Bool {
         let now = host.now
-        let (session, isDecided) = state.withLock { ($0.session, $0.anchors.isHeard(at: now) || $0.failure != nil) }
+        let (session, isDecided) = state.withLock { ($0.session, $0.anchors.isAudible(at: now) || $0.failure != nil) }
         return isDecided || session?.clock.ready != nil
     }
 
@@ -205,7 +205,7 @@ package final class AirPlaySpeaker: AudioOutput {
     /// thread.
     package var earliestStart: HostInstant? {
         let now = host.now
-        return state.withLock { $0.anchors.isHeard(at: now) ? nil : $0.session }
+        return state.withLock { $0.anchors.isAudible(at: now) ? nil : $0.session }
             .flatMap { SpeakerTiming($0).earliestStart }
     }
 

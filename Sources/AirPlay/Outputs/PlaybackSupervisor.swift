@@ -6,10 +6,10 @@ internal import SyncRendering
 /// Applies the timebase to a speaker. Called on the control thread between requests.
 final class PlaybackSupervisor: Sendable {
     private weak let speaker: AirPlaySpeaker?
-    private let told = Lock(Told())
+    private let sent = Lock(SentState())
 
-    /// The state of the speaker as last sent; used on the control thread.
-    private struct Told {
+    /// The commands that were sent to the speaker; used on the control thread.
+    private struct SentState {
         var epoch: UInt64?
         var line: SentAnchor?
         /// Whether the speaker has played with this anchor: it may have discarded audio that it decoded and did not
@@ -67,7 +67,7 @@ final class PlaybackSupervisor: Sendable {
     }
 
     /// Returns the reason why a start will never be possible; nil if it may be.
-    private func obstacle(_ core: SessionCore, _ told: Told, _ name: String) -> OutputError? {
+    private func obstacle(_ core: SessionCore, _ sent: SentState, _ name: String) -> OutputError? {
         let now = core.host.now
         if core.isTurnedAway {
             return OutputError(
@@ -75,7 +75,7 @@ final class PlaybackSupervisor: Sendable {
                 "\(name) requires its own clock, and so does another speaker in use; only one clock can be followed:"
                     + " play to one of them, or group them in their own app and play to the group.")
         }
-        if told.refusedSince.map({ now - $0 >= Self.refusalTimeout }) ?? false {
+        if sent.refusedSince.map({ now - $0 >= Self.refusalTimeout }) ?? false {
             return OutputError(
                 .failed,
                 "\(name) does not start on this computer's clock, and no PTP messages of its clock arrive (UDP ports 319 and"
@@ -106,28 +106,29 @@ final class PlaybackSupervisor: Sendable {
         noteClock(core, context)
         let wait = clockNews(core, context)
         guard let input else { return wait }
-        var told = told.withLock { $0 }
-        if told.epoch != epoch { told = Told(epoch: epoch) }
-        defer { self.told.withLock { $0 = told } }
+        var sent = sent.withLock { $0 }
+        if sent.epoch != epoch { sent = SentState(epoch: epoch) }
+        defer { self.sent.withLock { $0 = sent } }
         let snapshot = context.timebase.snapshot
         let segment = snapshot.upcoming
         do throws(AirPlayError) {
             // Checked before the rate: the player holds it at 0 until the clock is ready, which may never happen.
-            if told.line == nil, let obstacle = obstacle(core, told, speaker.name) {
+            if sent.line == nil, let obstacle = obstacle(core, sent, speaker.name) {
                 speaker.giveUp(obstacle.saying(speaker.configuration.phrases.inErrors))
                 return nil
             }
-            if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }
-            if let moment = lookAfterClock(core, &told) { return moment }
+            if segment.rate == 0 { return try stop(segment, core: core, speaker: speaker, sent: &sent) ?? wait }
+            if let moment = lookAfterClock(core, &sent) { return moment }
             // `accept` requests a call once there is enough.
             guard input.isStartable else { return nil }
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
-            return try start(command, input.timestamps, core, speaker, context, &told)
+            return try start(
+                command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
         } catch {
             switch error.code {
             case .clockNotReady:
-                let since = told.refusedSince ?? core.host.now
-                told.refusedSince = since
+                let since = sent.refusedSince ?? core.host.now
+                sent.refusedSince = since
                 if core.host.now - since >= Self.yieldTimeout { _ = core.yieldClock() }
                 return core.host.now.advanced(by: Self.retry)
             case .timedOut: return core.host.now.advanced(by: Self.retry)
@@ -153,16 +154,16 @@ final class PlaybackSupervisor: Sendable {
     }
 
     private func stop(
-        _ segment: TimebaseSegment, _ core: SessionCore, _ speaker: AirPlaySpeaker, _ told: inout Told
+        _ segment: TimebaseSegment, core: SessionCore, speaker: AirPlaySpeaker, sent: inout SentState
     ) throws(AirPlayError) -> HostInstant? {
-        guard told.line != nil else { return nil }
+        guard sent.line != nil else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
         speaker.state.withLock { $0.anchors.noteStop(at: now) }
         try core.pause()
-        told.line = nil
+        sent.line = nil
         speaker.state.withLock { $0.anchors.hold(nil) }
-        told.isRewound = false
+        sent.isRewound = false
         return nil
     }
 
@@ -172,22 +173,22 @@ final class PlaybackSupervisor: Sendable {
     /// start, when the earlier clock may not have been the speaker's.
     ///
     /// - Returns: When to check again; nil: continue as usual.
-    private func lookAfterClock(_ core: SessionCore, _ told: inout Told) -> HostInstant? {
+    private func lookAfterClock(_ core: SessionCore, _ sent: inout SentState) -> HostInstant? {
         // An unresponsive speaker may be behind a network outage and still play: `patience` limits its session.
         guard core.clock.readiness == .stalled, !core.shared.isUnresponsive else {
-            told.stalled = nil
+            sent.stalled = nil
             return nil
         }
         let now = core.host.now
         // Before the start the speaker does not play, even if bytes are sent.
-        let flowing = told.line == nil ? 0 : core.flowingBytes
-        guard let stalled = told.stalled, let sent = flowing, stalled.sent == sent else {
-            told.stalled = flowing.map { ($0, now) }
+        let flowing = sent.line == nil ? 0 : core.flowingBytes
+        guard let stalled = sent.stalled, let bytes = flowing, stalled.sent == bytes else {
+            sent.stalled = flowing.map { ($0, now) }
             return nil
         }
         guard now - stalled.since >= Self.stallTimeout, speaker?.state.withLock({ $0.anchors.mayRenew() }) ?? false
         else { return nil }
-        told.stalled = nil
+        sent.stalled = nil
         core.lose("The speaker has lost its reference clock.")
         return HostInstant(nanoseconds: .max)
     }
@@ -200,47 +201,51 @@ final class PlaybackSupervisor: Sendable {
     }
 
     private func start(
-        _ command: Command, _ line: RTPTimestampMapper, _ core: SessionCore, _ speaker: AirPlaySpeaker,
-        _ context: AudioOutputContext, _ told: inout Told
+        _ command: Command, timestamps: RTPTimestampMapper, core: SessionCore, speaker: AirPlaySpeaker,
+        context: AudioOutputContext, sent: inout SentState
     ) throws(AirPlayError) -> HostInstant? {
         let segment = command.segment
         let timeline = core.timeline
-        if let known = told.line, let timeline, known.epoch == timeline.epoch,
+        if let known = sent.line, let timeline, known.epoch == timeline.epoch,
             known.generation == command.generation, known.delay == command.delay
         {
-            return renew(known, on: timeline, line, core, speaker, context, &told)
+            return renew(
+                known, on: timeline, timestamps: timestamps, core: core, speaker: speaker, context: context, sent: &sent
+            )
         }
         let now = core.host.now
-        let shift = told.line.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
+        let shift = sent.line.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
         if let shift, shift < Self.sameLine {
-            told.line?.generation = command.generation
-            told.line?.delay = command.delay
-            guard let known = told.line, let timeline else { return nil }
-            return renew(known, on: timeline, line, core, speaker, context, &told)
+            sent.line?.generation = command.generation
+            sent.line?.delay = command.delay
+            guard let known = sent.line, let timeline else { return nil }
+            return renew(
+                known, on: timeline, timestamps: timestamps, core: core, speaker: speaker, context: context, sent: &sent
+            )
         }
         let leads = core.startLeads
         if let wait = Self.clockWait(core.clock, leads, now: now) { return wait }
         let isNear = shift.map { $0 < Self.nearLine } ?? false
         let seat = now.advanced(by: leads.seat)
-        if told.hasPlayed || segment.hostAnchor < seat, !isNear, !told.isRewound {
+        if sent.hasPlayed || segment.hostAnchor < seat, !isNear, !sent.isRewound {
             let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
-            guard let position = line.timestamp(of: moment, rate: segment.speed),
-                try core.rewind(to: position, gap: line.rewindGap)
+            guard let position = timestamps.timestamp(of: moment, rate: segment.speed),
+                try core.rewind(to: position, gap: timestamps.rewindGap)
             else { return nil }
-            told.isRewound = true
+            sent.isRewound = true
             return now.advanced(by: Self.rewindLead)
         }
         let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
         let moment = segment.mediaTime(at: instant)
-        guard let position = line.timestamp(of: moment, rate: segment.speed) else { return nil }
+        guard let position = timestamps.timestamp(of: moment, rate: segment.speed) else { return nil }
         let anchor = try core.play(position, at: instant)
         let known = SentAnchor(
             media: moment, position: position, moment: anchor.moment, speed: segment.speed,
             epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
-        told.line = known
-        told.refusedSince = nil
-        told.hasPlayed = true
-        told.isRewound = false
+        sent.line = known
+        sent.refusedSince = nil
+        sent.hasPlayed = true
+        sent.isRewound = false
         speaker.state.withLock {
             $0.anchors.hold(known)
             $0.anchors.noteStart(at: instant)
@@ -256,22 +261,23 @@ final class PlaybackSupervisor: Sendable {
     ///
     /// - Returns: When to retry after a refusal; the speaker keeps playing meanwhile.
     private func renew(
-        _ known: SentAnchor, on timeline: PTPTimeline, _ line: RTPTimestampMapper, _ core: SessionCore,
-        _ speaker: AirPlaySpeaker, _ context: AudioOutputContext, _ told: inout Told
+        _ known: SentAnchor, on timeline: PTPTimeline, timestamps: RTPTimestampMapper, core: SessionCore,
+        speaker: AirPlaySpeaker, context: AudioOutputContext, sent: inout SentState
     ) -> HostInstant? {
         let now = core.host.now
         let reach =
-            core.configuration.longestAnchor ?? SentAnchor.longestReach(sampleRate: line.sampleRate)
-        guard core.configuration.route == .buffered, told.renewal <= now,
-            let anchor = known.renewed(at: timeline.mapping.target(at: now), sampleRate: line.sampleRate, reach: reach)
+            core.configuration.longestAnchor ?? SentAnchor.longestReach(sampleRate: timestamps.sampleRate)
+        guard core.configuration.route == .buffered, sent.renewal <= now,
+            let anchor = known.renewed(
+                at: timeline.mapping.target(at: now), sampleRate: timestamps.sampleRate, reach: reach)
         else { return nil }
         do throws(AirPlayError) {
             try core.renew(anchor.position, at: anchor.moment, on: timeline)
         } catch {
-            told.renewal = now.advanced(by: Self.renewalPause)
-            return told.renewal
+            sent.renewal = now.advanced(by: Self.renewalPause)
+            return sent.renewal
         }
-        told.line = anchor
+        sent.line = anchor
         speaker.state.withLock { $0.anchors.hold(anchor) }
         context.events.append(
             .speakerAnchored(

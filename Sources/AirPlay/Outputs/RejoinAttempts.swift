@@ -10,9 +10,9 @@ struct RejoinAttempts {
     private static let farewell: Duration = .seconds(1)
     /// How long a busy speaker is retried.
     ///
-    /// `told`: its announcements show that another sender owns it. `untold`: the owner is unknown and may be our own
-    /// session, which shairport-sync and others end 60 s after our last message.
-    private static let busyTimeout: (told: Duration, untold: Duration) = (.seconds(3), .seconds(130))
+    /// `announced`: its announcements show that another sender owns it. `unknown`: the owner is unknown and may be our
+    /// own session, which shairport-sync and others end 60 s after our last message.
+    private static let busyTimeout: (announced: Duration, unknown: Duration) = (.seconds(3), .seconds(130))
 
     /// Whether the speaker ended the session: it belongs to another sender then.
     private let isEvicted: Bool
@@ -50,7 +50,7 @@ struct RejoinAttempts {
         let since = busySince ?? now
         busySince = since
         if isEvicted { return true }
-        let timeout = tellsGroup && !announcesOurs ? Self.busyTimeout.told : Self.busyTimeout.untold
+        let timeout = tellsGroup && !announcesOurs ? Self.busyTimeout.announced : Self.busyTimeout.unknown
         return now - since >= timeout
     }
 

@@ -54,8 +54,8 @@ struct SentAnchor: Hashable, Sendable {
     func distance(to line: TimebaseSegment, on timeline: PTPTimeline, at now: HostInstant) -> Duration {
         guard speed == line.speed, let own = segment(on: timeline, at: now) else { return .seconds(3600) }
         let instant = max(line.hostAnchor, now)
-        guard let heard = own.hostInstant(of: line.mediaTime(at: instant)) else { return .seconds(3600) }
-        let difference = instant - heard
+        guard let expected = own.hostInstant(of: line.mediaTime(at: instant)) else { return .seconds(3600) }
+        let difference = instant - expected
         return max(difference, .zero - difference)
     }
 }

@@ -10,7 +10,7 @@ struct SpeakerAnchors: Sendable {
     /// The number of sessions renewed because of a stalled clock.
     private var renewals = 0
     /// The instant of the first start that was accepted and not revoked before it came.
-    private var firstHeard: HostInstant?
+    private var firstAudible: HostInstant?
     /// The instant from which the current session is audible; nil before its first start.
     private var audibleFrom: HostInstant?
 
@@ -38,7 +38,7 @@ struct SpeakerAnchors: Sendable {
 
     /// Records a start that the speaker has accepted.
     mutating func noteStart(at instant: HostInstant) {
-        firstHeard = firstHeard ?? instant
+        firstAudible = firstAudible ?? instant
         audibleFrom = audibleFrom ?? instant
     }
 
@@ -49,10 +49,10 @@ struct SpeakerAnchors: Sendable {
     }
 
     /// Revokes a future first start, after the session was lost or stopped.
-    mutating func revokeStart(at now: HostInstant) { if !isHeard(at: now) { firstHeard = nil } }
+    mutating func revokeStart(at now: HostInstant) { if !isAudible(at: now) { firstAudible = nil } }
 
     /// Whether the speaker was audible once.
-    func isHeard(at now: HostInstant) -> Bool { firstHeard.map { $0 <= now } ?? false }
+    func isAudible(at now: HostInstant) -> Bool { firstAudible.map { $0 <= now } ?? false }
 
     /// Whether the current session is audible; nil before its first start.
     func isAudible(at now: HostInstant) -> Bool? { audibleFrom.map { $0 <= now } }

@@ -46,10 +46,10 @@ struct StreamInput: Sendable {
 
     /// Stores packets from index `offset` on.
     ///
-    /// - Parameter heard: Media time before which packets may be discarded to make space; nil: unknown.
+    /// - Parameter position: Media time before which packets may be discarded to make space; nil: unknown.
     /// - Returns: The number of accepted packets, and whether they complete the audio required before a start.
     mutating func accept(
-        _ batch: PacketBatch, from offset: Int, heard: MediaTime?
+        _ batch: PacketBatch, from offset: Int, position: MediaTime?
     ) -> (taken: Int, reachesPreroll: Bool) {
         var taken = 0
         let before = timestamps.frames
@@ -77,7 +77,7 @@ struct StreamInput: Sendable {
             let start = packet.presentationTime ?? acceptedUntil ?? .zero
             acceptedUntil = start + packet.duration
         }
-        if let heard { store.setFloor(timestamps.bound(of: heard, rate: speed)) }
+        if let position { store.setFloor(timestamps.bound(of: position, rate: speed)) }
         isFinished = false
         return (taken, before < preroll && timestamps.frames >= preroll)
     }
@@ -124,14 +124,14 @@ struct StreamInput: Sendable {
     }
 
     /// Moves the read position of the store to the packets heard from a media time on, for a new session.
-    func rewind(to heard: MediaTime) {
+    func rewind(to position: MediaTime) {
         // Uses the speed of the audio: that of the timeline is 0 in a pause and before a scheduled start.
-        guard let timestamp = timestamps.bound(of: heard, rate: speed) else { return }
+        guard let timestamp = timestamps.bound(of: position, rate: speed) else { return }
         _ = store.rewind(to: timestamp, gap: timestamps.rewindGap)
     }
 
     /// Returns the timestamp on the wire heard at a media time; that of the next packet for nil and after a flush.
-    func timestampOnWire(heardAt time: MediaTime?) -> RTPTimestamp {
+    func timestampOnWire(audibleAt time: MediaTime?) -> RTPTimestamp {
         store.onWire(time.flatMap { timestamps.timestamp(of: $0, rate: speed) } ?? timestamps.next)
     }
 }

@@ -75,10 +75,10 @@ package struct PairingProcedure: Sendable {
         case .session(nil, nil):
             if traits.needsPIN { throw Self.pinRequired }
             if traits.needsPassword, !traits.isHomePod { throw Self.passwordRequired }
-            attempts = [Self.everybody]
+            attempts = [Self.transient]
         case .introduction(let password):
             if traits.needsPIN { throw Self.pinRequired }
-            attempts = proofs(of: password) + [Self.everybody]
+            attempts = proofs(of: password) + [Self.transient]
         case .registration(nil):
             isStartingPIN = true
             return .send(PairingRequest("/pair-pin-start", kind: "3"))
@@ -143,7 +143,7 @@ package struct PairingProcedure: Sendable {
 
     // MARK: Methods
 
-    private static let everybody = PairingAttempt.Kind.transient(password: PairSetup.transientPassword)
+    private static let transient = PairingAttempt.Kind.transient(password: PairSetup.transientPassword)
 
     /// Returns the methods that prove knowledge of the password to both sides.
     ///

@@ -68,7 +68,7 @@ struct DeliveryWindow {
             bytes += hasFoundTheEnd ? packet : bytes
         }
         wasFull = false
-        let least = Int(Self.minPace * pace * (max(trip, usualTrip ?? trip) / .seconds(1)))
-        bytes = min(max(bytes, least, 2 * packet), Self.widest)
+        let minBytes = Int(Self.minPace * pace * (max(trip, usualTrip ?? trip) / .seconds(1)))
+        bytes = min(max(bytes, minBytes, 2 * packet), Self.widest)
     }
 }

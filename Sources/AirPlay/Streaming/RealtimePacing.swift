@@ -64,7 +64,7 @@ struct RealtimePacing {
     }
 
     /// Returns when a frame is heard; nil without an anchor.
-    func heard(_ timestamp: RTPTimestamp) -> HostInstant? {
+    func audibleInstant(of timestamp: RTPTimestamp) -> HostInstant? {
         guard let line else { return nil }
         let frames = Int64(line.position.distance(to: timestamp))
         return mapping.source(at: line.moment.advanced(by: .nanoseconds(frames * 1_000_000_000 / sampleRate)))
@@ -79,9 +79,9 @@ struct RealtimePacing {
 
     /// Returns what to do with a packet.
     func verdict(on timestamp: RTPTimestamp, at now: HostInstant) -> Verdict {
-        guard let heard = heard(timestamp) else { return .wait(until: HostInstant(nanoseconds: .max)) }
-        if heard < now.advanced(by: Self.lateness) { return .leaveOut }
-        let departure = max(heard.advanced(by: .zero - depth), earliest)
+        guard let audibleAt = audibleInstant(of: timestamp) else { return .wait(until: HostInstant(nanoseconds: .max)) }
+        if audibleAt < now.advanced(by: Self.lateness) { return .leaveOut }
+        let departure = max(audibleAt.advanced(by: .zero - depth), earliest)
         return departure <= now ? .send : .wait(until: departure)
     }
 

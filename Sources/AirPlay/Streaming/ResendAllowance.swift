@@ -8,7 +8,7 @@ struct ResendAllowance: Sendable {
     /// Tokens, in nanoseconds of audio.
     private var saved: Int64
     private var counted: HostInstant
-    private let most: Int64
+    private let maxSaved: Int64
     private let price: Int64
 
     /// Creates a full bucket.
@@ -18,8 +18,8 @@ struct ResendAllowance: Sendable {
     ///   - queue: The duration of the receiver's queue.
     init(packet: Duration, queue: Duration, at now: HostInstant) {
         price = max(1, packet.wholeNanoseconds)
-        most = max(price, queue.wholeNanoseconds)
-        saved = most
+        maxSaved = max(price, queue.wholeNanoseconds)
+        saved = maxSaved
         counted = now
     }
 
@@ -27,7 +27,7 @@ struct ResendAllowance: Sendable {
     mutating func consumeToken(at now: HostInstant) -> Bool {
         let passed = max(0, (now - counted).wholeNanoseconds)
         counted = max(counted, now)
-        saved = passed >= most ? most : min(most, saved + passed)
+        saved = passed >= maxSaved ? maxSaved : min(maxSaved, saved + passed)
         guard saved >= price else { return false }
         saved -= price
         return true

@@ -59,16 +59,16 @@ package enum RealtimeControl: Hashable, Sendable {
             guard let position = reader.integer(UInt32.self), let time = reader.integer(Int64.self), reader.skip(4),
                 let clock = reader.integer(UInt64.self)
             else { return nil }
-            let heard = RTPTimestamp(rawValue: position).advanced(byFrames: -SyncPacket.precedence)
+            let audible = RTPTimestamp(rawValue: position).advanced(byFrames: -SyncPacket.precedence)
             self = .sync(
-                position: heard, instant: PTPInstant(nanoseconds: time), clock: clock, isFirst: first & 0x10 != 0)
+                position: audible, instant: PTPInstant(nanoseconds: time), clock: clock, isFirst: first & 0x10 != 0)
         case 0xD4:
             guard let position = reader.integer(UInt32.self), let time = reader.integer(UInt64.self) else {
                 return nil
             }
-            let heard = RTPTimestamp(rawValue: position).advanced(byFrames: -Self.networkTimePrecedence)
+            let audible = RTPTimestamp(rawValue: position).advanced(byFrames: -Self.networkTimePrecedence)
             self = .sync(
-                position: heard, instant: PTPInstant(networkTime: time), clock: nil, isFirst: first & 0x10 != 0)
+                position: audible, instant: PTPInstant(networkTime: time), clock: nil, isFirst: first & 0x10 != 0)
         case 0xD6: self = .resent(Array(reader.takeRest()))
         default: return nil
         }

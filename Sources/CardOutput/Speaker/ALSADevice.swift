@@ -233,9 +233,9 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     }
 
     func rewind(_ frames: Int) -> Int {
-        let most = Int(snd_pcm_rewindable(handle)) - untouchable
-        guard frames > 0, most > 0 else { return 0 }
-        return max(0, Int(snd_pcm_rewind(handle, snd_pcm_uframes_t(min(frames, most)))))
+        let rewindable = Int(snd_pcm_rewindable(handle)) - untouchable
+        guard frames > 0, rewindable > 0 else { return 0 }
+        return max(0, Int(snd_pcm_rewind(handle, snd_pcm_uframes_t(min(frames, rewindable)))))
     }
 
     func discard() -> Bool { snd_pcm_drop(handle) >= 0 && snd_pcm_prepare(handle) >= 0 }

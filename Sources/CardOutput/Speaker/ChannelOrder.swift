@@ -104,13 +104,13 @@ struct ChannelOrder: Equatable {
     static func unmapped(
         for film: ChannelLayout, choice: ChannelChoice, server: ChannelLayout?, takes: (Int) -> Bool
     ) -> ChannelOrder? {
-        let most: Int
+        let maxChannels: Int
         switch choice {
-        case .autoSafe: most = min(film.count, server?.count ?? 2)
-        case .auto: most = film.count
-        case .layout(let layout): most = layout.count
+        case .autoSafe: maxChannels = min(film.count, server?.count ?? 2)
+        case .auto: maxChannels = film.count
+        case .layout(let layout): maxChannels = layout.count
         }
         // Additional device channels stay silent; media channels that the device lacks are downmixed.
-        return [8, 6, 4, 2].first { $0 <= most && takes($0) }.map(alsaDefault)
+        return [8, 6, 4, 2].first { $0 <= maxChannels && takes($0) }.map(alsaDefault)
     }
 }

@@ -31,19 +31,23 @@ enum SampleFormat: CaseIterable {
         switch self {
         case .float32:
             let target = output.assumingMemoryBound(to: Float.self)
-            Self.each(input, frames, channels, sources, count) { target[$0] = min(1, max(-1, $1)) }
+            Self.each(input, frames: frames, channels: channels, sources: sources, count: count) {
+                target[$0] = min(1, max(-1, $1))
+            }
         case .int32:
             let target = output.assumingMemoryBound(to: Int32.self)
             // 2³¹ exceeds Int32: the Double is clipped to the largest value below.
-            Self.each(input, frames, channels, sources, count) {
+            Self.each(input, frames: frames, channels: channels, sources: sources, count: count) {
                 target[$0] = Int32(min(2_147_483_647, max(-2_147_483_648, Double($1) * 2_147_483_648)))
             }
         case .int24in32:
             let target = output.assumingMemoryBound(to: Int32.self)
-            Self.each(input, frames, channels, sources, count) { target[$0] = Self.int24($1) }
+            Self.each(input, frames: frames, channels: channels, sources: sources, count: count) {
+                target[$0] = Self.int24($1)
+            }
         case .int24packed:
             let target = output.assumingMemoryBound(to: UInt8.self)
-            Self.each(input, frames, channels, sources, count) {
+            Self.each(input, frames: frames, channels: channels, sources: sources, count: count) {
                 let value = UInt32(bitPattern: Self.int24($1))
                 target[$0 * 3] = UInt8(truncatingIfNeeded: value)
                 target[$0 * 3 + 1] = UInt8(truncatingIfNeeded: value >> 8)
@@ -51,7 +55,7 @@ enum SampleFormat: CaseIterable {
             }
         case .int16:
             let target = output.assumingMemoryBound(to: Int16.self)
-            Self.each(input, frames, channels, sources, count) {
+            Self.each(input, frames: frames, channels: channels, sources: sources, count: count) {
                 target[$0] = Int16(min(32767, max(-32768, ($1 * 32768).rounded())))
             }
         }
@@ -84,7 +88,7 @@ enum SampleFormat: CaseIterable {
     /// becomes silence.
     @inline(__always)
     private static func each(
-        _ input: UnsafePointer<Float>, _ frames: Int, _ channels: Int, _ sources: UnsafePointer<Int>, _ count: Int,
+        _ input: UnsafePointer<Float>, frames: Int, channels: Int, sources: UnsafePointer<Int>, count: Int,
         _ body: (Int, Float) -> Void
     ) {
         for frame in 0..<frames {

@@ -59,13 +59,15 @@ package enum SoundCardProbe {
     ///
     /// - Throws: `OutputError` if it cannot be opened.
     package static func sink(of device: String) throws(OutputError) -> SinkKnowledge {
-        let told = Signal()
-        let finder = SinkFinder { _, now in if now.sink != nil || now == .noServer { told.raise() } }
+        let sinkFound = Signal()
+        let finder = SinkFinder { _, now in if now.sink != nil || now == .noServer { sinkFound.raise() } }
         defer { finder.stop() }
         let opened = try ALSADevice(name: device)
         try opened.configure(opened.nearest(to: 48_000, layout: .stereo))
         finder.register(opened)
-        if opened.way == .elsewhere, PulseLibrary.shared != nil { told.wait(until: .now.advanced(by: sinkTimeout)) }
+        if opened.way == .elsewhere, PulseLibrary.shared != nil {
+            sinkFound.wait(until: .now.advanced(by: sinkTimeout))
+        }
         return withExtendedLifetime(opened) { finder.knowledge(of: device) }
     }
 

@@ -26,12 +26,8 @@ extension KioskConfiguration {
 extension KioskConfiguration.Fleet {
     /// Reads the table; nil if it is absent or invalid.
     init?(_ reader: inout TableReader, folder: String) {
-        guard let node = reader.node("fleet") else { return nil }
-        guard case .table(let table) = node.value else {
-            reader.addMistake(node.line, "fleet: expected a table, [fleet]")
-            return nil
-        }
-        var inner = reader.inside(table)
+        guard var inner = reader.inside("fleet", expected: "a table, [fleet]") else { return nil }
+        let table = inner.table
         let broker = inner.value("broker", Self.broker)
         let name = inner.value("name") { value throws(ValueError) in try Self.level(value) }
         let prefix = inner.value("prefix") { value throws(ValueError) in try Self.levels(value) }
@@ -53,8 +49,7 @@ extension KioskConfiguration.Fleet {
                 table["password_file"]?.line ?? table.line, "password_file: a password needs a user; write user = \"…\""
             )
         }
-        inner.finish()
-        reader.addMistakes(inner.mistakes)
+        reader.finish(inner)
         guard let broker, let name else { return nil }
         func whole(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
         self.init(host: broker.host, port: broker.port, name: name)

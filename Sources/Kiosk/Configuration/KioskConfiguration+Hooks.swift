@@ -9,20 +9,18 @@ extension KioskConfiguration {
 
         init() {}
     }
+}
 
+extension KioskConfiguration.Hooks {
     private static let longestCommand = 1000
 
-    mutating func readHooks(_ reader: inout TableReader) {
-        guard let node = reader.node("hooks") else { return }
-        guard case .table(let table) = node.value else {
-            return reader.addMistake(
-                node.line, "hooks: expected a table, [hooks] with screen_off = \"cec-ctl --standby\"")
-        }
-        var inner = reader.inside(table)
-        hooks.screenOn = inner.value("screen_on", Self.command)
-        hooks.screenOff = inner.value("screen_off", Self.command)
-        inner.finish()
-        reader.addMistakes(inner.mistakes)
+    /// Reads the table; it may be absent.
+    init(_ reader: inout TableReader) {
+        let expected = "a table, [hooks] with screen_off = \"cec-ctl --standby\""
+        guard var inner = reader.inside("hooks", expected: expected) else { return }
+        screenOn = inner.value("screen_on", Self.command)
+        screenOff = inner.value("screen_off", Self.command)
+        reader.finish(inner)
     }
 
     private static func command(_ value: TOMLDocument.Value) throws(ValueError) -> String {

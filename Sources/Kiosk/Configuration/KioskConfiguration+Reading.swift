@@ -26,10 +26,10 @@ extension KioskConfiguration {
     private mutating func read(_ reader: inout TableReader, folder: String) {
         programme.read(&reader, folder: folder)
         readScreen(&reader)
-        if let loops = reader.value("loop", Self.flag) { self.loops = loops }
-        if let start = reader.value("start_at", Self.start) { self.start = start }
-        if let duration = reader.value("image_duration", Self.imageDuration) { imageDuration = duration }
-        if let timeout = reader.value("speaker_timeout", Self.speakerTimeout) { speakerTimeout = timeout }
+        reader.read("loop", into: &loops, Self.flag)
+        reader.read("start_at", into: &start, Self.start)
+        reader.read("image_duration", into: &imageDuration, Self.imageDuration)
+        speakerTimeout = reader.value("speaker_timeout", Self.speakerTimeout)
         if let slate = reader.texts("slate")?.first { self.slate = Programme.whole(slate.text, in: folder) }
         if let policy = reader.choice("on_broken_item", BrokenItem.self) { onBrokenItem = policy }
         for hours in reader.texts("quiet_hours") ?? [] {
@@ -38,9 +38,9 @@ extension KioskConfiguration {
             }
         }
         readParts(&reader, folder: folder)
-        readHooks(&reader)
+        hooks = Hooks(&reader)
         readMetrics(&reader)
-        readTimeline(&reader, folder: folder)
+        timeline = Timeline(&reader, folder: folder)
         wall = Wall(&reader)
         if wall != nil {
             let orders = [("order", programme)] + parts.map { ("day_parts.\($0.name).order", $0.programme) }
@@ -65,24 +65,15 @@ extension KioskConfiguration {
             reader.addMistake(
                 node.line, "operator_screen: films are shown on this screen; choose another one, or \"other\"")
         }
-        if let rotation = reader.value(
-            "rotate",
-            { value throws(ValueError) in
-                guard case .integer(let degrees) = value, [0, 90, 180, 270].contains(degrees) else {
-                    throw ValueError("a screen is turned by 0, 90, 180 or 270 degrees")
-                }
-                return Int(degrees)
-            })
-        {
-            self.rotation = rotation
+        reader.read("rotate", into: &rotation) { value throws(ValueError) in
+            guard case .integer(let degrees) = value, [0, 90, 180, 270].contains(degrees) else {
+                throw ValueError("a screen is turned by 0, 90, 180 or 270 degrees")
+            }
+            return Int(degrees)
         }
-        if let mode = reader.value("mode", Self.mode) { self.mode = mode }
-        if let share = reader.value("title_safe", Self.share) { titleSafe = share }
-        guard let node = reader.node("overscan") else { return }
-        guard case .table(let table) = node.value else {
-            return reader.addMistake(node.line, "overscan: expected { policy = \"scale\", percent = 3 }")
-        }
-        var inner = reader.inside(table)
+        reader.read("mode", into: &mode, Self.mode)
+        reader.read("title_safe", into: &titleSafe, Self.share)
+        guard var inner = reader.inside("overscan", expected: "{ policy = \"scale\", percent = 3 }") else { return }
         let percent = inner.value("percent", Self.share)
         let policy = inner.value("policy") { value throws(ValueError) -> (Double) -> Overscan in
             switch value {
@@ -93,26 +84,23 @@ extension KioskConfiguration {
             default: throw ValueError(TableReader.oneOf(["none", "scale", "inset-bounds", "inset-application-frame"]))
             }
         }
-        if case .string("inset-frame")? = table["policy"]?.value {
+        if case .string("inset-frame")? = inner.table["policy"]?.value {
             remarks.append(
                 reader.remark(
-                    node.line,
+                    lines.line("overscan"),
                     "overscan: \"inset-frame\" is the old name of \"inset-application-frame\", which no longer draws a black frame; write \"scale\" to show the whole picture"
                 ))
         }
-        inner.finish()
-        reader.addMistakes(inner.mistakes)
+        reader.finish(inner)
         overscan = policy?(percent ?? Overscan.usual)
     }
 
     private mutating func readParts(_ reader: inout TableReader, folder: String) {
-        guard let node = reader.node("day_parts") else { return }
-        guard case .table(let table) = node.value else {
-            return reader.addMistake(node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
-        }
-        for entry in table.entries {
+        let expected = "a table for each, such as [day_parts.morning]"
+        guard let outer = reader.inside("day_parts", expected: expected) else { return }
+        for entry in outer.table.entries {
             guard case .table(let inner) = entry.node.value else {
-                reader.addMistake(entry.node.line, "day_parts: expected a table for each, such as [day_parts.morning]")
+                reader.addMistake(entry.node.line, "day_parts: expected \(expected)")
                 continue
             }
             var part = reader.inside(inner)
@@ -125,8 +113,7 @@ extension KioskConfiguration {
             if part.table["from"] == nil || part.table["to"] == nil {
                 part.addMistake(inner.line, "a part of the day needs from and to, such as from = 09:00:00")
             }
-            part.finish()
-            reader.addMistakes(part.mistakes)
+            reader.finish(part)
             guard let from, let to else { continue }
             parts.append(
                 DayPart(
@@ -138,8 +125,8 @@ extension KioskConfiguration {
     // MARK: Values
 
     private static func share(_ value: TOMLDocument.Value) throws(ValueError) -> Double {
-        guard let number = value.plainNumber, number >= 0, number <= Overscan.most else {
-            throw ValueError("expected a percentage of each side, 0 to \(Int(Overscan.most))")
+        guard let number = value.plainNumber, number >= 0, number <= Overscan.maxPercent else {
+            throw ValueError("expected a percentage of each side, 0 to \(Int(Overscan.maxPercent))")
         }
         return number
     }
@@ -160,9 +147,9 @@ extension KioskConfiguration {
     }
 
     private static func speakerTimeout(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
-        let least = KioskRouteSupervisor.reportedAfter
-        guard let seconds = value.plainNumber, (least.inSeconds...30).contains(seconds) else {
-            throw ValueError("expected seconds, \(Int(least.inSeconds)) to 30")
+        let minimum = KioskRouteSupervisor.reportedAfter
+        guard let seconds = value.plainNumber, (minimum.inSeconds...30).contains(seconds) else {
+            throw ValueError("expected seconds, \(Int(minimum.inSeconds)) to 30")
         }
         return .seconds(seconds)
     }
@@ -228,16 +215,11 @@ extension KioskConfiguration.Programme {
         if let order = reader.choice("order", KioskConfiguration.Order.self) { self.order = order }
         if let texts = reader.texts("speakers") { speakers = texts.map(\.text) }
         if let texts = reader.texts("fallbacks") { fallbacks = texts.map(\.text) }
-        if let volume = reader.value(
-            "volume",
-            { value throws(ValueError) in
-                guard let number = value.plainNumber, number >= 0, number <= 130 else {
-                    throw ValueError("a volume is a number from 0 to 130")
-                }
-                return number
-            })
-        {
-            self.volume = volume
+        reader.read("volume", into: &volume) { value throws(ValueError) in
+            guard let number = value.plainNumber, number >= 0, number <= 130 else {
+                throw ValueError("a volume is a number from 0 to 130")
+            }
+            return number
         }
     }
 

@@ -15,41 +15,25 @@ extension KioskConfiguration {
 extension KioskConfiguration.Wall {
     /// Reads the table; nil if it is absent, or `follow` is false.
     init?(_ reader: inout TableReader) {
-        guard let node = reader.node("wall") else { return nil }
-        guard case .table(let table) = node.value else {
-            reader.addMistake(node.line, "wall: expected a table, [wall]")
-            return nil
-        }
-        var inner = reader.inside(table)
+        guard var inner = reader.inside("wall", expected: "a table, [wall]") else { return nil }
         let follows = inner.value("follow") { value throws(ValueError) in
             guard case .flag(let flag) = value else { throw ValueError("expected true or false, not \(value.words)") }
             return flag
         }
-        if let text = inner.value(
-            "chrony",
-            { value throws(ValueError) in
-                // chronyc would parse a leading hyphen as an option.
-                guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 255, !text.hasPrefix("-") else {
-                    throw ValueError("expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"")
-                }
-                return text
-            })
-        {
-            chrony = text
+        inner.read("chrony", into: &chrony) { value throws(ValueError) in
+            // chronyc would parse a leading hyphen as an option.
+            guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 255, !text.hasPrefix("-") else {
+                throw ValueError("expected an address of this computer or chronyd's socket, such as \"127.0.0.1\"")
+            }
+            return text
         }
-        if let port = inner.value(
-            "chrony_port",
-            { value throws(ValueError) in
-                guard case .integer(let port) = value, (1...65535).contains(port) else {
-                    throw ValueError("expected a port from 1 to 65535; chrony's is 323")
-                }
-                return Int(port)
-            })
-        {
-            chronyPort = port
+        inner.read("chrony_port", into: &chronyPort) { value throws(ValueError) in
+            guard case .integer(let port) = value, (1...65535).contains(port) else {
+                throw ValueError("expected a port from 1 to 65535; chrony's is 323")
+            }
+            return Int(port)
         }
-        inner.finish()
-        reader.addMistakes(inner.mistakes)
+        reader.finish(inner)
         if follows == false { return nil }
     }
 }

@@ -10,8 +10,28 @@ struct TableReader {
 
     init(_ table: TOMLDocument.Table, file: String) { (self.table, self.file) = (table, file) }
 
-    /// Returns a reader for a nested table. The caller must pass its mistakes to `addMistakes`.
+    /// Returns a reader for a nested table. The caller must pass it to `finish(_:)`.
     func inside(_ table: TOMLDocument.Table) -> TableReader { TableReader(table, file: file) }
+
+    /// Returns a reader for the table of a key; nil if the key is absent or has another value, which is recorded. The
+    /// caller must pass the reader to `finish(_:)`.
+    ///
+    /// - Parameter expected: The expected value as text.
+    mutating func inside(_ key: String, expected: String) -> TableReader? {
+        guard let node = node(key) else { return nil }
+        guard case .table(let table) = node.value else {
+            addMistake(node.line, "\(key): expected \(expected)")
+            return nil
+        }
+        return inside(table)
+    }
+
+    /// Finishes the reader of a nested table and records its mistakes.
+    mutating func finish(_ inner: TableReader) {
+        var inner = inner
+        inner.finish()
+        mistakes += inner.mistakes
+    }
 
     mutating func addMistake(_ line: Int, _ sentence: String) {
         mistakes.append(ConfigMistake(file, line: line, sentence))
@@ -19,8 +39,6 @@ struct TableReader {
 
     /// Returns a hint that is not a mistake.
     func remark(_ line: Int, _ sentence: String) -> ConfigMistake { ConfigMistake(file, line: line, sentence) }
-
-    mutating func addMistakes(_ others: [ConfigMistake]) { mistakes += others }
 
     mutating func node(_ key: String) -> TOMLDocument.Node? {
         known.append(key)
@@ -36,6 +54,13 @@ struct TableReader {
             addMistake(node.line, "\(key): \(error.description)")
             return nil
         }
+    }
+
+    /// Sets a value if the key is present and valid.
+    mutating func read<Value>(
+        _ key: String, into value: inout Value, _ meaning: (TOMLDocument.Value) throws(ValueError) -> Value
+    ) {
+        if let new = self.value(key, meaning) { value = new }
     }
 
     /// Returns one string or a list of strings, each with its line; nil if absent.

@@ -38,6 +38,8 @@ struct ItemExclusions {
     static let maxSlowPause = Duration.seconds(900)
     /// The delay before items that ended the program are played because nothing else is left.
     static let crashedPause = Duration.seconds(60)
+    /// The playing time after which an item that was excluded is not considered failed any more.
+    private static let recoveryTime = Duration.seconds(15)
     private static let maxEntries = 1024
     /// The playing time after which an item is no longer a suspect.
     static let provingTime = Duration.seconds(600)
@@ -47,7 +49,7 @@ struct ItemExclusions {
     private var excluded: [(item: Item, reason: Reason)] = []
     /// When items that ended the program are played because nothing else is left; nil while other items are.
     private var playsCrashedFrom: HostInstant?
-    private var playing: (address: String, since: HostInstant)?
+    private var playing: (item: Item, since: HostInstant)?
 
     init(_ crashes: CrashRecord) { self.crashes = crashes }
 
@@ -136,17 +138,20 @@ struct ItemExclusions {
     /// Returns true if an item must be played with no other item open.
     func isSuspect(_ address: String) -> Bool { crashes.history.isSuspect(CrashHistory.key(of: address)) }
 
+    /// Returns true if an item was excluded because it stalled, and has not played since.
+    func hasFailed(_ item: Item) -> Bool { entries[item] != nil }
+
     /// Records that an item is perceived; the previous one was played to its end.
     mutating func noteBegan(_ item: Item, at now: HostInstant) {
-        noteEnded()
-        playing = (item.address, now)
+        noteEnded(at: now)
+        playing = (item, now)
         let key = CrashHistory.key(of: item.address)
         crashes.update { $0.noteBegan(key) }
     }
 
     /// Records that an item plays: opened without a predecessor, or after a pause.
     mutating func notePlaying(_ item: Item, at now: HostInstant) {
-        if playing?.address != item.address { playing = (item.address, now) }
+        if playing?.item.address != item.address { playing = (item, now) }
     }
 
     /// Permits stuck items again: the fault was not in the items.
@@ -154,10 +159,16 @@ struct ItemExclusions {
 
     /// Records that the current item presents video or audio.
     mutating func noteProgress(of item: Item, at now: HostInstant) {
-        if let entry = entries[item], entry.until <= now { entries[item] = nil }
-        guard let playing, now - playing.since >= Self.provingTime, isSuspect(playing.address) else { return }
-        let key = CrashHistory.key(of: playing.address)
+        guard let playing else { return }
+        if playing.item.address == item.address, now - playing.since >= Self.recoveryTime { readmit(item, at: now) }
+        guard now - playing.since >= Self.provingTime, isSuspect(playing.item.address) else { return }
+        let key = CrashHistory.key(of: playing.item.address)
         crashes.update { $0.notePlayed(key) }
+    }
+
+    /// Forgets an exclusion whose time is over.
+    private mutating func readmit(_ item: Item, at now: HostInstant) {
+        if let entry = entries[item], entry.until <= now { entries[item] = nil }
     }
 
     /// Records that an item cannot be played; the process continues.
@@ -167,10 +178,11 @@ struct ItemExclusions {
     }
 
     /// Records the end of the current item.
-    mutating func noteEnded() {
-        guard let address = playing?.address else { return }
+    mutating func noteEnded(at now: HostInstant) {
+        guard let item = playing?.item else { return }
         playing = nil
-        let key = CrashHistory.key(of: address)
+        readmit(item, at: now)
+        let key = CrashHistory.key(of: item.address)
         crashes.update { $0.notePlayed(key) }
     }
 

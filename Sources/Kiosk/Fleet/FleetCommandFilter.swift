@@ -9,7 +9,7 @@ struct FleetCommandFilter: Sendable {
 
     /// The maximum number of remembered commands; the oldest is discarded first. A broker repeats messages within
     /// seconds.
-    static let most = 256
+    static let maxRememberedCommands = 256
 
     private struct Known: Sendable {
         var id: String
@@ -39,7 +39,7 @@ struct FleetCommandFilter: Sendable {
                     words: "A retained command would be repeated at every connection; send it without the retain flag.")
             )
         }
-        if known.count == Self.most { known.removeFirst() }
+        if known.count == Self.maxRememberedCommands { known.removeFirst() }
         known.append(Known(id: command.id))
         return .carryOut(command)
     }

@@ -103,7 +103,7 @@ package final class FleetLink: Sendable {
 
     private func run() {
         var pause = Self.firstPause
-        var isTold = false
+        var isReported = false
         // MQTT 5 first: its broker does not send packets that are too large.
         var isBounded = true
         while !isStopping {
@@ -115,8 +115,8 @@ package final class FleetLink: Sendable {
                 ) { [self] bytes, isRetained in handleMessage(bytes, isRetained) }
                 do throws(ValueError) {
                     try talk(connection) {
-                        if isTold { tell("Reconnected to the fleet's broker \(fleet.host).") }
-                        isTold = false
+                        if isReported { tell("Reconnected to the fleet's broker \(fleet.host).") }
+                        isReported = false
                     }
                 } catch {
                     let isOlder = isBounded && connection.hasRefusedVersion
@@ -134,8 +134,8 @@ package final class FleetLink: Sendable {
                 return state.isConnected
             }
             if isStopping { return }
-            if !isTold {
-                isTold = true
+            if !isReported {
+                isReported = true
                 let (host, port) = (fleet.host, fleet.port)
                 tell(
                     wasConnected

@@ -47,7 +47,7 @@ final class ItemsWatch: Sendable {
     /// - Throws: `ExhaustionError` if the system provides no thread or descriptor.
     func start() throws(ExhaustionError) {
         let scanner = Scanner(try FolderWatch())
-        guard clock.runsByItself else { return self.scanner.withLock { $0 = scanner } }
+        guard clock.isRealTime else { return self.scanner.withLock { $0 = scanner } }
         let worker = try WorkerThread.start(name: "kiosk files") { [self] in
             while !stopping.load(ordering: .acquiring) {
                 let due = clock.machineInstant(of: scanIfDue(scanner))
@@ -85,7 +85,7 @@ final class ItemsWatch: Sendable {
     private final class Scanner: @unchecked Sendable {
         private(set) var folders: FolderWatch
         private var last: Found?
-        private var toldRefusals: Set<String> = []
+        private var reportedRefusals: Set<String> = []
         /// When the next scan is due.
         private var due = HostInstant(nanoseconds: 0)
         /// The instant beyond which further changes do not delay the next scan.
@@ -115,7 +115,7 @@ final class ItemsWatch: Sendable {
         private func scan(_ words: [String], _ programme: Int, _ report: (Found) -> Void) {
             var (found, folders) = ItemsWatch.findItems(
                 for: words, programme: programme, without: self.folders.unfinished)
-            for (folder, cause) in self.folders.watch(folders) where toldRefusals.insert(folder).inserted {
+            for (folder, cause) in self.folders.watch(folders) where reportedRefusals.insert(folder).inserted {
                 found.remarks.append(
                     "'\(folder)' is checked only once a minute, because it cannot be watched (\(cause))")
             }

@@ -31,13 +31,13 @@ struct MetricFamily: Sendable, Equatable {
     let kind: Kind
     var samples: [Sample]
 
-    init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ samples: [Sample]) {
+    init(_ name: StaticString, _ kind: Kind, help: StaticString, samples: [Sample]) {
         (self.name, self.kind, self.help, self.samples) = (name, kind, help, samples)
     }
 
     /// Creates a metric with one value, or without samples if it is nil.
-    init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ value: Double?) {
-        self.init(name, kind, help, value.map { [Sample($0)] } ?? [])
+    init(_ name: StaticString, _ kind: Kind, help: StaticString, value: Double?) {
+        self.init(name, kind, help: help, samples: value.map { [Sample($0)] } ?? [])
     }
 
     package static func == (left: Self, right: Self) -> Bool {

@@ -75,14 +75,18 @@ final class MetricsServer: Sendable {
         bound: Lock<UInt16?>,
         tell: (LogLevel, String) -> Void, isOver: () -> Bool
     ) {
-        var hasTold = false
+        var isFailureReported = false
         while !isOver() {
-            guard let (server, port) = open(address, handler, timeout, { if !hasTold { tell(.warning, $0) } }) else {
-                hasTold = true
+            guard
+                let (server, port) = open(
+                    at: address, handler: handler, timeout: timeout,
+                    complain: { if !isFailureReported { tell(.warning, $0) } })
+            else {
+                isFailureReported = true
                 _ = wake.wait(until: .now.advanced(by: retry))
                 continue
             }
-            if hasTold { tell(.info, "Health is now served at \(address).") }
+            if isFailureReported { tell(.info, "Health is now served at \(address).") }
             bound.withLock { $0 = port }
             while !isOver() {
                 chttp_serve(server)
@@ -99,7 +103,7 @@ final class MetricsServer: Sendable {
     }
 
     private static func open(
-        _ address: MetricsAddress, _ handler: MetricsRequestHandler, _ timeout: Duration, _ complain: (String) -> Void
+        at address: MetricsAddress, handler: MetricsRequestHandler, timeout: Duration, complain: (String) -> Void
     ) -> (OpaquePointer, UInt16)? {
         func fail(_ reason: String) -> (OpaquePointer, UInt16)? {
             complain(

@@ -13,35 +13,43 @@ enum MetricsText {
         if case .well = verdict { isWell = true }
         var families = [
             MetricFamily(
-                "talkie_build_info", .gauge, "Version of Talkie.",
-                [.init(1, [.init("version", Release.version)])]),
-            MetricFamily("talkie_healthy", .gauge, "1 while the kiosk is healthy.", isWell ? 1 : 0),
-            MetricFamily("talkie_shown", .gauge, "What is shown: 1 for the current state.", shown(health.shown)),
-            MetricFamily("talkie_uptime_seconds", .gauge, "Time since the process started.", health.uptime.inSeconds),
+                "talkie_build_info", .gauge, help: "Version of Talkie.",
+                samples: [.init(1, [.init("version", Release.version)])]),
+            MetricFamily("talkie_healthy", .gauge, help: "1 while the kiosk is healthy.", value: isWell ? 1 : 0),
             MetricFamily(
-                "talkie_restarts_total", .counter, "Number of restarts of the process.", Double(health.restarts)),
+                "talkie_shown", .gauge, help: "What is shown: 1 for the current state.", samples: shown(health.shown)),
             MetricFamily(
-                "talkie_picture_age_seconds", .gauge, "Time since a picture became visible.",
-                health.sincePicture?.inSeconds),
-            MetricFamily(
-                "talkie_sound_age_seconds", .gauge, "Time since an output accepted sound.", health.sinceSound?.inSeconds
+                "talkie_uptime_seconds", .gauge, help: "Time since the process started.", value: health.uptime.inSeconds
             ),
             MetricFamily(
-                "talkie_av_offset_seconds", .gauge, "Sound minus picture: positive when sound is late.",
-                health.offset?.inSeconds),
+                "talkie_restarts_total", .counter, help: "Number of restarts of the process.",
+                value: Double(health.restarts)),
             MetricFamily(
-                "talkie_room_skew_seconds", .gauge, "Largest difference between two outputs.", health.skew?.inSeconds),
-            MetricFamily("talkie_pictures_total", .counter, "Pictures shown.", Double(health.pictures)),
-            MetricFamily("talkie_dropped_pictures_total", .counter, "Pictures dropped.", Double(health.dropped)),
+                "talkie_picture_age_seconds", .gauge, help: "Time since a picture became visible.",
+                value: health.sincePicture?.inSeconds),
             MetricFamily(
-                "talkie_degraded", .gauge, "Number of degradations while the kiosk plays.",
-                Double(health.degradations.count)),
+                "talkie_sound_age_seconds", .gauge, help: "Time since an output accepted sound.",
+                value: health.sinceSound?.inSeconds),
             MetricFamily(
-                "talkie_skipped_items", .gauge, "Items of the list that are not played at present.",
-                Double(health.skippedItems)),
+                "talkie_av_offset_seconds", .gauge, help: "Sound minus picture: positive when sound is late.",
+                value: health.offset?.inSeconds),
             MetricFamily(
-                "talkie_repairs_total", .counter, "Repairs made.",
-                health.repairs.sorted { $0.key < $1.key }.map { .init(Double($0.value), [.init("stage", $0.key)]) }),
+                "talkie_room_skew_seconds", .gauge, help: "Largest difference between two outputs.",
+                value: health.skew?.inSeconds),
+            MetricFamily("talkie_pictures_total", .counter, help: "Pictures shown.", value: Double(health.pictures)),
+            MetricFamily(
+                "talkie_dropped_pictures_total", .counter, help: "Pictures dropped.", value: Double(health.dropped)),
+            MetricFamily(
+                "talkie_degraded", .gauge, help: "Number of degradations while the kiosk plays.",
+                value: Double(health.degradations.count)),
+            MetricFamily(
+                "talkie_skipped_items", .gauge, help: "Items of the list that are not played at present.",
+                value: Double(health.skippedItems)),
+            MetricFamily(
+                "talkie_repairs_total", .counter, help: "Repairs made.",
+                samples: health.repairs.sorted { $0.key < $1.key }.map {
+                    .init(Double($0.value), [.init("stage", $0.key)])
+                }),
         ]
         families += outputs(health.outputs)
         families += item(health.item)
@@ -75,19 +83,20 @@ enum MetricsText {
         }
         return [
             MetricFamily(
-                "talkie_output_connected", .gauge, "1 while the output is connected.",
-                samples { $0.isConnected ? 1 : 0 }),
+                "talkie_output_connected", .gauge, help: "1 while the output is connected.",
+                samples: samples { $0.isConnected ? 1 : 0 }),
             MetricFamily(
-                "talkie_output_offset_seconds", .gauge, "Offset of its sound: positive when late.",
-                samples { $0.error?.inSeconds }),
+                "talkie_output_offset_seconds", .gauge, help: "Offset of its sound: positive when late.",
+                samples: samples { $0.error?.inSeconds }),
             MetricFamily(
-                "talkie_output_buffer_seconds", .gauge, "Buffered sound ahead of the playhead.",
-                samples { $0.buffered?.inSeconds }),
+                "talkie_output_buffer_seconds", .gauge, help: "Buffered sound ahead of the playhead.",
+                samples: samples { $0.buffered?.inSeconds }),
             MetricFamily(
-                "talkie_output_underruns_total", .counter, "Number of underruns.", samples { Double($0.underruns) }),
+                "talkie_output_underruns_total", .counter, help: "Number of underruns.",
+                samples: samples { Double($0.underruns) }),
             MetricFamily(
-                "talkie_output_clock", .gauge, "State of its clock: 1 for the current state.",
-                named.flatMap { name, output -> [MetricFamily.Sample] in
+                "talkie_output_clock", .gauge, help: "State of its clock: 1 for the current state.",
+                samples: named.flatMap { name, output -> [MetricFamily.Sample] in
                     guard let clock = output.clock else { return [] }
                     return SpeakerClockState.allCases.map {
                         .init($0 == clock ? 1 : 0, [.init("output", name), .init("state", $0.name)])
@@ -100,12 +109,15 @@ enum MetricsText {
         guard let item else { return [] }
         return [
             MetricFamily(
-                "talkie_item_info", .gauge, "The item that started last.", [.init(1, [.init("name", item.name)])]),
-            MetricFamily("talkie_item_index", .gauge, "Its position in the list, from 1.", Double(item.index)),
+                "talkie_item_info", .gauge, help: "The item that started last.",
+                samples: [.init(1, [.init("name", item.name)])]),
             MetricFamily(
-                "talkie_item_start_time_seconds", .gauge, "When it started, in seconds since 1970.",
-                Double(item.began.seconds)),
-            MetricFamily("talkie_item_position_seconds", .gauge, "Playback position in it.", item.position?.seconds),
+                "talkie_item_index", .gauge, help: "Its position in the list, from 1.", value: Double(item.index)),
+            MetricFamily(
+                "talkie_item_start_time_seconds", .gauge, help: "When it started, in seconds since 1970.",
+                value: Double(item.began.seconds)),
+            MetricFamily(
+                "talkie_item_position_seconds", .gauge, help: "Playback position in it.", value: item.position?.seconds),
         ]
     }
 
@@ -113,14 +125,15 @@ enum MetricsText {
         [
             MetricFamily(
                 "talkie_configuration_load_time_seconds", .gauge,
-                "When the active configuration was loaded, in seconds since 1970.",
-                Double(configuration.loaded.seconds)),
+                help: "When the active configuration was loaded, in seconds since 1970.",
+                value: Double(configuration.loaded.seconds)),
             MetricFamily(
-                "talkie_configuration_refused_total", .counter, "Configurations that were rejected.",
-                Double(configuration.refusals)),
+                "talkie_configuration_refused_total", .counter, help: "Configurations that were rejected.",
+                value: Double(configuration.refusals)),
             MetricFamily(
-                "talkie_configuration_good", .gauge, "0 while the configuration on the disk is not the active one.",
-                configuration.refusal == nil ? 1 : 0),
+                "talkie_configuration_good", .gauge,
+                help: "0 while the configuration on the disk is not the active one.",
+                value: configuration.refusal == nil ? 1 : 0),
         ]
     }
 }

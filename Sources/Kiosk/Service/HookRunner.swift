@@ -30,7 +30,7 @@ struct HookRunner: Sendable {
     private static func trouble(of command: String) -> String? {
         do throws(BoundedProgram.Failure) {
             let outcome = try BoundedProgram.run(
-                "/bin/sh", ["-c", command], most: maxOutput, timeout: timeout, isCancelled: { false })
+                "/bin/sh", ["-c", command], maxBytes: maxOutput, timeout: timeout, isCancelled: { false })
             guard outcome.status != 0 else { return nil }
             let line = outcome.complaint.split(separator: "\n").last.map { String($0.prefix(200)) }
             // The shell's own messages quote the command.

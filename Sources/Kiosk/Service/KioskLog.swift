@@ -37,7 +37,7 @@ struct KioskNote: Sendable, Equatable {
 package struct KioskLog: Sendable {
     private let journal: ServiceJournal?
     private let plainly: @Sendable (LogLevel, String) -> Void
-    private let most: LogLevel
+    private let maxLevel: LogLevel
 
     /// Creates a log.
     ///
@@ -46,14 +46,14 @@ package struct KioskLog: Sendable {
     ///   - journal: `ServiceJournal.ofStandardError()`.
     ///   - plainly: Writes a sentence to the terminal.
     package init(
-        most: LogLevel, journal: ServiceJournal?, plainly: @escaping @Sendable (LogLevel, String) -> Void
+        maxLevel: LogLevel, journal: ServiceJournal?, plainly: @escaping @Sendable (LogLevel, String) -> Void
     ) {
-        (self.most, self.journal, self.plainly) = (most, journal, plainly)
+        (self.maxLevel, self.journal, self.plainly) = (maxLevel, journal, plainly)
     }
 
     /// Logs a sentence.
     func say(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
-        guard level <= most else { return }
+        guard level <= maxLevel else { return }
         if let journal { journal.write(level, sentence, note) } else { plainly(level, sentence) }
     }
 

@@ -57,7 +57,7 @@ package final class ServiceJournal: Sendable {
                         fields.append(
                             Self.fields(
                                 .warning, "\(state.leftOut) messages were dropped because the journal was too slow.",
-                                identifier))
+                                identifier: identifier))
                     }
                     return (fields, state.isClosing)
                 }
@@ -75,7 +75,7 @@ package final class ServiceJournal: Sendable {
 
     /// Queues a sentence. Returns at once.
     func write(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
-        let fields = Self.fields(level, sentence, identifier, note)
+        let fields = Self.fields(level, sentence, identifier: identifier, note: note)
         state.withLock { state in
             if state.isClosing { return }
             if state.waiting.count < Self.maxQueuedMessages { state.waiting.append(fields) } else { state.leftOut += 1 }
@@ -92,7 +92,7 @@ package final class ServiceJournal: Sendable {
 
     /// Values are single lines: the name of a film or a speaker cannot start another field.
     private static func fields(
-        _ level: LogLevel, _ sentence: String, _ identifier: String, _ note: KioskNote = KioskNote()
+        _ level: LogLevel, _ sentence: String, identifier: String, note: KioskNote = KioskNote()
     )
         -> [String]
     {

@@ -167,14 +167,14 @@ extension KioskDirector {
             lastFailure = nil
             hideSlate()
         case .ended:
-            exclusions.noteEnded()
+            exclusions.noteEnded(at: now)
             continueAfterItem()
         case .failed:
             let state = stage.player.state
             let address = state.current?.address ?? current?.address ?? ""
             exclusions.noteFailed(address)
             tellBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
-            goOnAfterFailure()
+            continueAfterFailure()
         case .idle, .opening, .paused: break
         }
     }
@@ -184,7 +184,7 @@ extension KioskDirector {
         let isAlone = items.isAlone(item.address) || current.map { items.isAlone($0.address) } ?? false
         guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
         record(change.remarks)
-        if change.hasEnded { exclusions.noteEnded() }
+        if change.hasEnded { exclusions.noteEnded(at: now) }
         // Attempts of a list without playable items do not count as playing.
         if case .nothing? = slate {} else { isPlaying = true }
     }
@@ -237,7 +237,7 @@ extension KioskDirector {
         waitForFilms(Self.again)
     }
 
-    private func goOnAfterFailure() {
+    private func continueAfterFailure() {
         isPlaying = false
         if stopBefore != nil || items.isEmpty { return continueAfterItem() }
         if rules.restartsByClock { return hasPlayed ? open() : waitForFilms(Self.again) }

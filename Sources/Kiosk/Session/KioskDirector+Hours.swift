@@ -67,9 +67,9 @@ extension KioskDirector {
         let fresh: KioskConfiguration
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
             let note = KioskNote(.reload)
-            reporter.noteRefusal(ConfigMistake.told(error.mistakes).first)
+            reporter.noteRefusal(ConfigMistake.messages(for: error.mistakes).first)
             stage.log.say(.error, "the new configuration is invalid; the old one remains active", note)
-            for sentence in ConfigMistake.told(error.mistakes) { stage.log.say(.error, sentence, note) }
+            for sentence in ConfigMistake.messages(for: error.mistakes) { stage.log.say(.error, sentence, note) }
             return
         }
         reporter.noteConfiguration(at: stage.now())
@@ -88,7 +88,9 @@ extension KioskDirector {
         let old = configuration
         configuration = fresh
         hours.replace(fresh)
-        for sentence in ConfigMistake.told(fresh.remarks) { stage.log.say(.warning, sentence, KioskNote(.reload)) }
+        for sentence in ConfigMistake.messages(for: fresh.remarks) {
+            stage.log.say(.warning, sentence, KioskNote(.reload))
+        }
         if fresh.loops != old.loops { applyLoop() }
         if fresh.start != old.start, fresh.start != inForce.start, !isPlaying, rules.allowsWaiting {
             inForce.start = fresh.start

@@ -7,12 +7,12 @@ extension KioskDirector {
     /// Updates the board. Called once per `beat`; returns at once without such a display.
     func tellOperator() {
         guard inForce.operatorScreen != nil, let screen = stage.screen else { return }
-        var told = OperatorBoard(health: stage.health.withLock { $0 })
-        told.status = situation.line(naming: Self.shortName)
-        told.hasSound = configuration.hasSound
-        if isPlaying { told.duration = stage.player.state.duration }
-        told.next = nextName
-        screen.show(board: told.board)
+        var operatorBoard = OperatorBoard(health: stage.health.withLock { $0 })
+        operatorBoard.status = situation.line(naming: Self.shortName)
+        operatorBoard.hasSound = configuration.hasSound
+        if isPlaying { operatorBoard.duration = stage.player.state.duration }
+        operatorBoard.next = nextName
+        screen.show(board: operatorBoard.board)
     }
 
     private var nextName: String? {

@@ -23,10 +23,13 @@ extension KioskDirector {
     }
 
     private var watchedItem: RepairLadder.Item? {
-        guard let address = current?.address else { return nil }
+        guard let current else { return nil }
+        let address = current.address
         let isListed = items.contains(address)
         let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
-        return RepairLadder.Item(address, isRemote: InputCheck.isAddress(address), hasOther: hasOther)
+        return RepairLadder.Item(
+            address, isRemote: InputCheck.isAddress(address), hasOther: hasOther,
+            hasFailed: exclusions.hasFailed(current))
     }
 
     private func run(_ repair: PlaybackWatch.Repair) {

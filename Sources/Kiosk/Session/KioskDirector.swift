@@ -117,7 +117,7 @@ final class KioskDirector: @unchecked Sendable {
     var commandLog = CommandLog()
     let screenshots: ScreenshotQueue
     private var notedRoutes: Set<Int> = []
-    private var told = MessageRateLimiter()
+    private var messageLimiter = MessageRateLimiter()
     private var placesFailure: String?
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
@@ -174,7 +174,7 @@ final class KioskDirector: @unchecked Sendable {
             try stage.places.start()
             try files.start()
             try sound?.start()
-            guard stage.clock.runsByItself else { return begin() }
+            guard stage.clock.isRealTime else { return begin() }
             thread = try WorkerThread.start(name: "kiosk") { [self] in
                 begin()
                 while result == nil { runIteration() }
@@ -199,7 +199,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func begin() {
-        for sentence in ConfigMistake.told(configuration.remarks) { say(.warning, sentence) }
+        for sentence in ConfigMistake.messages(for: configuration.remarks) { say(.warning, sentence) }
         service = ServiceReport(watchdogTime: stage.manager.watchdogTime, at: now)
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
@@ -216,7 +216,7 @@ final class KioskDirector: @unchecked Sendable {
     /// automatically.
     func runIteration() {
         let clock = stage.clock
-        let deadline = clock.runsByItself ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
+        let deadline = clock.isRealTime ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
         for event in mailbox.receive(until: deadline) {
             handle(event)
             if result != nil { break }
@@ -283,7 +283,7 @@ final class KioskDirector: @unchecked Sendable {
             say(.warning, failure, KioskNote(.fault))
         case .places(nil):
             // A repeated failure is logged again.
-            if let placesFailure { told.forget(placesFailure) }
+            if let placesFailure { messageLimiter.forget(placesFailure) }
             say(.info, "the kiosk's position can be stored again", KioskNote(.repair))
         case .remark(let level, let text): say(level, text)
         }
@@ -305,7 +305,7 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Logs a text. Warnings and errors that repeat with every film are logged at most once per hour.
     func say(_ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote()) {
-        if level <= .warning, !told.isNews(text, at: now) { return }
+        if level <= .warning, !messageLimiter.shouldLog(text, at: now) { return }
         stage.log.say(level, text, note)
     }
 

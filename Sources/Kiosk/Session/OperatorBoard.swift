@@ -46,10 +46,11 @@ struct OperatorBoard: Sendable, Equatable {
 
     private var sound: [ScreenBoard.Line] {
         let lost = health.outputs.filter { !$0.isConnected }.map(\.name)
-        let heard = health.outputs.filter(\.isConnected).map(\.name)
+        let connected = health.outputs.filter(\.isConnected).map(\.name)
         var lines = [
             ScreenBoard.Line(
-                "Rooms", heard.isEmpty ? "no sound" : heard.joined(separator: ", "), isTrouble: heard.isEmpty)
+                "Rooms", connected.isEmpty ? "no sound" : connected.joined(separator: ", "),
+                isTrouble: connected.isEmpty)
         ]
         if !lost.isEmpty {
             lines.append(ScreenBoard.Line("Lost", lost.joined(separator: ", "), isTrouble: true))

@@ -37,7 +37,7 @@ final class KioskRouteSupervisor {
     /// The choice last requested of the group.
     private var asked: SoundTiers.Choice?
     /// The last reported failure of each missing name.
-    private var toldMissing: [String: String] = [:]
+    private var reportedMissing: [String: String] = [:]
     /// When each output that refused is retried.
     private var refusedUntil: [String: HostInstant] = [:]
     /// When fallbacks may be used although wanted speakers were not found.
@@ -93,8 +93,8 @@ final class KioskRouteSupervisor {
 
     /// The names of the audible outputs, such as "Kitchen, Hall"; nil if there are none.
     var places: String? {
-        guard let asked, !asked.heard.isEmpty else { return nil }
-        return asked.heard.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
+        guard let asked, !asked.audible.isEmpty else { return nil }
+        return asked.audible.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
     }
 
     /// The problems of the wanted outputs, one sentence each; empty before the first choice.
@@ -147,24 +147,26 @@ final class KioskRouteSupervisor {
         switch event {
         case .found(let name, let members):
             outputs[name] = members
-            toldMissing[name] = nil
+            reportedMissing[name] = nil
             tiers.setPresence(name, .present)
             applyChoice()
             return nil
         case .missing(let name, let error):
-            guard toldMissing[name] != error.message else { return nil }
-            toldMissing[name] = error.message
+            guard reportedMissing[name] != error.message else { return nil }
+            reportedMissing[name] = error.message
             return Remark(level: .warning, text: "\(error.message); searching until it is available")
         case .changed(.superseded, _): return nil
         case .changed(.changed(_, let without), let choice):
             refuse(without.map(\.output), at: now)
             guard choice == asked else { return nil }
-            let heard = places.map { choice.isFallback ? "the sound goes to \($0) instead" : "the sound goes to \($0)" }
+            let sentence = places.map {
+                choice.isFallback ? "the sound goes to \($0) instead" : "the sound goes to \($0)"
+            }
             let reasons = without.map(\.description)
-            if heard == nil, reasons.isEmpty { return nil }
+            if sentence == nil, reasons.isEmpty { return nil }
             return Remark(
                 level: choice.isFallback || !reasons.isEmpty ? .warning : .info,
-                text: ([heard].compactMap { $0 } + reasons).joined(separator: "; "))
+                text: ([sentence].compactMap { $0 } + reasons).joined(separator: "; "))
         case .changed(.refused(let refusals), let choice):
             refuse(refusals.map(\.output), at: now)
             if choice == asked { asked = nil }
@@ -229,7 +231,7 @@ final class KioskRouteSupervisor {
         guard let choice = tiers.choice, choice != asked else { return }
         let members = choice.members.flatMap { outputs[$0] ?? [] }
         guard !members.isEmpty else { return }
-        for name in choice.heard { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
+        for name in choice.audible { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
         if tiers.wanted.isEmpty { for output in members { player.setMuted(true, of: output) } }
         asked = choice
         player.setAudioOutputs(members) { [post] in post(.changed($0, choice)) }

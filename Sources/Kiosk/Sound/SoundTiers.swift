@@ -16,7 +16,7 @@ struct SoundTiers: Sendable, Equatable {
         /// All members of the group, including lost outputs that may return.
         var members: [String]
         /// The audible members.
-        var heard: [String]
+        var audible: [String]
         /// True if a fallback replaces the wanted outputs.
         var isFallback: Bool
     }
@@ -51,17 +51,17 @@ struct SoundTiers: Sendable, Equatable {
         if wanted.isEmpty {
             // A group must have at least one member.
             guard presence[Self.thisComputer] == .present else { return nil }
-            return Choice(members: [Self.thisComputer], heard: [], isFallback: false)
+            return Choice(members: [Self.thisComputer], audible: [], isFallback: false)
         }
-        let heard = wanted.filter { presence[$0] == .present }
+        let audible = wanted.filter { presence[$0] == .present }
         let away = wanted.filter { presence[$0] == .lost }
-        if !heard.isEmpty {
-            return Choice(members: wanted.filter { presence[$0] != .sought }, heard: heard, isFallback: false)
+        if !audible.isEmpty {
+            return Choice(members: wanted.filter { presence[$0] != .sought }, audible: audible, isFallback: false)
         }
         if waitsForWanted, away.isEmpty { return nil }
         guard let other = fallbacks.first(where: { presence[$0] == .present }) else {
-            return away.isEmpty ? nil : Choice(members: away, heard: [], isFallback: false)
+            return away.isEmpty ? nil : Choice(members: away, audible: [], isFallback: false)
         }
-        return Choice(members: away + [other], heard: [other], isFallback: true)
+        return Choice(members: away + [other], audible: [other], isFallback: true)
     }
 }

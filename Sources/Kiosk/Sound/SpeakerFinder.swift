@@ -44,7 +44,7 @@ final class SpeakerFinder: Sendable {
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
     func start() throws(ExhaustionError) {
-        guard clock.runsByItself else { return }
+        guard clock.isRealTime else { return }
         let worker = try WorkerThread.start(name: "kiosk speakers") { [self] in
             while !stopping.load(ordering: .acquiring) {
                 wake.wait(until: clock.machineInstant(of: searchIfDue()))
@@ -55,7 +55,7 @@ final class SpeakerFinder: Sendable {
     }
 
     /// Searches if that is due and no thread does it.
-    func runDueWork() { if !clock.runsByItself { _ = searchIfDue() } }
+    func runDueWork() { if !clock.isRealTime { _ = searchIfDue() } }
 
     /// Replaces the names to search for. Returns at once.
     func find(_ names: [String]) {

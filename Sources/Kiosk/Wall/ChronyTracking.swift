@@ -96,7 +96,7 @@ package struct ChronyReader: Sendable {
         }
         do throws(BoundedProgram.Failure) {
             let outcome = try BoundedProgram.run(
-                program, ["-n", "-c", "-h", host, "-p", String(port), "tracking"], most: ChronyTracking.maxBytes,
+                program, ["-n", "-c", "-h", host, "-p", String(port), "tracking"], maxBytes: ChronyTracking.maxBytes,
                 timeout: Self.timeout, isCancelled: isCancelled)
             if outcome.status == 0, let tracking = ChronyTracking(outcome.output) { return .report(tracking) }
             // "506 Cannot talk to daemon" is written to standard output, like a report.

@@ -152,6 +152,6 @@ final class KioskWall {
     /// Adds the state of the clock and the deviation to a message.
     func describe(in message: inout KioskStateMessage) {
         message.clock = clock.shown.standing.rawValue
-        message.wallOffset = follower?.status.outcome?.late
+        message.wallOffset = follower?.status.outcome?.lead
     }
 }

@@ -41,7 +41,7 @@ final class WallClock: Sendable {
         var good = 0
         var isStopping = false
         /// The last reported sentence.
-        var hasTold: String?
+        var lastReported: String?
     }
 
     /// The interval between readings, shorter for the first ones. A rate needs some seconds between readings; drift
@@ -164,8 +164,8 @@ final class WallClock: Sendable {
         }
         if state.shown.standing != before { sentences += event(of: state.shown, answer, before) }
         // A doubt recurs with each reading and is reported once.
-        sentences.removeAll { $0 == state.hasTold }
-        if let last = sentences.last { state.hasTold = last }
+        sentences.removeAll { $0 == state.lastReported }
+        if let last = sentences.last { state.lastReported = last }
         return sentences
     }
 

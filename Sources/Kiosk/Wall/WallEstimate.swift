@@ -34,7 +34,7 @@ struct WallEstimate: Sendable {
     /// higher.
     private static let largestRate = 500e-6
     /// The number of readings that confirm a step without chrony.
-    private static let readingsOfNobody = 3
+    private static let readingsWithoutChrony = 3
 
     private var samples: [Sample] = []
     /// The doubted deviation, chrony's measurement at its first reading, and the number of readings.
@@ -69,7 +69,8 @@ struct WallEstimate: Sendable {
         known.count += 1
         known.offset = offset
         doubt = known
-        let hasBeenMeasured = tracking.map { $0.measured != known.measured } ?? (known.count >= Self.readingsOfNobody)
+        let hasBeenMeasured =
+            tracking.map { $0.measured != known.measured } ?? (known.count >= Self.readingsWithoutChrony)
         guard hasBeenMeasured else { return .doubted(offset) }
         doubt = nil
         samples.removeAll()

@@ -47,7 +47,7 @@ final class WallFollower: TimelineSource {
         var nextJump: HostInstant?
         /// The minimum interval after the next seek.
         var pause = WallFollower.firstPause
-        var hasToldOutvoted = false
+        var isOutvotedReported = false
     }
 
     /// Deviations caused by an item's end, a late start or a playlist change are over within this time.
@@ -109,7 +109,7 @@ final class WallFollower: TimelineSource {
             return state.nextJump.map { now >= $0 } ?? true
         }
         guard isDue, let meeting = meeting(from: now, lead: lead) else { return nil }
-        let late = state.withLock { state -> Duration in
+        let deviation = state.withLock { state -> Duration in
             let outcome = state.status.outcome
             let isOutvoted = if case .outvoted? = outcome { true } else { false }
             let pause = isOutvoted ? Self.pauseWhenOutvoted : state.pause
@@ -117,9 +117,9 @@ final class WallFollower: TimelineSource {
             state.pause = min(Self.longestPause, state.pause * 2)
             state.awaySince = nil
             state.status.jumps += 1
-            return outcome?.late ?? .zero
+            return outcome?.lead ?? .zero
         }
-        tell("The film is \(Self.words(late)) the wall; seeking.")
+        tell("The film is \(Self.words(deviation)) the wall; seeking.")
         return meeting
     }
 
@@ -151,23 +151,23 @@ final class WallFollower: TimelineSource {
                 if let jump = state.nextJump, now - jump > .seconds(60) {
                     (state.nextJump, state.pause) = (nil, Self.firstPause)
                 }
-                state.hasToldOutvoted = false
+                state.isOutvotedReported = false
             case .beyond: state.awaySince = state.awaySince ?? now
-            case .outvoted(let late):
-                let isFar = max(late, .zero - late) >= RenderSynchronizer.reach
+            case .outvoted(let lead):
+                let isFar = max(lead, .zero - lead) >= RenderSynchronizer.reach
                 state.awaySince = isFar ? state.awaySince ?? now : nil
-                guard isFar, !state.hasToldOutvoted else { return nil }
-                state.hasToldOutvoted = true
+                guard isFar, !state.isOutvotedReported else { return nil }
+                state.isOutvotedReported = true
                 return
-                    "A speaker requires its own clock, which the film follows: it is \(Self.words(late)) the wall."
+                    "A speaker requires its own clock, which the film follows: it is \(Self.words(lead)) the wall."
             }
             return nil
         }
         if let event { tell(event) }
     }
 
-    private static func words(_ late: Duration) -> String {
-        let milliseconds = Decimals.text(max(late, .zero - late).inMilliseconds, 1)
-        return "\(milliseconds) ms \(late < .zero ? "behind" : "ahead of")"
+    private static func words(_ lead: Duration) -> String {
+        let milliseconds = Decimals.text(max(lead, .zero - lead).inMilliseconds, 1)
+        return "\(milliseconds) ms \(lead < .zero ? "behind" : "ahead of")"
     }
 }

@@ -67,15 +67,16 @@ struct WallLine: Sendable, Hashable {
     }
 
     /// Returns where and when to start in sync, not before an instant; nil after the end of a playlist without loop.
-    /// Starts within the current item, or at the next one if the remainder is shorter than `least`.
+    /// Starts within the current item, or at the next one if the remainder is shorter than `minDuration`.
     ///
     /// - Parameter least: The minimum remainder of an item.
-    func meeting(notBefore instant: WallInstant, least: Duration = .seconds(2)) -> (
+    func meeting(notBefore instant: WallInstant, minDuration: Duration = .seconds(2)) -> (
         place: Place, at: WallInstant
     )? {
         let instant = max(instant, epoch)
         guard let place = place(at: instant) else { return nil }
-        guard place.began < instant, instant.duration(to: place.ends) < least, let next = self.place(at: place.ends)
+        guard place.began < instant, instant.duration(to: place.ends) < minDuration,
+            let next = self.place(at: place.ends)
         else {
             return (place, instant)
         }

@@ -4,7 +4,7 @@ import MediaCore
 /// the time.
 struct DroppedFrameMonitor: Sendable {
     /// The minimum number of frames per observation that counts as a burst: a fifth of a second of film. Fewer per
-    /// second are hardly visible.
+    /// second are hardly visible. A burst may extend over two observations.
     static let fewest = 5
     /// The minimum interval between two reports, for a computer that is too slow for its films.
     static let rest = Duration.seconds(60)
@@ -13,8 +13,10 @@ struct DroppedFrameMonitor: Sendable {
     private var last: Int?
     /// Dropped frames that were not reported yet.
     private var open = 0
+    /// Frames dropped at the last observation that are not part of a burst so far.
+    private var pending = 0
     /// The time of the last report.
-    private var told: HostInstant?
+    private var lastReport: HostInstant?
 
     init() {}
 
@@ -27,17 +29,19 @@ struct DroppedFrameMonitor: Sendable {
     mutating func observe(total: Int, isExpected: Bool, at now: HostInstant) -> Int? {
         defer { last = total }
         guard let last, isExpected else {
-            open = 0
+            (open, pending) = (0, 0)
             return nil
         }
         let new = total - last
-        if new >= Self.fewest {
-            open += new
+        if new >= Self.fewest || pending > 0 && new + pending > Self.fewest {
+            open += new + pending
+            pending = 0
             return nil
         }
-        guard open > 0, told.map({ now - $0 >= Self.rest }) ?? true else { return nil }
+        pending = max(0, new)
+        guard open > 0, lastReport.map({ now - $0 >= Self.rest }) ?? true else { return nil }
         defer { open = 0 }
-        told = now
+        lastReport = now
         return open
     }
 }

@@ -69,8 +69,13 @@ struct Liveness: Sendable {
     static let timeout = Duration.seconds(5)
     /// The same after a first repair: two failed repairs fit into `waitingTimeout`.
     static let repairTimeout = Duration.seconds(4)
-    /// The timeout of waiting for data, after which the next item is played.
-    static let waitingTimeout = Duration.seconds(15)
+    /// The maximum time without progress, after which the next item is played. An observation is up to a second late,
+    /// and the next item appears up to a second later: the screen shows no progress for at most 15 s.
+    static let waitingTimeout = Duration.seconds(13)
+    /// The maximum interval between two observations. A longer one means that this process did not run, as after
+    /// SIGSTOP: it proves no stall.
+    private static let maxInterval = Duration.seconds(3)
+    private static let usualInterval = Duration.seconds(1)
     /// The maximum timeout for low frame rates: twice the period of one frame per minute.
     private static let maxPictureTimeout = Duration.seconds(120)
     /// The number of consecutive observations with progress that prove a repair: a seek alone presents one frame.
@@ -81,6 +86,9 @@ struct Liveness: Sendable {
     private var lastPosition: (position: MediaTime, at: HostInstant)?
     private var lastMedia: (shown: Int, soundRead: MediaTime?, at: HostInstant)?
     private var lastArrival: (readUntil: MediaTime?, at: HostInstant)?
+    /// When the item last advanced, with video or audio.
+    private var lastProgress: HostInstant?
+    private var lastObservation: HostInstant?
     /// When each present symptom started.
     private var troubles: [Cause: HostInstant] = [:]
     /// The number of consecutive observations with progress.
@@ -98,6 +106,10 @@ struct Liveness: Sendable {
             startOver()
             return
         }
+        if let lastObservation, now - lastObservation > Self.maxInterval {
+            postpone(by: now - lastObservation - Self.usualInterval)
+        }
+        lastObservation = now
         if lastTurns?.count != beat.turns { lastTurns = (beat.turns, now) }
         if lastArrival.map({ !beat.isWaiting || $0.readUntil != beat.readUntil }) ?? true {
             lastArrival = (beat.readUntil, now)
@@ -123,18 +135,34 @@ struct Liveness: Sendable {
             .sound: isSilent && !beat.isSoundMissing,
         ]
         for (cause, isPresent) in present { troubles[cause] = isPresent ? troubles[cause] ?? now : nil }
+        let hasProgress =
+            hasAdvanced && isPlaying && !present.values.contains(true)
+            && (hasMedia || lastMedia.map { now - $0.at < Self.gap(of: beat) } ?? false)
+        let progress = hasProgress ? now : lastProgress ?? now
+        lastProgress = progress
         let stalled = Cause.allCases.first { cause in
-            troubles[cause].map { now - $0 >= timeout(of: cause, beat) } ?? false
+            start(of: cause).map { now - $0 >= timeout(of: cause, beat) } ?? false
         }
-        verdict = stalled.map { .stalled($0, since: troubles[$0]!) } ?? .alive
+        verdict = stalled.map { .stalled($0, since: start(of: $0)!) } ?? .alive
         advances = hasAdvanced && hasMedia && isPlaying && !isOverdue ? advances + 1 : 0
         if let stalled {
-            if fault?.cause != stalled { fault = (stalled, fault?.since ?? troubles[stalled]!) }
+            if fault?.cause != stalled { fault = (stalled, fault?.since ?? min(progress, troubles[stalled]!)) }
             advances = 0
         } else if advances >= Self.provingBeats {
             fault = nil
         }
     }
+
+    /// Returns since when a symptom is present. Waiting counts from the last progress: a film whose frames run out is
+    /// decoded in vain before playback waits for it.
+    private func start(of cause: Cause) -> HostInstant? {
+        guard cause == .waiting, let lastProgress else { return troubles[cause] }
+        return troubles[.waiting].map { min($0, lastProgress) }
+    }
+
+    /// Returns the time between two frames in which no other frame is expected. The period comes from the file and may
+    /// be weeks.
+    private static func gap(of beat: Beat) -> Duration { min((beat.picturePeriod ?? .zero) * 2, maxPictureTimeout) }
 
     private func timeout(of cause: Cause, _ beat: Beat) -> Duration {
         let timeout = fault == nil ? Self.timeout : Self.repairTimeout
@@ -142,8 +170,8 @@ struct Liveness: Sendable {
         case .waiting: beat.waitingTimeout
         // The observation is up to a second late.
         case .picture: Self.repairTimeout
-        // One frame per ten seconds is not a stall. The period comes from the file and may be weeks.
-        case .hole, .decoder: max(timeout, min((beat.picturePeriod ?? .zero) * 2, Self.maxPictureTimeout))
+        // One frame per ten seconds is not a stall.
+        case .hole, .decoder: max(timeout, Self.gap(of: beat))
         default: timeout
         }
     }
@@ -151,8 +179,11 @@ struct Liveness: Sendable {
     /// When playback started to wait for data; nil while it does not wait.
     var waitingSince: HostInstant? { troubles[.waiting] }
 
-    /// Returns true if no repair has helped within the maximum time of one item.
-    func isOverdue(at now: HostInstant) -> Bool { fault.map { now - $0.since >= Self.waitingTimeout } ?? false }
+    /// Returns true if no repair has helped within the maximum time of one item. False while the item advances, which
+    /// may be the effect of the last repair.
+    func isOverdue(at now: HostInstant) -> Bool {
+        advances == 0 && fault.map { now - $0.since >= Self.waitingTimeout } ?? false
+    }
 
     /// Returns true if data has arrived within `span`, or playback was not waiting for any.
     func hasArrived(within span: Duration, at now: HostInstant) -> Bool {
@@ -165,6 +196,19 @@ struct Liveness: Sendable {
         lastTurns?.at = now
         lastPosition?.at = now
         lastMedia?.at = now
+        lastProgress = now
+    }
+
+    /// Moves all recorded instants, so that `span` does not count as observed time.
+    private mutating func postpone(by span: Duration) {
+        func later(_ instant: HostInstant) -> HostInstant { instant.advanced(by: span) }
+        troubles = troubles.mapValues(later)
+        lastTurns = lastTurns.map { ($0.count, later($0.at)) }
+        lastPosition = lastPosition.map { ($0.position, later($0.at)) }
+        lastMedia = lastMedia.map { ($0.shown, $0.soundRead, later($0.at)) }
+        lastArrival = lastArrival.map { ($0.readUntil, later($0.at)) }
+        lastProgress = lastProgress.map(later)
+        fault = fault.map { ($0.cause, later($0.since)) }
     }
 
     /// Resets all state for another item.

@@ -40,13 +40,18 @@ struct PlaybackWatch: Sendable {
     mutating func observe(
         _ beat: Liveness.Beat, droppedFrames: Int, item: RepairLadder.Item?, at now: HostInstant
     ) -> Outcome {
+        var beat = beat
+        // A server may need its full time again; a file that stops again does not.
+        if let item, item.hasFailed, !item.isRemote, ladder.canPass(item, for: .waiting) {
+            beat.waitingTimeout = Liveness.timeout
+        }
         liveness.observe(beat, at: now)
         let isAdvancing = liveness.verdict == .alive
         var outcome = Outcome()
         outcome.droppedFrames = drops.observe(total: droppedFrames, isExpected: isAdvancing, at: now)
         outcome.isHealthy = isAdvancing && liveness.fault == nil
         if isAdvancing { ladder.noteAlive(at: now) }
-        guard let (cause, since) = stall(at: now), var item else { return outcome }
+        guard var item, let (cause, since) = stall(of: item, at: now) else { return outcome }
         item.isArriving = liveness.hasArrived(within: RepairLadder.serverPause, at: now)
         guard let stage = ladder.next(for: cause, of: item, isOverdue: liveness.isOverdue(at: now), at: now) else {
             return outcome
@@ -58,9 +63,15 @@ struct PlaybackWatch: Sendable {
     }
 
     /// Returns the cause to repair and since when it is present; nil without a stall.
-    private func stall(at now: HostInstant) -> (cause: Liveness.Cause, since: HostInstant)? {
+    private func stall(
+        of item: RepairLadder.Item, at now: HostInstant
+    ) -> (cause: Liveness.Cause, since: HostInstant)? {
         if case .stalled(let cause, let since) = liveness.verdict { return (cause, since) }
-        return liveness.isOverdue(at: now) ? liveness.fault.map { ($0.cause, $0.since) } : nil
+        // The other repairs need time to show an effect.
+        guard let fault = liveness.fault, liveness.isOverdue(at: now), ladder.canPass(item, for: fault.cause) else {
+            return nil
+        }
+        return fault
     }
 
     /// The present fault; kept until a repair is proved.

@@ -51,10 +51,16 @@ struct RepairLadder: Sendable {
         var isArriving = false
         /// Another item can be played instead.
         var hasOther = true
+        /// The item was excluded before, and has not played since.
+        var hasFailed = false
 
-        init(_ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true) {
+        init(
+            _ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true,
+            hasFailed: Bool = false
+        ) {
             self.address = address
             (self.isRemote, self.isArriving, self.hasOther) = (isRemote, isArriving, hasOther)
+            self.hasFailed = hasFailed
         }
     }
 
@@ -92,12 +98,17 @@ struct RepairLadder: Sendable {
         return stage
     }
 
+    /// Returns true if another item can be played instead of a stalled one.
+    func canPass(_ item: Item, for cause: Liveness.Cause) -> Bool {
+        item.hasOther && (passed < Self.maxPassed || cause == .waiting && item.isRemote)
+    }
+
     private func choice(
         for cause: Liveness.Cause, of item: Item, _ isOverdue: Bool, at now: HostInstant
     ) -> Stage? {
         // A blocked thread accepts no commands.
         if cause == .engine { return .exit }
-        let canPass = item.hasOther && (passed < Self.maxPassed || cause == .waiting && item.isRemote)
+        let canPass = canPass(item, for: cause)
         let before = last.flatMap { $0.address == item.address || $0.stage > .next ? $0.stage : nil }
         if cause == .waiting {
             if item.isRemote, !item.hasOther {
@@ -106,7 +117,8 @@ struct RepairLadder: Sendable {
             }
             if canPass { return .next }
         }
-        if isOverdue, canPass { return .next }
+        let isFaultOfItem = ItemExclusions.Reason(of: cause) != nil
+        if isOverdue || item.hasFailed && isFaultOfItem, canPass { return .next }
         switch before {
         case nil, .next?: return .anchor
         case .anchor?: return .route

@@ -161,7 +161,7 @@ final class AudioDecoder {
             first.timescale <= 2000, first.timescale > 0
         else { return nil }
         let tick = 1 / Double(first.timescale)
-        var (least, most) = (-tick / 2, tick / 2)
+        var (lowest, highest) = (-tick / 2, tick / 2)
         for later in index..<batch.packets.count {
             // Timestamps with several timescales come from an application and are not rounded.
             guard let time = batch.packets[later].presentationTime, time.timescale == first.timescale else {
@@ -170,12 +170,12 @@ final class AudioDecoder {
             let counted = Double(later - index + 1) * Double(frames) / Double(rate)
             let error = (time - first).seconds - counted
             // The first frame's true time is `first + x`; this timestamp limits x to half a tick around `error`.
-            least = max(least, error - tick / 2)
-            most = min(most, error + tick / 2)
+            lowest = max(lowest, error - tick / 2)
+            highest = min(highest, error + tick / 2)
         }
         // Contradiction: packets of different lengths, or timestamps that are wrong rather than rounded.
-        guard least <= most + 1e-6, batch.packets.count > index else { return nil }
-        return MediaTime(boundedSeconds: (least + most) / 2)
+        guard lowest <= highest + 1e-6, batch.packets.count > index else { return nil }
+        return MediaTime(boundedSeconds: (lowest + highest) / 2)
     }
 
     private func feedNextPacket() throws(MediaError) -> Bool {

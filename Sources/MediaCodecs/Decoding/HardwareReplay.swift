@@ -6,7 +6,7 @@ internal import MediaCore
 /// Frames of that group can still be inside the decoder.
 struct HardwareReplay {
     /// Maximum size in bytes; 80 Mbit/s with a sync frame per second needs a third of it.
-    static let most = 64 << 20
+    static let maxBytes = 64 << 20
 
     private var groups: [[SampleBuffer]] = [[]]
     private var bytes = 0
@@ -29,7 +29,7 @@ struct HardwareReplay {
         guard !isBroken else { return }
         groups[groups.count - 1].append(buffer)
         bytes += batch.byteCount
-        if bytes > Self.most {
+        if bytes > Self.maxBytes {
             forget()
             isBroken = true
         }

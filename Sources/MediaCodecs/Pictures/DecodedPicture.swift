@@ -65,8 +65,8 @@ final class DecodedPicture: Picture, @unchecked Sendable {
         if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL)?.pointee,
             let bytes = data.data, data.size >= MemoryLayout<AVContentLightMetadata>.size
         {
-            let most = UnsafeMutableRawPointer(bytes).load(as: AVContentLightMetadata.self).MaxCLL
-            if most > 0 { return Double(most) }
+            let peak = UnsafeMutableRawPointer(bytes).load(as: AVContentLightMetadata.self).MaxCLL
+            if peak > 0 { return Double(peak) }
         }
         guard let data = av_frame_get_side_data(frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA)?.pointee,
             let bytes = data.data, data.size >= MemoryLayout<AVMasteringDisplayMetadata>.size

@@ -54,14 +54,14 @@ struct SoundLine {
         errors[errorCount % errors.count] = error
         errorCount += 1
         guard errorCount >= errors.count else { return .joins }
-        var (least, most, sum) = (Int64.max, Int64.min, Int64.zero)
+        var (lowest, highest, sum) = (Int64.max, Int64.min, Int64.zero)
         for index in errors.indices {
-            least = min(least, errors[index])
-            most = max(most, errors[index])
+            lowest = min(lowest, errors[index])
+            highest = max(highest, errors[index])
             sum += errors[index]
         }
         // Differences on both sides are jitter; differences on one side are an error of the count.
-        if least <= Self.bias, most >= -Self.bias { return .joins }
+        if lowest <= Self.bias, highest >= -Self.bias { return .joins }
         return correction(of: sum / Int64(errors.count))
     }
 

@@ -20,8 +20,8 @@ final class TempoStretcher {
     init(format: PCMFormat, speed: Double) throws(MediaError) {
         let range = AudioRenderer.speedRange
         guard range.contains(speed) else {
-            let (least, most) = (range.lowerBound, range.upperBound)
-            throw MediaError(.unsupported, "cannot play at this speed; choose one from \(least) to \(most)")
+            let (lowest, highest) = (range.lowerBound, range.upperBound)
+            throw MediaError(.unsupported, "cannot play at this speed; choose one from \(lowest) to \(highest)")
         }
         self.format = format
         tempos = (0.5...2).contains(speed) ? [speed] : [speed.squareRoot(), speed.squareRoot()]

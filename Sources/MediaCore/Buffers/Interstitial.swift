@@ -33,7 +33,7 @@ package struct Interstitial: Sendable, Hashable {
     package var forbidsJumping = false
 
     /// Maximum number of interstitials per item; real playlists have fewer.
-    package static let most = 64
+    package static let maxCount = 64
     /// Maximum number of assets of one interstitial.
     package static let maxAssets = 32
     /// Maximum playback duration of one interstitial: one hour.

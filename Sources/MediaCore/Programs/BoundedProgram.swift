@@ -52,11 +52,12 @@ package enum BoundedProgram {
     ///
     /// - Parameters:
     ///   - input: contents of its standard input; empty means `/dev/null`.
-    ///   - most: maximum number of bytes of its standard output.
+    ///   - maxBytes: maximum number of bytes of its standard output.
     ///   - timeout: timeout for the whole run.
     ///   - isCancelled: polled 20 times per second, on the calling thread.
     package static func run(
-        _ path: String, _ words: [String], input: [UInt8] = [], most: Int, timeout: Duration, isCancelled: () -> Bool
+        _ path: String, _ words: [String], input: [UInt8] = [], maxBytes: Int, timeout: Duration,
+        isCancelled: () -> Bool
     ) throws(Failure) -> Outcome {
         let source = try inputFile(input)
         defer { if let source { close(source) } }
@@ -75,7 +76,7 @@ package enum BoundedProgram {
                 close(out[1])
                 close(complaints[1])
             }
-            child = try start(path, words, source, out[1], complaints[1])
+            child = try start(path, words, input: source, output: out[1], complaints: complaints[1])
         }
         var hasEnded = false
         defer {
@@ -103,7 +104,7 @@ package enum BoundedProgram {
                 if got <= 0 {
                     open[index].fd = -1
                 } else if index == 0 {
-                    guard output.count + got <= most else { throw .tooLong }
+                    guard output.count + got <= maxBytes else { throw .tooLong }
                     output += piece[..<got]
                 } else {
                     complaint += piece[..<got]
@@ -141,7 +142,7 @@ package enum BoundedProgram {
     }
 
     private static func start(
-        _ path: String, _ words: [String], _ input: Int32?, _ out: Int32, _ complaints: Int32
+        _ path: String, _ words: [String], input: Int32?, output out: Int32, complaints: Int32
     ) throws(Failure) -> pid_t {
         var program = ProgramStart(path, words)
         if let input { program.input = .descriptor(input) }

@@ -48,7 +48,7 @@ public protocol HostClock: Sendable {
     /// preemption of the reader, never too large. Wait-free.
     var suspended: Duration { get }
     /// True if time advances independently, so that threads may wait for an instant.
-    var runsByItself: Bool { get }
+    var isRealTime: Bool { get }
     /// Converts an instant of this clock to the machine's monotonic clock, which timeouts use. Wait-free.
     func machineInstant(of instant: HostInstant) -> HostInstant
     /// Converts an instant of the machine's monotonic clock, which kernel timestamps use, to this clock. Wait-free.
@@ -59,7 +59,7 @@ extension HostClock {
     /// Zero: a clock without suspensions.
     public var suspended: Duration { .zero }
     /// True.
-    public var runsByItself: Bool { true }
+    public var isRealTime: Bool { true }
     /// Returns `instant`: the machine's clock.
     public func machineInstant(of instant: HostInstant) -> HostInstant { instant }
     /// Returns `instant`: the machine's clock.
@@ -90,16 +90,16 @@ public struct MonotonicClock: HostClock {
 /// Detects suspensions of the machine by polling. Not thread-safe.
 package struct SuspensionWatch: Sendable {
     /// Minimum suspension to report: no machine suspends for less, and no reading is wrong by as much.
-    package static let least: Duration = .milliseconds(100)
+    package static let minDuration: Duration = .milliseconds(100)
     private var known: Duration
 
     /// Starts at the clock's current value.
     package init(_ clock: any HostClock) { known = clock.suspended }
 
-    /// Returns the duration of suspensions since the last report; nil below `least`. Wait-free.
+    /// Returns the duration of suspensions since the last report; nil below `minDuration`. Wait-free.
     package mutating func check(_ clock: any HostClock) -> Duration? {
         let asleep = clock.suspended - known
-        guard asleep >= Self.least else { return nil }
+        guard asleep >= Self.minDuration else { return nil }
         known += asleep
         return asleep
     }

@@ -16,14 +16,14 @@ package struct ConfigMistake: Error, Hashable {
 
     /// Returns the errors as text for the user, sorted by file and line, at most `maxReported` and their remaining
     /// number.
-    package static func told(_ mistakes: [ConfigMistake]) -> [String] {
+    package static func messages(for mistakes: [ConfigMistake]) -> [String] {
         let sorted = mistakes.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
-        var told = sorted.prefix(maxReported).map { mistake in
+        var messages = sorted.prefix(maxReported).map { mistake in
             mistake.line == 0
                 ? "\(mistake.file): \(mistake.sentence)" : "\(mistake.file) line \(mistake.line): \(mistake.sentence)"
         }
         let more = mistakes.count - maxReported
-        if more > 0 { told.append(more == 1 ? "one more mistake there" : "\(more) more mistakes there") }
-        return told
+        if more > 0 { messages.append(more == 1 ? "one more mistake there" : "\(more) more mistakes there") }
+        return messages
     }
 }

@@ -21,11 +21,11 @@ package struct FlatJSON {
 
     private(set) var members: [(key: Range<Int>, value: Value)] = []
 
-    private let most: Int
+    private let memberLimit: Int
 
-    package init(most: Int = maxMembers) {
-        self.most = most
-        members.reserveCapacity(min(most, Self.maxMembers))
+    package init(maxMembers: Int = FlatJSON.maxMembers) {
+        memberLimit = maxMembers
+        members.reserveCapacity(min(maxMembers, Self.maxMembers))
     }
 
     /// Parses bytes; returns false if they are not one such object. `members` is undefined then.
@@ -38,7 +38,7 @@ package struct FlatJSON {
         if !scanner.consume(UInt8(ascii: "}")) {
             repeat {
                 scanner.skipSpace()
-                guard members.count < most, let key = scanner.text() else { return false }
+                guard members.count < memberLimit, let key = scanner.text() else { return false }
                 scanner.skipSpace()
                 guard scanner.consume(UInt8(ascii: ":")) else { return false }
                 scanner.skipSpace()
@@ -52,9 +52,9 @@ package struct FlatJSON {
         return scanner.isAtEnd
     }
 
-    /// Calls `body` with each element of a validated array, at most `most`; ranges are offsets in `bytes`.
+    /// Calls `body` with each element of a validated array, at most `maxCount`; ranges are offsets in `bytes`.
     static func elements(
-        of bytes: UnsafeRawBufferPointer, in range: Range<Int>, most: Int, _ body: (Value) -> Void
+        of bytes: UnsafeRawBufferPointer, in range: Range<Int>, maxCount: Int, _ body: (Value) -> Void
     ) {
         var scanner = Scanner(bytes: UnsafeRawBufferPointer(rebasing: bytes[..<range.upperBound]))
         scanner.position = range.lowerBound + 1
@@ -63,7 +63,7 @@ package struct FlatJSON {
         var count = 0
         repeat {
             scanner.skipSpace()
-            guard count < most, let value = scanner.value(depth: deepestNesting) else { return }
+            guard count < maxCount, let value = scanner.value(depth: deepestNesting) else { return }
             count += 1
             body(value)
             scanner.skipSpace()
@@ -227,34 +227,34 @@ package struct FlatObject {
 
     /// Parses a file or a line as one object; nil if it is not one.
     ///
-    /// - Parameter most: maximum number of members, also for each nested object.
-    package init?(_ bytes: UnsafeRawBufferPointer, most: Int = FlatJSON.maxMembers) {
-        var json = FlatJSON(most: most)
+    /// - Parameter maxMembers: maximum number of members, also for each nested object.
+    package init?(_ bytes: UnsafeRawBufferPointer, maxMembers: Int = FlatJSON.maxMembers) {
+        var json = FlatJSON(maxMembers: maxMembers)
         guard json.parse(bytes) else { return nil }
-        (self.bytes, self.json, self.most) = (bytes, json, most)
+        (self.bytes, self.json, memberLimit) = (bytes, json, maxMembers)
     }
 
     /// Creates an object from bytes that `json` has parsed.
     package init(bytes: UnsafeRawBufferPointer, json: FlatJSON) {
-        (self.bytes, self.json, most) = (bytes, json, FlatJSON.maxMembers)
+        (self.bytes, self.json, memberLimit) = (bytes, json, FlatJSON.maxMembers)
     }
 
-    private let most: Int
+    private let memberLimit: Int
 
     /// Returns a nested object; nil if there is none or it is malformed.
     package func object(_ name: StaticString) -> FlatObject? {
         guard case .object(let range)? = value(name) else { return nil }
-        return FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]), most: most)
+        return FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]), maxMembers: memberLimit)
     }
 
-    /// Returns the objects in an array, at most `most` elements; other elements are skipped. Nil if there is no such
-    /// array.
-    package func objects(_ name: StaticString, most: Int) -> [FlatObject]? {
+    /// Returns the objects in an array, at most `maxCount` elements; other elements are skipped. Nil if there is no
+    /// such array.
+    package func objects(_ name: StaticString, maxCount: Int) -> [FlatObject]? {
         guard case .array(let range)? = value(name) else { return nil }
         var found: [FlatObject] = []
-        FlatJSON.elements(of: bytes, in: range, most: most) { value in
+        FlatJSON.elements(of: bytes, in: range, maxCount: maxCount) { value in
             guard case .object(let range) = value,
-                let object = FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]), most: self.most)
+                let object = FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]), maxMembers: memberLimit)
             else { return }
             found.append(object)
         }
@@ -288,10 +288,10 @@ package struct FlatObject {
         return text(in: range)
     }
 
-    /// Returns the string members of a nested object in order, at most `most` of its members.
-    package func members(of name: StaticString, most: Int) -> [(name: String, value: String)] {
+    /// Returns the string members of a nested object in order, at most `maxCount` of its members.
+    package func members(of name: StaticString, maxCount: Int) -> [(name: String, value: String)] {
         guard let inner = object(name) else { return [] }
-        return inner.json.members.prefix(most).compactMap { member in
+        return inner.json.members.prefix(maxCount).compactMap { member in
             guard case .text(let range) = member.value else { return nil }
             return (inner.text(in: member.key), inner.text(in: range))
         }

@@ -85,7 +85,9 @@ struct DASHManifest: Sendable {
                 }
                 guard let at = Self.base(of: element, in: here) else { continue }
                 do throws(Budget.Exceeded) {
-                    let one = try Self.representation(element, in: set, period, at, number, seconds, &budget)
+                    let one = try Self.representation(
+                        element, in: set, period: period, base: at, number: number, filmSeconds: seconds,
+                        budget: &budget)
                     if let one { all.append(one) }
                 } catch {
                     throw MediaError(
@@ -109,8 +111,8 @@ struct DASHManifest: Sendable {
     }
 
     private static func representation(
-        _ element: MarkupElement, in set: MarkupElement, _ period: MarkupElement, _ base: WebAddress, _ number: Int,
-        _ film: Double?, _ budget: inout Budget
+        _ element: MarkupElement, in set: MarkupElement, period: MarkupElement, base: WebAddress, number: Int,
+        filmSeconds film: Double?, budget: inout Budget
     ) throws(Budget.Exceeded) -> Representation? {
         func value(_ key: String) -> String? { element.attributes[key] ?? set.attributes[key] }
         let type = set.attributes["contentType"] ?? value("mimeType") ?? ""
@@ -122,7 +124,7 @@ struct DASHManifest: Sendable {
             made = try SegmentTemplate(levels, id: element.attributes["id"] ?? "", bandwidth: bandwidth).pieces(
                 in: base, film, &budget)
         } else if levels.contains(where: { $0.first("SegmentList") != nil }) {
-            made = try list(levels, base, film, &budget)
+            made = try list(levels, base: base, filmSeconds: film, budget: &budget)
         } else {
             made = (nil, [Piece(address: base, range: nil, seconds: film ?? 1)])
         }
@@ -135,7 +137,7 @@ struct DASHManifest: Sendable {
 
     /// Returns the init section and the segments of a `SegmentList`; nil if a URL is not HTTP.
     private static func list(
-        _ levels: [MarkupElement], _ base: WebAddress, _ film: Double?, _ budget: inout Budget
+        _ levels: [MarkupElement], base: WebAddress, filmSeconds film: Double?, budget: inout Budget
     ) throws(Budget.Exceeded) -> (Piece?, [Piece])? {
         let lists = levels.compactMap { $0.first("SegmentList") }
         func value(_ key: String) -> String? { lists.lazy.compactMap { $0.attributes[key] }.first }

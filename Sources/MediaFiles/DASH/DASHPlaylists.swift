@@ -20,8 +20,9 @@ struct DASHPlaylists: Sendable {
         var (sounds, sets) = ([(offset: Int, element: DASHManifest.Representation)](), Set<Int>())
         for one in all where !one.element.isVideo && sets.insert(one.element.set).inserted {
             let same = all.filter { $0.element.set == one.element.set && !$0.element.isVideo }
-            let least = same.min { $0.element.bandwidth < $1.element.bandwidth }
-            if let chosen = bitrate == .lowest ? least : same.max(by: { $0.element.bandwidth < $1.element.bandwidth }) {
+            let lowest = same.min { $0.element.bandwidth < $1.element.bandwidth }
+            if let chosen = bitrate == .lowest ? lowest : same.max(by: { $0.element.bandwidth < $1.element.bandwidth })
+            {
                 sounds.append(chosen)
             }
         }

@@ -4,12 +4,12 @@ struct AttributeList: Sendable {
     private(set) var values: [String: String] = [:]
 
     /// The maximum number of attributes.
-    private static let most = 128
+    private static let maxAttributes = 128
 
     /// Parses a list. The first value of a name counts; malformed parts are skipped.
     init(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
-        while !rest.isEmpty, values.count < Self.most {
+        while !rest.isEmpty, values.count < Self.maxAttributes {
             rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
             let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ",") }
             rest = rest[name.endIndex...]

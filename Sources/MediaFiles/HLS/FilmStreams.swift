@@ -28,7 +28,7 @@ struct FilmStreams: Sendable {
 
     var isKnown: Bool { !all.isEmpty }
     /// Whether the input was reopened.
-    private(set) var isOpenedAnew = false
+    private(set) var isReopened = false
 
     /// Stores the streams of a newly opened film.
     mutating func store(_ streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>) {
@@ -62,7 +62,7 @@ struct FilmStreams: Sendable {
     }
 
     /// Prepares for the streams of a reopened input.
-    mutating func reopen() { (isOpenedAnew, numbers, bases) = (true, [], []) }
+    mutating func reopen() { (isReopened, numbers, bases) = (true, [], []) }
 
     /// Maps the streams of a reopened input to those of the film; false if a wanted one is missing.
     mutating func match(_ streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>, isAlone: Bool) -> Bool {

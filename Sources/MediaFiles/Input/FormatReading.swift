@@ -77,8 +77,8 @@ enum FormatReading {
         if let bytes = cff_stream_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size),
             size >= MemoryLayout<AVContentLightMetadata>.size
         {
-            let most = UnsafeRawPointer(bytes).load(as: AVContentLightMetadata.self).MaxCLL
-            if most > 0 { return Double(most) }
+            let peak = UnsafeRawPointer(bytes).load(as: AVContentLightMetadata.self).MaxCLL
+            if peak > 0 { return Double(peak) }
         }
         guard let bytes = cff_stream_side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &size),
             size >= MemoryLayout<AVMasteringDisplayMetadata>.size

@@ -6,10 +6,10 @@ enum NamedFile {
     /// Returns the contents of a file. Blocks.
     ///
     /// - Parameters:
-    ///   - most: The maximum size in bytes; a longer file is refused.
+    ///   - maxBytes: The maximum size in bytes; a longer file is refused.
     ///   - what: The expected content, for messages: `certificates`.
     /// - Throws: `notPermitted`, `cannotOpen` or `limitExceeded`, with a sentence.
-    static func read(_ path: String, most: Int, what: String) throws(MediaError) -> [UInt8] {
+    static func read(_ path: String, maxBytes: Int, what: String) throws(MediaError) -> [UInt8] {
         // Opening a FIFO without a writer would block forever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -19,7 +19,7 @@ enum NamedFile {
         }
         defer { close(descriptor) }
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
-        while bytes.count <= most {
+        while bytes.count <= maxBytes {
             let got = Glibc.read(descriptor, &piece, piece.count)
             if got < 0, errno == EINTR { continue }
             if got < 0 { throw MediaError(.cannotOpen, "\"\(path)\" cannot be read; choose a file with \(what)") }

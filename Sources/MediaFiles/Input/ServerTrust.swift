@@ -9,7 +9,7 @@ public struct ServerTrust: Sendable {
     /// Certificate chains must end at a system CA.
     public static let system = ServerTrust(verifies: true)
     /// Certificates are not verified. Any host on the network can supply the data.
-    public static let everybody = ServerTrust(verifies: false)
+    public static let unverified = ServerTrust(verifies: false)
 
     /// Returns a verification with the system CAs and those of a file.
     ///
@@ -17,12 +17,12 @@ public struct ServerTrust: Sendable {
     /// - Throws: `cannotOpen` or `notPermitted` if the file cannot be read, `limitExceeded` if it is too long or memory
     ///   is exhausted, `notMedia` if it contains no certificate.
     public static func system(and file: String) throws(MediaError) -> ServerTrust {
-        let bytes = try NamedFile.read(file, most: largestFile, what: "certificates")
+        let bytes = try NamedFile.read(file, maxBytes: largestFile, what: "certificates")
         guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
             throw MediaError(.notMedia, "\"\(file)\" contains no certificate; use a file in PEM format")
         }
         // ignored: without the system CAs only those of the file are trusted, and refused servers are reported.
-        let own = (try? NamedFile.read(systemFile, most: largestFile, what: "certificates")) ?? []
+        let own = (try? NamedFile.read(systemFile, maxBytes: largestFile, what: "certificates")) ?? []
         guard let bundle = Bundle(own + [UInt8(ascii: "\n")] + bytes) else {
             throw MediaError(.limitExceeded, "out of memory for the authorities of \"\(file)\"; close other programs")
         }

@@ -32,15 +32,15 @@ public final class PictureFile: MediaSource {
         let ending = address.path.lastIndex(of: ".").map { address.path[address.path.index(after: $0)...].lowercased() }
         if let ending, films.contains(ending) { return nil }
         // ignored: an unreadable file is not an image; opening it as a film reports the reason.
-        guard let start = try? read(address, atMost: headBytes), looksLikePicture(start) else { return nil }
-        guard let bytes = try read(address, atMost: Int(maxBytes)) else {
+        guard let start = try? read(address, maxBytes: headBytes), looksLikePicture(start) else { return nil }
+        guard let bytes = try read(address, maxBytes: Int(maxBytes)) else {
             throw MediaError(
                 .limitExceeded, "\"\(address.text)\" is larger than \(maxBytes >> 20) MB, too large for a picture")
         }
         guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }), !header.isAnimated || header.codec == "webp",
             header.codec != "tiff" || ending.map(tiffs.contains) ?? false
         else { return nil }
-        return try PictureFile(address, header, bytes, isCover: false, duration)
+        return try PictureFile(address, header: header, bytes: bytes, isCover: false, duration: duration)
     }
 
     /// Opens the cover of a recording. Blocks.
@@ -52,18 +52,18 @@ public final class PictureFile: MediaSource {
         guard address.kind == .file else {
             throw MediaError(.unsupported, "\"\(address.text)\" is not a local file; covers must be local files")
         }
-        guard let bytes = try read(address, atMost: Int(maxBytes)) else {
+        guard let bytes = try read(address, maxBytes: Int(maxBytes)) else {
             throw MediaError(
                 .limitExceeded, "\"\(address.text)\" is larger than \(maxBytes >> 20) MB, too large for a cover")
         }
         guard let header = bytes.withUnsafeBytes({ PictureHeader($0) }) else {
             throw MediaError(.notMedia, "\"\(address.text)\" is not a supported picture, or it is damaged")
         }
-        return try PictureFile(address, header, bytes, isCover: true, nil)
+        return try PictureFile(address, header: header, bytes: bytes, isCover: true, duration: nil)
     }
 
     private init(
-        _ address: InputAddress, _ header: PictureHeader, _ bytes: [UInt8], isCover: Bool, _ duration: Duration?
+        _ address: InputAddress, header: PictureHeader, bytes: [UInt8], isCover: Bool, duration: Duration?
     ) throws(MediaError) {
         if let problem = FormatReading.problem(with: header) {
             throw MediaError(problem.code, "\"\(address.text)\" \(problem.text)")
@@ -91,9 +91,9 @@ public final class PictureFile: MediaSource {
             || (says("RIFF") && says("WEBP", 8)) || says("GIF8") || says("BM") || says("II*\0") || says("MM\0*")
     }
 
-    /// Returns the contents or, up to `headBytes`, the first bytes; nil if the file is larger than `most` or not a
+    /// Returns the contents or, up to `headBytes`, the first bytes; nil if the file is larger than `maxBytes` or not a
     /// regular file.
-    private static func read(_ address: InputAddress, atMost most: Int) throws(MediaError) -> [UInt8]? {
+    private static func read(_ address: InputAddress, maxBytes: Int) throws(MediaError) -> [UInt8]? {
         let descriptor = Glibc.open(address.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw MediaError(
@@ -103,8 +103,8 @@ public final class PictureFile: MediaSource {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        if most > headBytes, status.st_size > most { return nil }
-        let wanted = min(most, Int(status.st_size))
+        if maxBytes > headBytes, status.st_size > maxBytes { return nil }
+        let wanted = min(maxBytes, Int(status.st_size))
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
             while count < wanted {

@@ -1,13 +1,58 @@
+internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// Reads the file length in bytes that the header of a Matroska, WAV, AVI or ASF file states.
-enum ContainerLength {
+/// The extent of an opened input according to its header.
+struct ContainerLength {
+    typealias Streams = UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>>
+
+    private let address: InputAddress
+    /// The container's name in libavformat.
+    private let format: String
+    /// The size of the file when it was opened; nil for other inputs.
+    private let openedBytes: Int64?
+    /// The byte position after the header, for an input without random access.
+    private let headerEnd: Int64?
+
+    init(_ address: InputAddress, format: String, openedBytes: Int64?, headerEnd: Int64?) {
+        (self.address, self.format, self.openedBytes, self.headerEnd) = (address, format, openedBytes, headerEnd)
+    }
+
+    /// Whether all media data precede the header, in an input without random access.
+    func isIndexLast(_ streams: Streams) -> Bool {
+        guard let headerEnd, format.hasPrefix("mov,") else { return false }
+        let first = streams.compactMap { avformat_index_get_entry($0, 0)?.pointee.pos.boundedBytes }.min()
+        return first.map { $0 < headerEnd } ?? false
+    }
+
+    /// Returns an error if the header refers to bytes beyond the input's present size; nil if nothing is known to be
+    /// missing.
+    func shortfall(_ streams: Streams, size: Int64) -> MediaError? {
+        var expected: Int64?
+        if address.kind == .file, ["matroska", "wav", "avi", "asf"].contains(where: { format.hasPrefix($0) }) {
+            expected = Self.read(address.path)
+        }
+        // Entries of FLV are the keyframes of its metadata.
+        if format.hasPrefix("mov,") || format == "flv" {
+            for stream in streams {
+                let last = avformat_index_get_entries_count(stream) - 1
+                guard last >= 0, let entry = avformat_index_get_entry(stream, last) else { continue }
+                let (end, isTooLarge) = entry.pointee.pos.addingReportingOverflow(Int64(entry.pointee.size))
+                if !isTooLarge { expected = max(expected ?? 0, end) }
+            }
+        }
+        guard let expected, expected > size else { return nil }
+        return ReadingErrors.incomplete(address, isTruncated: openedBytes.map { size < $0 } ?? false)
+    }
+
+    // MARK: Headers
+
     /// Programs that write to a pipe set the length to the largest value of the field, or slightly less.
     private static let largestRIFF: UInt32 = 0x7FFF_F000
 
-    /// Returns the byte position at which the file should end; nil if the header does not state it or is unreadable.
-    static func read(_ path: String) -> Int64? {
+    /// Returns the byte position at which a Matroska, WAV, AVI or ASF file should end; nil if the header does not state
+    /// it or is unreadable.
+    private static func read(_ path: String) -> Int64? {
         guard let file = fopen(path, "rb") else { return nil }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 4096)

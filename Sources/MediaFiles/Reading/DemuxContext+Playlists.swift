@@ -15,7 +15,7 @@ extension DemuxContext {
         if !film.isKnown { film.store(streams) }
         let wanted = Set(
             streams.filter { $0.pointee.discard != AVDISCARD_ALL }.map { film.number(of: $0.pointee.index) })
-        let isAnew = context != nil
+        let isReopening = context != nil
         close()
         film.reopen()
         gate.begin(at: moment.map { max(.zero, $0 - start) })
@@ -32,7 +32,7 @@ extension DemuxContext {
             throw MediaError(
                 .readFailed, "\"\(address.text)\" no longer has the same tracks; it changed while it was being read")
         }
-        if isAnew { keepOnly { wanted.contains($0) } }
+        if isReopening { keepOnly { wanted.contains($0) } }
         if let moment {
             let cut = gate.cuts.first
             isAtFirstPiece = cut?.start == .zero

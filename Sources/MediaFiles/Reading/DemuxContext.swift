@@ -11,21 +11,17 @@ final class DemuxContext {
     /// The pipe, retained as long as `context` reads from it.
     private var pipe: PipeInput?
     /// Packets read ahead to find start times; returned before any others.
-    private var primed: [Primed] = []
+    private let primed = PacketQueue()
     /// Whether no packet was returned since the input was opened.
     private var isFresh = true
     /// Whether reading begins with the first segment of the playlists.
     var isAtFirstPiece = false
-    private struct Primed {
-        var packet: UnsafeMutablePointer<AVPacket>?
-        var shift: MediaTime
-    }
     /// Follows timestamp discontinuities, in containers that may have them.
     var follower: JumpFollower?
     /// Detects timestamp gaps, in all other containers.
     private(set) var gaps: GapFollower?
     /// Packets read ahead to classify a gap, and the error that ended reading ahead.
-    private var ahead: [UnsafeMutablePointer<AVPacket>] = []
+    private let ahead = PacketQueue()
     private var failureAhead: MediaError?
     private static let maxPacketsAhead = 500
     private static let maxBytesAhead = 8 << 20
@@ -40,10 +36,8 @@ final class DemuxContext {
     /// The streams of the film; playlists that were reopened may number theirs differently.
     var film = FilmStreams()
     private var consecutiveFailures = 0
-    /// The byte position after the header, for an input without random access.
-    private var headerEnd: Int64?
-    /// The size of the file when it was opened; nil for other inputs.
-    private var openedBytes: Int64?
+    private var length: ContainerLength?
+    private(set) var rejected = RejectedPictures()
     /// Segments that were skipped, until `takeLostSegment`.
     private var lostSegments: [AVIOBridge.LostSegment] = []
     /// The number of packets that libavformat rejected as invalid data.
@@ -81,10 +75,9 @@ final class DemuxContext {
         }
         try begin(address.url, format, within: options.openTimeout)
         defer { finishOpening() }
-        if !hasRandomAccess, !managesOwnInputs { headerEnd = bytePosition }
-        lookAtCovers()
+        rejected.inspectCovers(of: streams)
         if !headerSaysEverything {
-            noteOversizedPictures()
+            rejected.inspectSizes(of: streams)
             let code = avformat_find_stream_info(context, nil)
             if let distrust { throw distrust }
             if code < 0, waiting.isCancelled || waiting.isPastDeadline {
@@ -117,7 +110,9 @@ final class DemuxContext {
             // On failure libavformat frees the context and sets the pointer to nil.
             code = avformat_open_input(&context, url, format.flatMap { av_find_input_format($0) }, &settings)
             if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }
-            if address.kind == .file { openedBytes = byteCount }
+            length = ContainerLength(
+                address, format: formatName, openedBytes: address.kind == .file ? byteCount : nil,
+                headerEnd: hasRandomAccess || managesOwnInputs ? nil : bytePosition)
         } catch {
             finishOpening()
             throw error
@@ -154,7 +149,7 @@ final class DemuxContext {
         // Called per packet: no message is built while there is no refusal.
         guard refusal != cff_refused_nothing || certificate != nil else { return nil }
         policy.pointee.refusal = cff_refused_nothing
-        return ReadingErrors.untrusted(address, refusal, certificate, options.trust)
+        return ReadingErrors.untrusted(address, refusal: refusal, tls: certificate, trust: options.trust)
     }
 
     /// The maximum number of playlists and segments opened while probing.
@@ -202,49 +197,6 @@ final class DemuxContext {
             playable += 1
         }
         return playable > 0
-    }
-
-    /// Frame sizes of the header, by stream; libavformat discards them once it finds them invalid.
-    private(set) var oversizedPictures: [Int32: (width: Int32, height: Int32)] = [:]
-
-    /// Streams of attached pictures whose bytes are not a displayable image.
-    private(set) var damagedCovers: Set<Int32> = []
-
-    /// Reads the image headers of attached pictures, so that their size is known without decoding them.
-    private func lookAtCovers() {
-        for stream in streams where stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 {
-            let picture = stream.pointee.attached_pic
-            guard picture.size > 0, let data = picture.data else { continue }
-            let bytes = UnsafeRawBufferPointer(start: data, count: Int(picture.size))
-            guard let header = PictureHeader(bytes), let parameters = stream.pointee.codecpar else {
-                damagedCovers.insert(stream.pointee.index)
-                stream.pointee.discard = AVDISCARD_ALL
-                continue
-            }
-            let (width, height) = (Int32(clamping: header.size.width), Int32(clamping: header.size.height))
-            if FormatReading.isSensible(width: width, height: height) {
-                (parameters.pointee.width, parameters.pointee.height) = (width, height)
-                if let descriptor = avcodec_descriptor_get_by_name(header.codec) {
-                    parameters.pointee.codec_id = descriptor.pointee.id
-                }
-                // Only marks the parameters as complete, so that libavformat does not probe.
-                parameters.pointee.format = AV_PIX_FMT_YUVJ420P.rawValue
-            } else {
-                oversizedPictures[stream.pointee.index] = (width, height)
-                stream.pointee.discard = AVDISCARD_ALL
-            }
-        }
-    }
-
-    private func noteOversizedPictures() {
-        for stream in streams {
-            let parameters = stream.pointee.codecpar.pointee
-            guard parameters.codec_type == AVMEDIA_TYPE_VIDEO,
-                !FormatReading.isSensible(width: parameters.width, height: parameters.height)
-            else { continue }
-            oversizedPictures[stream.pointee.index] = (parameters.width, parameters.height)
-            stream.pointee.discard = AVDISCARD_ALL
-        }
     }
 
     // MARK: Streams and container
@@ -316,7 +268,7 @@ final class DemuxContext {
     }
 
     /// A playlist itself has random access, which is irrelevant for its segments.
-    var canSeek: Bool { managesOwnInputs ? duration != nil || film.isOpenedAnew : hasRandomAccess }
+    var canSeek: Bool { managesOwnInputs ? duration != nil || film.isReopened : hasRandomAccess }
 
     /// Whether the input is HLS with MP4 segments.
     ///
@@ -341,14 +293,9 @@ final class DemuxContext {
     /// is valid until the next call.
     func nextPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
         isFresh = false
-        if !primed.isEmpty {
-            av_packet_free(&packet)
-            let first = primed.removeFirst()
-            packet = first.packet
-            shift = first.shift
-            return packet
-        }
-        return try readPacket()
+        guard let packet, let known = primed.removeFirst(into: packet) else { return try readPacket() }
+        shift = known
+        return packet
     }
 
     /// Continues reading after an interruption by a cancellation, which another one replaces.
@@ -362,9 +309,7 @@ final class DemuxContext {
 
     /// Makes the packet last read the next one.
     func putBack(_ packet: UnsafeMutablePointer<AVPacket>) {
-        guard let kept = av_packet_alloc() else { return }
-        av_packet_move_ref(kept, packet)
-        primed.insert(Primed(packet: kept, shift: shift), at: 0)
+        primed.insert(packet, shift: shift, atStart: true)
     }
 
     private func readPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
@@ -381,43 +326,31 @@ final class DemuxContext {
 
     /// Reads ahead until a timestamp far from its expected position can be classified.
     private func shiftAcrossGap(_ packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> MediaTime {
-        var bytes = ahead.reduce(0) { $0 + Int($1.pointee.size) }
+        var bytes = ahead.packets.reduce(0) { $0 + Int($1.pointee.size) }
         var isLast = failureAhead != nil
-        // `packet` belongs to this context and receives the next packet.
-        guard let doubtful = av_packet_alloc() else { throw Self.exhausted(address) }
-        var owned = Optional(doubtful)
-        av_packet_move_ref(doubtful, packet)
-        while !isLast, !(gaps?.isEnough([doubtful] + ahead) ?? true), ahead.count < Self.maxPacketsAhead,
+        // `packet` receives the next packet.
+        guard ahead.insert(packet, atStart: true) != nil else { throw Self.exhausted(address) }
+        while !isLast, !(gaps?.isEnough(ahead.packets) ?? true), ahead.count <= Self.maxPacketsAhead,
             bytes < Self.maxBytesAhead
         {
             do throws(MediaError) {
-                guard let next = try readFromInput(), let kept = av_packet_alloc() else {
+                guard let next = try readFromInput(), let kept = ahead.insert(next) else {
                     isLast = true
                     break
                 }
-                av_packet_move_ref(kept, next)
-                ahead.append(kept)
                 bytes += Int(kept.pointee.size)
             } catch {
                 (failureAhead, isLast) = (error, true)
             }
         }
-        let shift = gaps?.decide([doubtful] + ahead, isLast: isLast) ?? .zero
-        av_packet_move_ref(packet, doubtful)
-        av_packet_free(&owned)
-        return shift
+        defer { _ = ahead.removeFirst(into: packet) }
+        return gaps?.decide(ahead.packets, isLast: isLast) ?? .zero
     }
 
     private func readUnshifted() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
-        guard let packet, !ahead.isEmpty else {
-            if let failure = failureAhead.take() { throw failure }
-            return try readFromInput()
-        }
-        var first = Optional(ahead.removeFirst())
-        av_packet_unref(packet)
-        av_packet_move_ref(packet, first!)
-        av_packet_free(&first)
-        return packet
+        if let packet, ahead.removeFirst(into: packet) != nil { return packet }
+        if let failure = failureAhead.take() { throw failure }
+        return try readFromInput()
     }
 
     private func readFromInput() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
@@ -450,9 +383,9 @@ final class DemuxContext {
             }
             consecutiveFailures += 1
             if code == cff_error_invalid_data { decodeErrorCount += 1 }
-            let mayGoOn = code == cff_error_invalid_data || code == cff_error_again
-            guard mayGoOn, consecutiveFailures <= 64 else {
-                throw isIndexLast
+            let isRecoverable = code == cff_error_invalid_data || code == cff_error_again
+            guard isRecoverable, consecutiveFailures <= 64 else {
+                throw length?.isIndexLast(streams) == true
                     ? ReadingErrors.indexIsLast(address) : ReadingErrors.reading(code, address, waiting)
             }
         }
@@ -475,7 +408,7 @@ final class DemuxContext {
 
     /// Whether a stream of a playlist is read; true if the playlist is unknown.
     private func isRead(_ playlist: String?) -> Bool {
-        guard let playlist, let gate, !film.isOpenedAnew else { return true }
+        guard let playlist, let gate, !film.isReopened else { return true }
         let own = streams.filter { gate.playlists.address(of: $0.pointee.id) == playlist }
         return own.isEmpty || own.contains { $0.pointee.discard != AVDISCARD_ALL }
     }
@@ -503,9 +436,7 @@ final class DemuxContext {
     func prime(_ body: (UnsafeMutablePointer<AVPacket>) -> Bool) throws(MediaError) {
         var bytes = 0
         while primed.count < 500, bytes < 8 << 20 {
-            guard let read = try readPacket(), let kept = av_packet_alloc() else { return }
-            av_packet_move_ref(kept, read)
-            primed.append(Primed(packet: kept, shift: shift))
+            guard let read = try readPacket(), let kept = primed.insert(read, shift: shift) else { return }
             bytes += Int(kept.pointee.size)
             if body(kept) { return }
         }
@@ -519,9 +450,9 @@ final class DemuxContext {
     func seek(
         stream index: Int32, to raw: Int64, at time: MediaTime, streamStart start: MediaTime = .zero, flags: Int32
     ) throws(MediaError) {
-        guard !film.isOpenedAnew, !isOfMP4Pieces else {
+        guard !film.isReopened, !isOfMP4Pieces else {
             // Every playback begins with a seek to its start.
-            if isFresh, time <= start, !film.isOpenedAnew || isAtFirstPiece { return isAtFirstPiece = true }
+            if isFresh, time <= start, !film.isReopened || isAtFirstPiece { return isAtFirstPiece = true }
             try openPlaylists(from: time, streamStart: start, within: options.readTimeout)
             return isFresh = true
         }
@@ -560,14 +491,13 @@ final class DemuxContext {
     /// Follows timestamp discontinuities from here on, after the packets read ahead to find the start times.
     func follow(_ follower: JumpFollower) {
         self.follower = follower
-        for packet in primed.compactMap(\.packet) { self.follower?.record(packet) }
+        for packet in primed.packets { self.follower?.record(packet) }
     }
 
     /// Detects gaps from here on, also in the packets read ahead to find the start times.
     func findGaps(_ follower: GapFollower) {
         gaps = follower
-        ahead = primed.compactMap(\.packet) + ahead
-        primed.removeAll()
+        ahead.insertAtStart(primed)
     }
 
     /// Returns the timestamp offset at a film time.
@@ -591,49 +521,17 @@ final class DemuxContext {
     }
 
     private func forgetPrimed() {
-        for index in primed.indices { av_packet_free(&primed[index].packet) }
-        primed.removeAll(keepingCapacity: true)
-        for packet in ahead {
-            var packet = Optional(packet)
-            av_packet_free(&packet)
-        }
+        primed.removeAll()
         ahead.removeAll()
         failureAhead = nil
-    }
-
-    /// Whether all media data precede the header, in an input without random access.
-    private var isIndexLast: Bool {
-        guard let headerEnd, formatName.hasPrefix("mov,") else { return false }
-        let first = streams.compactMap { avformat_index_get_entry($0, 0)?.pointee.pos.boundedBytes }.min()
-        return first.map { $0 < headerEnd } ?? false
     }
 
     /// Returns an error if the end reached is not the end of the film: the header refers to bytes that are missing. Nil
     /// if nothing is known to be missing.
     func shortfall() -> MediaError? {
-        guard let context, let size = byteCount, !managesOwnInputs else { return nil }
-        var expected = statedEnd
-        // Entries of FLV are the keyframes of its metadata.
-        if formatName.hasPrefix("mov,") || formatName == "flv" {
-            for stream in streams {
-                let last = avformat_index_get_entries_count(stream) - 1
-                guard last >= 0, let entry = avformat_index_get_entry(stream, last) else { continue }
-                let (end, isTooLarge) = entry.pointee.pos.addingReportingOverflow(Int64(entry.pointee.size))
-                if !isTooLarge { expected = max(expected ?? 0, end) }
-            }
-        }
-        guard let expected, expected > size, context.pointee.pb != nil else { return nil }
-        return ReadingErrors.incomplete(address, isTruncated: openedBytes.map { size < $0 } ?? false)
+        guard let size = byteCount, !managesOwnInputs else { return nil }
+        return length?.shortfall(streams, size: size)
     }
-
-    /// The byte position at which the outermost structure ends according to the header; nil if not stated.
-    private lazy var statedEnd: Int64? = {
-        guard address.kind == .file, ["matroska", "wav", "avi", "asf"].contains(where: { formatName.hasPrefix($0) })
-        else {
-            return nil
-        }
-        return ContainerLength.read(address.path)
-    }()
 
     /// The approximate byte position of reading.
     private var bytePosition: Int64 { context?.pointee.pb.map { avio_seek($0, 0, SEEK_CUR) } ?? 0 }

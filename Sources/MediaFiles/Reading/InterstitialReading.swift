@@ -13,7 +13,7 @@ enum InterstitialReading {
             let tag = AttributeList(line)
             guard let id = tag["ID"], id.utf8.count <= 256 else { continue }
             if all[id] == nil {
-                guard order.count < Interstitial.most * 4 else { continue }
+                guard order.count < Interstitial.maxCount * 4 else { continue }
                 order.append(id)
             }
             // Later tags with the same ID add attributes (RFC 8216, 4.3.2.7).
@@ -31,7 +31,7 @@ enum InterstitialReading {
         }
         return Array(
             made.enumerated().sorted { rank($0) < rank($1) }.map(\.element).prefix(
-                Interstitial.most))
+                Interstitial.maxCount))
     }
 
     private static func interstitial(
@@ -123,8 +123,8 @@ package enum AssetList {
     /// Returns the URLs in a list; nil if it is malformed.
     static func assets(in bytes: [UInt8], at place: WebAddress) -> [String]? {
         bytes.withUnsafeBytes { raw in
-            guard let root = FlatObject(raw, most: 64),
-                let all = root.objects("ASSETS", most: Interstitial.maxAssets)
+            guard let root = FlatObject(raw, maxMembers: 64),
+                let all = root.objects("ASSETS", maxCount: Interstitial.maxAssets)
             else { return nil }
             return all.compactMap { asset in
                 guard let text = asset.text("URI"), let address = place.resolving(text),

@@ -143,8 +143,9 @@ public final class MediaFile: MediaSource {
                 context, tracks: tracks, origin: origins, jumps: jumps, options: options,
                 reopening: canReopen
                     ? Self.reopening(
-                        address, options, requestBuilder, cancellation, tracks, streamIDs, formatName, origins, jumps,
-                        duration)
+                        address, options: options, requestBuilder: requestBuilder, cancellation: cancellation,
+                        tracks: tracks, streamIDs: streamIDs, formatName: formatName, origin: origins, jumps: jumps,
+                        duration: duration)
                     : nil)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
@@ -223,11 +224,9 @@ public final class MediaFile: MediaSource {
 
     /// Returns a closure that reopens the film for its shared reader.
     private static func reopening(
-        _ address: InputAddress, _ options: ReadOptions, _ requestBuilder: HTTPRequestBuilder,
-        _ cancellation: Cancellation,
-        _ tracks: [Track],
-        _ ids: [Int: Int32], _ formatName: String, _ origin: FilmOrigin, _ jumps: TimestampDiscontinuities,
-        _ duration: MediaTime?
+        _ address: InputAddress, options: ReadOptions, requestBuilder: HTTPRequestBuilder,
+        cancellation: Cancellation, tracks: [Track], streamIDs ids: [Int: Int32], formatName: String,
+        origin: FilmOrigin, jumps: TimestampDiscontinuities, duration: MediaTime?
     ) -> SharedDemuxer.Reopening {
         let format = formatName.split(separator: ",").first.map(String.init)
         return { () throws(MediaError) in
@@ -313,7 +312,7 @@ public final class MediaFile: MediaSource {
             case .subtitle: AVMEDIA_TYPE_SUBTITLE
             }
         let streams = context.streams
-        if context.film.isOpenedAnew {
+        if context.film.isReopened {
             return streams.first { context.film.number(of: $0.pointee.index) == Int32(clamping: track.id) }
         }
         if track.id >= 0, track.id < streams.count, streams[track.id].pointee.codecpar.pointee.codec_type == wanted,

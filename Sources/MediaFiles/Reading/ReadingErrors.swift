@@ -54,7 +54,7 @@ enum ReadingErrors {
 
     /// Returns the error for an input or redirect that is not trusted; nil if that was not the reason.
     static func untrusted(
-        _ address: InputAddress, _ refusal: cff_refusal, _ tls: TLSFailureRecorder.Refusal?, _ trust: ServerTrust
+        _ address: InputAddress, refusal: cff_refusal, tls: TLSFailureRecorder.Refusal?, trust: ServerTrust
     ) -> MediaError? {
         let name = "\"\(address.text)\""
         switch refusal {

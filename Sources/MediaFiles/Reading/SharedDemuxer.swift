@@ -113,7 +113,7 @@ final class SharedDemuxer: @unchecked Sendable {
             state.lanes[lane].removeAll()
             state.choiceChanged = true
         }
-        wakeEverybody()
+        wakeReaders()
     }
 
     func cancel(lane: Int) {
@@ -121,7 +121,7 @@ final class SharedDemuxer: @unchecked Sendable {
             state.lanes[lane].isCancelled = true
             if state.lanes.allSatisfy({ !$0.isActive || $0.isCancelled }) { state.stop.cancel() }
         }
-        wakeEverybody()
+        wakeReaders()
     }
 
     /// Lets the input continue after an interruption, for a reader that was added since.
@@ -139,7 +139,7 @@ final class SharedDemuxer: @unchecked Sendable {
             switch state.withLock({ nextStep(&$0, lane: lane) }) {
             case .deliver(let buffer):
                 // Wakes the readers that wait for space in this window.
-                wakeEverybody(but: lane)
+                wakeReaders(except: lane)
                 return buffer
             case .end: return nil
             case .fail(let error): throw error
@@ -208,7 +208,7 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             state.isReading = false
         }
-        wakeEverybody()
+        wakeReaders()
     }
 
     private func keepActiveLanes() {
@@ -224,7 +224,7 @@ final class SharedDemuxer: @unchecked Sendable {
         context.keepOnly { wanted.contains($0) }
     }
 
-    private func wakeEverybody(but lane: Int? = nil) {
+    private func wakeReaders(except lane: Int? = nil) {
         for index in wakeSignal.indices where index != lane {
             wakeSignal[index].clear()
             wakeSignal[index].raise()
@@ -254,7 +254,7 @@ final class SharedDemuxer: @unchecked Sendable {
             if joined.mayJump { break }
             wakeSignal[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
         }
-        defer { wakeEverybody() }
+        defer { wakeReaders() }
         return try jump(lane: lane, to: time, mode: mode)
     }
 

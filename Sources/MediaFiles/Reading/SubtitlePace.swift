@@ -8,15 +8,15 @@ struct SubtitlePace {
     private static let slack = MediaTime(value: 1, timescale: 1)
 
     /// The reading position at the last report or subtitle.
-    private var toldAt: MediaTime?
+    private var reportedAt: MediaTime?
     /// The latest reported film time.
-    private var told: MediaTime?
+    private var reported: MediaTime?
     private var front: MediaTime?
 
     /// Records a returned subtitle.
     mutating func gave(_ time: MediaTime?) {
-        if let time { told = max(told ?? time, time) }
-        toldAt = front
+        if let time { reported = max(reported ?? time, time) }
+        reportedAt = front
     }
 
     /// Returns the film time before which no further subtitle begins; nil until a second of film has passed without
@@ -25,14 +25,14 @@ struct SubtitlePace {
     /// - Parameter front: The film time up to which the input has been read.
     mutating func moment(at front: MediaTime) -> MediaTime? {
         self.front = front
-        guard let toldAt else {
-            self.toldAt = front
+        guard let reportedAt else {
+            self.reportedAt = front
             return nil
         }
-        guard front - toldAt >= Self.step else { return nil }
-        self.toldAt = front
-        let moment = max(told ?? front - Self.slack, front - Self.slack)
-        told = moment
+        guard front - reportedAt >= Self.step else { return nil }
+        self.reportedAt = front
+        let moment = max(reported ?? front - Self.slack, front - Self.slack)
+        reported = moment
         return moment
     }
 }

@@ -113,9 +113,9 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
             if packet.pointee.stream_index == stream {
                 packager.add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
             } else if packet.pointee.stream_index == pace?.index, let moment = paceMoment(packet),
-                let told = progress.moment(at: moment)
+                let reported = progress.moment(at: moment)
             {
-                return packager.pace(at: told)
+                return packager.pace(at: reported)
             }
         }
     }

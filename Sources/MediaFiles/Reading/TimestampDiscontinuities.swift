@@ -33,7 +33,7 @@ final class TimestampDiscontinuities: Sendable {
     func record(closed time: MediaTime) { longestClosed.withLock { $0 = max($0, time) } }
 
     /// The maximum number of discontinuities; more are noise.
-    private static let most = 10_000
+    private static let maxCount = 10_000
 
     var count: Int { jumps.withLock { $0.count } }
 
@@ -63,7 +63,7 @@ final class TimestampDiscontinuities: Sendable {
     /// Appends an entry and returns its index; nil if there are too many.
     func add(_ jump: Jump) -> Int? {
         jumps.withLock { all in
-            if all.count >= Self.most { return nil }
+            if all.count >= Self.maxCount { return nil }
             all.append(jump)
             return all.count - 1
         }

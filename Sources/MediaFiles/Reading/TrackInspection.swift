@@ -19,13 +19,8 @@ struct TrackInspection {
             guard let parameters = stream.pointee.codecpar else { continue }
             let type = parameters.pointee.codec_type
             guard type == AVMEDIA_TYPE_AUDIO || type == AVMEDIA_TYPE_VIDEO else { continue }
-            let claimed = context.oversizedPictures[stream.pointee.index]
-            let oversized = claimed.map { FormatReading.oversized(width: $0.width, height: $0.height) }
-            let damaged =
-                context.damagedCovers.contains(stream.pointee.index)
-                ? FormatReading.Problem(code: .notMedia, text: "is a damaged or unsupported picture")
-                : nil
-            if let problem = damaged ?? oversized ?? FormatReading.problem(with: parameters)
+            if let problem = context.rejected.problem(of: stream.pointee.index)
+                ?? FormatReading.problem(with: parameters)
                 ?? FormatReading.problem(
                     withTimeBase: stream.pointee.time_base)
                 ?? (context.formatName == "caf" ? FormatReading.problem(withPacketsOf: parameters) : nil)
@@ -188,7 +183,7 @@ struct TrackInspection {
             case .first: fit.first
             case .lowest: fit.min { $0.bitrate < $1.bitrate }
             case .highest: fit.max { $0.bitrate < $1.bitrate }
-            case .most(let limit):
+            case .max(let limit):
                 fit.filter { $0.bitrate <= limit }.max { $0.bitrate < $1.bitrate }
                     ?? fit.min { $0.bitrate < $1.bitrate }
             }

@@ -97,7 +97,7 @@ final class TrackReader: SampleSource, @unchecked Sendable {
     func syncTime(before time: MediaTime) -> MediaTime? {
         use.beginUse()
         defer { use.endUse() }
-        guard !packager.clock.wraps, jumps.count <= 1, !context.film.isOpenedAnew,
+        guard !packager.clock.wraps, jumps.count <= 1, !context.film.isReopened,
             let stream = context.streams.first(where: { $0.pointee.index == stream })
         else { return nil }
         let raw = packager.clock.raw(time) &- epoch

@@ -45,9 +45,9 @@ public final class SubtitleFile: MediaSource {
         }
         if let pair = VobSubPair(either: address.path) {
             address = try InputAddress(pair.index)
-            try check(pair.pictures, most: maxBitmapBytes)
+            try check(pair.pictures, maxBytes: maxBitmapBytes)
         }
-        try check(address.path, most: maxBytes)
+        try check(address.path, maxBytes: maxBytes)
         let copy = UTF8Copy(of: address.path)
         if let copy { address = address.read(from: copy.path) }
         var options = options
@@ -126,7 +126,7 @@ public final class SubtitleFile: MediaSource {
             .notMedia, "\"\(address.text)\" is not a supported subtitle file, or it is damaged; try another one")
     }
 
-    private static func check(_ path: String, most: Int64) throws(MediaError) {
+    private static func check(_ path: String, maxBytes: Int64) throws(MediaError) {
         let name = PrintableText.withoutCredentials(path)
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -135,8 +135,8 @@ public final class SubtitleFile: MediaSource {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw MediaError(.unsupported, "\"\(name)\" is not a regular file; subtitles must be regular files")
         }
-        if status.st_size > most {
-            throw MediaError(.limitExceeded, "\"\(name)\" is larger than \(most >> 20) MB, too large for subtitles")
+        if status.st_size > maxBytes {
+            throw MediaError(.limitExceeded, "\"\(name)\" is larger than \(maxBytes >> 20) MB, too large for subtitles")
         }
     }
 }

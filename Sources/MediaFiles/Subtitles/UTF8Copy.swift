@@ -31,10 +31,10 @@ final class UTF8Copy: Sendable {
         let mark = [fgetc(file), fgetc(file)]
         guard mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF] else { return nil }
         let isLittle = mark[0] == 0xFF
-        let most = Int(SubtitleFile.maxBytes)
+        let maxBytes = Int(SubtitleFile.maxBytes)
         var units: [UInt16] = []
         var pair = [UInt8](repeating: 0, count: 2)
-        while units.count < most / 2, fread(&pair, 1, 2, file) == 2 {
+        while units.count < maxBytes / 2, fread(&pair, 1, 2, file) == 2 {
             units.append(UInt16(pair[isLittle ? 1 : 0]) << 8 | UInt16(pair[isLittle ? 0 : 1]))
         }
         return Array(String(decoding: units, as: UTF16.self).utf8)

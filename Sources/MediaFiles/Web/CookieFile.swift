@@ -17,7 +17,7 @@ public struct CookieFile: Sendable {
     /// - Throws: `cannotOpen`, `notPermitted`, `limitExceeded`, or `notMedia` if there are malformed lines and no
     ///   cookie.
     public init(reading path: String) throws(MediaError) {
-        let bytes = try NamedFile.read(path, most: Self.largest, what: "cookies")
+        let bytes = try NamedFile.read(path, maxBytes: Self.largest, what: "cookies")
         self.init(bytes, name: path)
         if cookies.isEmpty, !mistakes.isEmpty {
             throw MediaError(

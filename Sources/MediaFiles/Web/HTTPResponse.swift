@@ -170,9 +170,9 @@ struct WebBody: Sendable {
     }
 
     private static func move(
-        _ bytes: inout ArraySlice<UInt8>, _ target: UnsafeMutableBufferPointer<UInt8>, _ most: Int64
+        _ bytes: inout ArraySlice<UInt8>, _ target: UnsafeMutableBufferPointer<UInt8>, _ maxBytes: Int64
     ) -> Int {
-        let count = min(bytes.count, target.count, Int(clamping: most))
+        let count = min(bytes.count, target.count, Int(clamping: maxBytes))
         _ = target.update(fromContentsOf: bytes.prefix(count))
         bytes = bytes.dropFirst(count)
         return count

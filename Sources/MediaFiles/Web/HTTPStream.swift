@@ -345,7 +345,7 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
 
     /// Retries until the guard ends it, the error is permanent, or all delays are used up. Blocks.
     private func tryAgain(after code: Int32, _ body: () throws(WebFailure) -> Int32) -> Int32 {
-        var (code, isTold) = (code, false)
+        var (code, isReported) = (code, false)
         let began = HostInstant.now
         let host = address.host
         requestBuilder.noteLost(host)
@@ -356,8 +356,8 @@ final class HTTPStream: WebBytes, @unchecked Sendable {
             let moment = HostInstant.now.advanced(by: delay)
             while HostInstant.now < moment {
                 if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
-                if !isTold, HostInstant.now - began > .seconds(1) {
-                    isTold = true
+                if !isReported, HostInstant.now - began > .seconds(1) {
+                    isReported = true
                     requestBuilder.report("the connection to \(address.host) was lost; reconnecting")
                 }
                 min(moment, HostInstant.now.advanced(by: .milliseconds(100))).sleep()

@@ -43,7 +43,7 @@ public struct ReadOptions: Sendable {
         /// The variant with the lowest or the highest bit rate.
         case lowest, highest
         /// The highest bit rate up to a limit in bits per second; the lowest if there is none.
-        case most(Int64)
+        case max(Int64)
     }
     /// The HLS variant to play.
     public var hlsBitrate = HLSBitrate.highest

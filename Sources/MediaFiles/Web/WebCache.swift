@@ -81,7 +81,7 @@ final class WebCache: Sendable {
             state.readers[state.readerCount] = Position()
             return state.readerCount
         }
-        return Reader(self, number, waiting, isJumping)
+        return Reader(self, number: number, waiting: waiting, isJumping: isJumping)
     }
 
     /// A reader of the cache.
@@ -97,7 +97,7 @@ final class WebCache: Sendable {
         var length: Int64? { cache.identity.size }
 
         fileprivate init(
-            _ cache: WebCache, _ number: Int, _ waiting: InterruptCallback, _ isJumping: @escaping () -> Bool
+            _ cache: WebCache, number: Int, waiting: InterruptCallback, isJumping: @escaping () -> Bool
         ) {
             (self.cache, self.number, self.waiting, self.isJumping) = (cache, number, waiting, isJumping)
         }

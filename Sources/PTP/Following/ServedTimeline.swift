@@ -161,7 +161,7 @@ package final class ServedTimeline: Sendable {
                     uncertainty: state.mapping.uncertainty)
             }
             // `CLOCK_MONOTONIC` stops during a suspension, the receivers' clocks do not.
-            if suspended - state.suspended >= SuspensionWatch.least {
+            if suspended - state.suspended >= SuspensionWatch.minDuration {
                 state.mapping.targetAnchor = state.mapping.targetAnchor.advanced(by: suspended - state.suspended)
                 state.suspended = suspended
                 state.epoch += 1

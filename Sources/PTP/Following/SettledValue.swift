@@ -10,7 +10,7 @@ struct SettledValue<Value: Equatable & Sendable>: Sendable {
 
     private(set) var value: Value?
     /// When `value` was received last.
-    private var heard = HostInstant(nanoseconds: 0)
+    private var receivedAt = HostInstant(nanoseconds: 0)
     /// The candidate for replacement, and its consecutive repetitions.
     private var rival: (value: Value, count: Int)?
 
@@ -20,22 +20,22 @@ struct SettledValue<Value: Equatable & Sendable>: Sendable {
     ///
     /// - Parameter repetitions: the repetitions that a new value needs; nil means eight.
     /// - Returns: true if `value` changed.
-    mutating func receive(_ told: Value, at now: HostInstant, repetitions: Int? = nil) -> Bool {
+    mutating func receive(_ received: Value, at now: HostInstant, repetitions: Int? = nil) -> Bool {
         guard let value else {
-            value = told
-            heard = now
+            value = received
+            receivedAt = now
             return true
         }
-        if value == told {
-            heard = now
+        if value == received {
+            receivedAt = now
             rival = nil
             return false
         }
-        let count = rival.map { $0.value == told ? $0.count + 1 : 1 } ?? 1
-        rival = (told, count)
-        guard count >= repetitions ?? Self.repetitions, now - heard >= Self.silence else { return false }
-        self.value = told
-        heard = now
+        let count = rival.map { $0.value == received ? $0.count + 1 : 1 } ?? 1
+        rival = (received, count)
+        guard count >= repetitions ?? Self.repetitions, now - receivedAt >= Self.silence else { return false }
+        self.value = received
+        receivedAt = now
         rival = nil
         return true
     }

@@ -15,8 +15,8 @@ final class EntryAnnouncer {
     private let recovery: MediaRecovery
 
     init(
-        _ context: PlayerContext, _ tracks: PlaybackTracks, _ preparation: ItemPreparation, _ losses: LossReporter,
-        _ recovery: MediaRecovery
+        context: PlayerContext, tracks: PlaybackTracks, preparation: ItemPreparation, losses: LossReporter,
+        recovery: MediaRecovery
     ) {
         (self.context, self.tracks, self.preparation) = (context, tracks, preparation)
         (self.losses, self.recovery) = (losses, recovery)

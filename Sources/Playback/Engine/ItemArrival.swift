@@ -15,8 +15,8 @@ final class ItemArrival {
     private let announcer: EntryAnnouncer
 
     init(
-        _ context: PlayerContext, _ tracks: PlaybackTracks, _ factory: EntryFactory, _ preparation: ItemPreparation,
-        _ announcer: EntryAnnouncer
+        context: PlayerContext, tracks: PlaybackTracks, factory: EntryFactory, preparation: ItemPreparation,
+        announcer: EntryAnnouncer
     ) {
         (self.context, list, self.tracks, self.factory) = (context, context.list, tracks, factory)
         (self.preparation, self.announcer) = (preparation, announcer)

@@ -39,8 +39,8 @@ final class ItemPreparation {
     private let context: PlayerContext
 
     init(
-        _ context: PlayerContext, _ tracks: PlaybackTracks, _ seeks: SeekController, _ factory: EntryFactory,
-        _ recovery: MediaRecovery, _ prefetcher: Prefetcher
+        context: PlayerContext, tracks: PlaybackTracks, seeks: SeekController, factory: EntryFactory,
+        recovery: MediaRecovery, prefetcher: Prefetcher
     ) {
         (self.context, list, self.tracks, self.seeks) = (context, context.list, tracks, seeks)
         (self.factory, self.recovery, self.prefetcher) = (factory, recovery, prefetcher)

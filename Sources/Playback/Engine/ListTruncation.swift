@@ -44,8 +44,8 @@ final class ListTruncation {
     private let context: PlayerContext
 
     init(
-        _ context: PlayerContext, _ tracks: PlaybackTracks, _ seeks: SeekController, _ preparation: ItemPreparation,
-        _ edits: PendingEdits, _ losses: LossReporter
+        context: PlayerContext, tracks: PlaybackTracks, seeks: SeekController, preparation: ItemPreparation,
+        edits: PendingEdits, losses: LossReporter
     ) {
         (self.context, list, self.tracks, self.seeks) = (context, context.list, tracks, seeks)
         (self.preparation, self.edits, self.losses) = (preparation, edits, losses)

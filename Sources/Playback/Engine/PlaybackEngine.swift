@@ -67,11 +67,16 @@ package final class PlaybackEngine {
         seeks = SeekController(context, tracks, supply)
         factory = EntryFactory(context, tracks)
         recovery = MediaRecovery(clock: parts.clock, status: status)
-        preparation = ItemPreparation(context, tracks, seeks, factory, recovery, prefetcher)
+        preparation = ItemPreparation(
+            context: context, tracks: tracks, seeks: seeks, factory: factory, recovery: recovery, prefetcher: prefetcher
+        )
         losses = LossReporter(context, tracks.renderer)
-        announcer = EntryAnnouncer(context, tracks, preparation, losses, recovery)
-        arrival = ItemArrival(context, tracks, factory, preparation, announcer)
-        truncation = ListTruncation(context, tracks, seeks, preparation, edits, losses)
+        announcer = EntryAnnouncer(
+            context: context, tracks: tracks, preparation: preparation, losses: losses, recovery: recovery)
+        arrival = ItemArrival(
+            context: context, tracks: tracks, factory: factory, preparation: preparation, announcer: announcer)
+        truncation = ListTruncation(
+            context: context, tracks: tracks, seeks: seeks, preparation: preparation, edits: edits, losses: losses)
         watch = TimelineWatch(mailbox.signal)
         synchronizer.add(watch)
     }

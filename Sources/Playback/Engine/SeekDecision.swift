@@ -20,7 +20,7 @@ struct SeekDecision {
 
     private var entry: PlaybackList.ScheduledItem? { list.entries.first }
     /// The playing interstitial part; nil if there is none.
-    private var interstitialPart: PlaybackList.InterstitialPart? { entry?.listPosition.interstitialPart }
+    private var interstitialPart: InterstitialPart? { entry?.listPosition.interstitialPart }
     /// The media time to which user commands refer: during an interstitial, that of its item.
     var meantMoment: MediaTime { interstitialPart?.place ?? moment }
     /// The end of the current item; nil if unknown.
@@ -41,10 +41,8 @@ struct SeekDecision {
 
     /// Whether the playing interstitial must be played to its end at its own speed.
     var forbidsSkipping: Bool {
-        guard let interstitialPart, let entry, let schedule = list.interstitials[entry.item.id],
-            schedule.breaks.indices.contains(interstitialPart.number)
-        else { return false }
-        return schedule.breaks[interstitialPart.number].interstitial.forbidsSkipping
+        guard let interstitialPart, let entry else { return false }
+        return list.interstitials[entry.item.id]?.forbidsSkipping(interstitialPart) ?? false
     }
 
     // MARK: Seeks
@@ -62,7 +60,7 @@ struct SeekDecision {
         if let refusal { return refusal }
         guard let entry else { return [] }
         let target = max(.zero, meantMoment + distance)
-        if interstitialPart != nil || list.breakBetween(moment, and: target, of: entry.listPosition) != nil {
+        if interstitialPart != nil || mandatoryBreak(before: target) != nil {
             return seek(to: target, exact: true)
         }
         if distance > .zero, let end, target >= end { return passEnd(end) }
@@ -114,12 +112,20 @@ struct SeekDecision {
             guard target <= interstitialPart.place || !forbidsSkipping else { return [.message(Self.refusal)] }
             return [.open(entry.listPosition.plain, at: target)]
         }
-        guard let number = list.breakBetween(moment, and: target, of: entry.listPosition),
-            let listPosition = list.firstAsset(of: number, at: entry.listPosition.plain, goal: target)
+        guard let number = mandatoryBreak(before: target),
+            let listPosition = list.firstPart(of: number, at: entry.listPosition.plain, goal: target)
         else { return nil }
         return [
             .message("An interstitial is played first; the film continues at \(target.clock)."), .open(listPosition),
         ]
+    }
+
+    /// Returns the last mandatory break before a target, which is shown first; nil if there is none.
+    private func mandatoryBreak(before target: MediaTime) -> Int? {
+        entry.flatMap {
+            list.interstitials[$0.item.id]?.mandatoryBreak(
+                between: moment, and: target, in: $0.listPosition.listPass)
+        }
     }
 
     /// Skips the playing interstitial; returns nil if there is none.

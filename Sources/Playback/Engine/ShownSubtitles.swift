@@ -19,7 +19,7 @@ final class ShownSubtitles {
     /// Reads the tracks; nil while no open item has subtitles to show.
     var pipeline: TrackPipeline?
     /// The last reported failure.
-    var toldFailure: String?
+    var reportedFailure: String?
 
     /// A selection shared by the player's thread and the pipeline's; guarded by its own lock.
     final class SharedWish: Sendable {

@@ -22,7 +22,7 @@ final class SoundControl {
         renderer?.setSpeed(options.speed)
         if let output { renderer?.setOutput(output) }
         if isVolumeChosen || options.isMuted { applyGain() }
-        applyTreatment()
+        applyProcessing()
     }
 
     private var status: PlayerStatus { context.status }
@@ -32,7 +32,7 @@ final class SoundControl {
     func join(_ sound: AddedSound) {
         sound.renderer.delay = status.state.audioDelay + options.calibration
         sound.renderer.setSpeed(status.state.speed)
-        sound.renderer.treatment = options.treatment
+        sound.renderer.processing = options.processing
         if isVolumeChosen { (sound.output as? OutputGroup)?.setVolume(status.state.volume) }
         applyGain()
     }
@@ -42,7 +42,7 @@ final class SoundControl {
     /// Stores the master volume, which a group of outputs already has. Sets it on an output without a group, and on
     /// additional tracks without their own volume.
     func setVolume(_ volume: Double) {
-        let volume = min(VolumeCurve.most, max(0, volume))
+        let volume = min(VolumeCurve.maxVolume, max(0, volume))
         status.change { $0.volume = volume }
         isVolumeChosen = true
         for sound in added.all where sound.volume == nil { (sound.output as? OutputGroup)?.setVolume(volume) }
@@ -60,7 +60,7 @@ final class SoundControl {
 
     func setVolume(_ volume: Double, ofSound number: Int) {
         guard let sound = added.all.first(where: { $0.number == number }) else { return }
-        let volume = min(VolumeCurve.most, max(0, volume))
+        let volume = min(VolumeCurve.maxVolume, max(0, volume))
         sound.volume = volume
         (sound.output as? OutputGroup)?.setVolume(volume)
         applyGain()
@@ -88,15 +88,15 @@ final class SoundControl {
 
     func setNightMode(_ isOn: Bool) {
         options.isNight = isOn
-        applyTreatment()
+        applyProcessing()
     }
 
     func setDialogueLift(_ decibels: Double) {
         options.dialogueLift = PlayerOptions.held(dialogueLift: decibels)
-        applyTreatment()
+        applyProcessing()
     }
 
-    private func applyTreatment() { for renderer in renderers { renderer.treatment = options.treatment } }
+    private func applyProcessing() { for renderer in renderers { renderer.processing = options.processing } }
 
     /// Sets the speed in the state, clamped to `PlayerOptions.speedRange`; returns false if it is unchanged.
     ///

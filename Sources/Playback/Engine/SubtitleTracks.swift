@@ -193,8 +193,8 @@ final class SubtitleTracks {
         for subtitles in all {
             if let trouble = subtitles.renderer.takeTrouble() { context.status.message(Sentences.joined(trouble)) }
             let failure = subtitles.renderer.error.map { "\($0)" }
-            defer { subtitles.toldFailure = failure }
-            if let failure, failure != subtitles.toldFailure {
+            defer { subtitles.reportedFailure = failure }
+            if let failure, failure != subtitles.reportedFailure {
                 context.status.message(Sentences.joined(failure, "The film plays without these subtitles."))
             }
         }

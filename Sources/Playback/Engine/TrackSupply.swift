@@ -25,10 +25,12 @@ struct TrackSupply {
         let now = context.clock.now
         var supply = BufferedSupply(at: moment, speed: speed, reserve: reserve, end: statedEnd)
         if let audio = tracks.audio, let renderer = tracks.renderer, !tracks.isSoundLost {
-            add(audio, .sound, renderer, to: &supply, now)
+            add(audio, cursor: .sound, renderer: renderer, to: &supply, at: now)
         }
         for sound in tracks.added.all where !sound.isLost {
-            if let pipeline = sound.pipeline { add(pipeline, sound.cursor, sound.renderer, to: &supply, now) }
+            if let pipeline = sound.pipeline {
+                add(pipeline, cursor: sound.cursor, renderer: sound.renderer, to: &supply, at: now)
+            }
         }
         if let video = tracks.video, let report = report(of: video, .picture) {
             supply.add(
@@ -41,8 +43,8 @@ struct TrackSupply {
     }
 
     private func add(
-        _ pipeline: TrackPipeline, _ cursor: SharedPlaybackList.TrackCursor, _ renderer: AudioRenderer,
-        to supply: inout BufferedSupply, _ now: HostInstant
+        _ pipeline: TrackPipeline, cursor: SharedPlaybackList.TrackCursor, renderer: AudioRenderer,
+        to supply: inout BufferedSupply, at now: HostInstant
     ) {
         guard let report = report(of: pipeline, cursor) else { return }
         let progress = renderer.progress
@@ -64,20 +66,20 @@ struct TrackSupply {
     /// Position on the timeline up to which every track has been read of which more is due, or, where none is, the end
     /// of the last one; nil while one of them has nothing.
     var readUntil: MediaTime? {
-        var (least, last) = (MediaTime?.none, MediaTime?.none)
+        var (earliest, last) = (MediaTime?.none, MediaTime?.none)
         var isKnown = true
         func add(_ pipeline: TrackPipeline?, _ cursor: SharedPlaybackList.TrackCursor, _ position: MediaTime?) {
             guard let pipeline else { return }
             if let position { last = max(last ?? position, position) }
             guard report(of: pipeline, cursor) != nil else { return }
-            if let position { least = min(least ?? position, position) } else { isKnown = false }
+            if let position { earliest = min(earliest ?? position, position) } else { isKnown = false }
         }
         if !tracks.isSoundLost { add(tracks.audio, .sound, tracks.renderer?.progress.enqueuedUntil) }
         for sound in tracks.added.all where !sound.isLost {
             add(sound.pipeline, sound.cursor, sound.renderer.progress.enqueuedUntil)
         }
         add(tracks.video, .picture, tracks.video?.intake?.report.readUntil)
-        return isKnown ? least ?? last : nil
+        return isKnown ? earliest ?? last : nil
     }
 
     /// Whether audio is missing because its source has not delivered it.

@@ -22,7 +22,7 @@ extension PlaybackList {
             (next.from, next.until) = (section.start, section.end)
         } else {
             (next.from, next.until) = (end, section.flatMap { $0.end > end ? $0.end : nil })
-            next.until = next.until ?? nextBreak(of: entry.listPosition, behind: end)?.place
+            next.until = next.until ?? nextBreak(of: entry.listPosition, behind: end)
         }
         return next
     }

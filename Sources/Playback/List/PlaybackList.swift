@@ -13,7 +13,7 @@ struct PlaylistPosition: Sendable {
     var from: MediaTime?
     var until: MediaTime?
     /// The part of an interstitial that plays instead of the item.
-    var interstitialPart: PlaybackList.InterstitialPart?
+    var interstitialPart: InterstitialPart?
     /// Whether the item is not in the playlist; nothing follows it.
     var isOutsideList = false
 
@@ -23,6 +23,15 @@ struct PlaylistPosition: Sendable {
     func isSame(as other: PlaylistPosition) -> Bool {
         item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
             && until == other.until && interstitialPart == other.interstitialPart
+    }
+
+    /// The item to open: the part of the interstitial or the item.
+    package var opened: QueueItem { interstitialPart?.item ?? item }
+    /// The position of the whole item.
+    var plain: PlaylistPosition {
+        var listPosition = self
+        (listPosition.from, listPosition.until, listPosition.interstitialPart) = (nil, nil, nil)
+        return listPosition
     }
 }
 
@@ -38,7 +47,7 @@ struct PlaybackList: Sendable {
     /// The repeated section of the current item.
     var section: MediaTimeRange?
     /// The interstitials of opened items.
-    var interstitials: [QueueItem.ID: InterstitialSchedule] = [:]
+    private(set) var interstitials: [QueueItem.ID: InterstitialSchedule] = [:]
     /// The scheduled playbacks from the current one on.
     private(set) var entries: [ScheduledItem] = []
     /// The position to play once its item is open, while there are no entries.
@@ -100,7 +109,7 @@ struct PlaybackList: Sendable {
     /// Returns what follows an entry; nil at the end.
     func successor(of entry: ScheduledItem) -> PlaylistPosition? {
         if entry.listPosition.interstitialPart != nil, entry.cutEnd == nil, contains(entry.item.id) {
-            return following(part: entry).map { entering($0) }
+            return following(entry.listPosition, lasting: entry.partLength).map { entering($0) }
         }
         return interstitial(after: entry) ?? part(behind: entry)
             ?? successor(of: entry.basis ?? entry.listPosition, plays: true).map { entering($0) }
@@ -136,6 +145,73 @@ struct PlaybackList: Sendable {
             if !entry.isCut { return index }
         }
         return nil
+    }
+
+    // MARK: Interstitials
+
+    /// Returns the item position of the next break after a position; nil if there is none.
+    func nextBreak(of listPosition: PlaylistPosition, behind moment: MediaTime) -> MediaTime? {
+        guard section == nil else { return nil }
+        return interstitials[listPosition.item.id]?.nextBreak(after: moment, in: listPosition.listPass)
+    }
+
+    /// Returns the first playable part of a break; nil if there is none.
+    func firstPart(of number: Int, at base: PlaylistPosition, goal: MediaTime? = nil) -> PlaylistPosition? {
+        interstitials[base.item.id]?.firstPart(of: number, at: base, goal: goal)
+    }
+
+    /// Returns the break to play before an item starts at a position, or the given position unchanged.
+    func entering(_ listPosition: PlaylistPosition, at moment: MediaTime? = nil) -> PlaylistPosition {
+        guard listPosition.interstitialPart == nil, listPosition.from == nil, section == nil else {
+            return listPosition
+        }
+        return interstitials[listPosition.item.id]?.entering(listPosition, at: moment) ?? listPosition
+    }
+
+    /// Returns the break at the end of an entry; nil if there is none.
+    private func interstitial(after entry: ScheduledItem) -> PlaylistPosition? {
+        guard entry.listPosition.interstitialPart == nil, entry.cutEnd == nil, contains(entry.item.id), section == nil,
+            entry.sectionEnd != nil || entry.end == nil,
+            let number = interstitials[entry.item.id]?.breakNumber(
+                at: entry.sectionEnd, in: entry.listPosition.listPass)
+        else { return nil }
+        return firstPart(of: number, at: entry.basis ?? entry.listPosition)
+    }
+
+    /// Returns what follows a part of an interstitial.
+    ///
+    /// - Parameter length: The duration of the part.
+    func following(_ listPosition: PlaylistPosition, lasting length: MediaTime) -> PlaylistPosition? {
+        guard listPosition.interstitialPart != nil else { return nil }
+        guard var next = interstitials[listPosition.item.id]?.following(listPosition, lasting: length) else {
+            return successor(of: listPosition.plain)
+        }
+        if let moment = next.from { next.until = nextBreak(of: next, behind: moment) }
+        return next
+    }
+
+    /// Returns the maximum duration of a part of an interstitial; nil for other positions.
+    func room(for listPosition: PlaylistPosition) -> MediaTime? {
+        listPosition.interstitialPart.flatMap { interstitials[listPosition.item.id]?.room(for: $0) }
+    }
+
+    /// Stores the schedule of an item, once.
+    mutating func setInterstitials(_ schedule: InterstitialSchedule, of id: QueueItem.ID) {
+        if interstitials[id] == nil, !schedule.isEmpty { interstitials[id] = schedule }
+    }
+
+    /// Records that a break is shown.
+    mutating func noteSeen(_ listPosition: PlaylistPosition) {
+        if let part = listPosition.interstitialPart {
+            interstitials[listPosition.item.id]?.noteSeen(part, in: listPosition.listPass)
+        }
+    }
+
+    /// Records that a part cannot be played; it is skipped.
+    mutating func noteLost(_ listPosition: PlaylistPosition) {
+        if let part = listPosition.interstitialPart {
+            interstitials[listPosition.item.id]?.noteLost(part, in: listPosition.listPass)
+        }
     }
 
     // MARK: Scheduling
@@ -174,7 +250,7 @@ struct PlaybackList: Sendable {
         entry.becomeWhole()
         if entry.listPosition.interstitialPart == nil {
             if let section, moment < section.end { entry.sectionEnd = section.end }
-            if let next = nextBreak(of: entry.listPosition, behind: moment) { entry.sectionEnd = next.place }
+            if let next = nextBreak(of: entry.listPosition, behind: moment) { entry.sectionEnd = next }
         }
         // The audio will be read to its end again, possibly from another track.
         if entry.soundEnd != .none { entry.soundEnd = .unknown }
@@ -189,7 +265,7 @@ struct PlaybackList: Sendable {
         if entry.listPosition.interstitialPart == nil, entry.sectionEnd == nil,
             let next = nextBreak(of: entry.listPosition, behind: entry.start)
         {
-            entry.sectionEnd = next.place
+            entry.sectionEnd = next
         }
         entries.append(entry)
         place(entries.count - 1)

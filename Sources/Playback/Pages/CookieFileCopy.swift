@@ -16,7 +16,7 @@ struct CookieFileCopy {
     init(of original: String) throws(MediaError) {
         let bytes: [UInt8]
         do throws(TalkieError) {
-            bytes = try InputBytes.read(original, most: Self.maxBytes, what: "the cookie file")
+            bytes = try InputBytes.read(original, maxBytes: Self.maxBytes, what: "the cookie file")
         } catch { throw MediaError(.cannotOpen, error.message) }
         let folder = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         var name = Array("\(folder)/talkie-cookies-XXXXXX".utf8CString)

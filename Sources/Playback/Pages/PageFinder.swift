@@ -100,7 +100,7 @@ struct PageFinder {
         do throws(BoundedProgram.Failure) {
             outcome = try BoundedProgram.run(
                 path ?? "", words, input: Array(configuration(for: page, cookies: cookies?.path).utf8),
-                most: Self.maxBytes, timeout: Self.timeout, isCancelled: { cancellation.isCancelled })
+                maxBytes: Self.maxBytes, timeout: Self.timeout, isCancelled: { cancellation.isCancelled })
         } catch {
             switch error {
             case .cancelled: throw MediaError(.cancelled, "searching for the film of \(name(page)) was cancelled")

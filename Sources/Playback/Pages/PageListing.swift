@@ -27,7 +27,7 @@ struct PageListing: Sendable {
     /// Parses the output; nil if it is malformed or contains nothing playable.
     init?(_ bytes: [UInt8]) {
         let read = bytes.withUnsafeBytes { raw -> PageListing? in
-            FlatObject(raw, most: Self.maxMembers).flatMap { PageListing($0) }
+            FlatObject(raw, maxMembers: Self.maxMembers).flatMap { PageListing($0) }
         }
         guard let read else { return nil }
         self = read
@@ -35,7 +35,7 @@ struct PageListing: Sendable {
 
     private init?(_ page: FlatObject) {
         title = Self.title(page)
-        if let all = page.objects("entries", most: Self.maxEntries) {
+        if let all = page.objects("entries", maxCount: Self.maxEntries) {
             entries = all.compactMap { entry in
                 let address = [entry.text("webpage_url"), entry.text("url")].lazy.compactMap { $0 }.first(
                     where: Self.isWeb)
@@ -44,7 +44,7 @@ struct PageListing: Sendable {
             if entries.isEmpty { return nil }
             return
         }
-        if let parts = page.objects("requested_formats", most: 4) {
+        if let parts = page.objects("requested_formats", maxCount: 4) {
             let streams = parts.compactMap(Self.stream)
             guard streams.count == parts.count, (1...2).contains(streams.count) else { return nil }
             // The input without video comes second, regardless of the order.
@@ -55,7 +55,7 @@ struct PageListing: Sendable {
         } else {
             return nil
         }
-        chapters = (page.objects("chapters", most: Self.maxChapters) ?? []).compactMap { chapter in
+        chapters = (page.objects("chapters", maxCount: Self.maxChapters) ?? []).compactMap { chapter in
             guard let seconds = chapter.real("start_time"), seconds >= 0,
                 let start = MediaTime(boundedSeconds: seconds)
             else { return nil }
@@ -72,7 +72,7 @@ struct PageListing: Sendable {
         let isInPieces = object.word("protocol").map { $0 == "http_dash_segments" } ?? false
         let address = isInPieces ? object.text("manifest_url") ?? object.text("url") : object.text("url")
         guard let address, isWeb(address) else { return nil }
-        let fields = object.members(of: "http_headers", most: HeaderField.maxFields).compactMap {
+        let fields = object.members(of: "http_headers", maxCount: HeaderField.maxFields).compactMap {
             // ignored: a value that no header may hold is not sent.
             try? HeaderField(name: $0.name, value: $0.value)
         }

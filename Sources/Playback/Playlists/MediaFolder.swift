@@ -19,15 +19,15 @@ struct MediaFolder {
     private var pictures: [String] = []
     private var names = 0
     private var isFull = false
-    private let most: Int
+    private let maxItems: Int
 
     /// Reads a folder; blocks on the disk.
     ///
     /// - Parameters:
     ///   - path: The path of the folder, which prefixes each name.
     ///   - most: The maximum number of files.
-    init(_ path: String, most: Int) {
-        self.most = most
+    init(_ path: String, maxItems: Int) {
+        self.maxItems = maxItems
         scan(into: path, inside: [])
         if files.isEmpty { files = pictures }
         if isFull { warnings.append("the folder '\(path)' contains too many files; only a part of it is played") }
@@ -45,7 +45,7 @@ struct MediaFolder {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[...$0]) } ?? ""
         let own = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        guard isMedia(own), let names = Self.names(in: folder.isEmpty ? "." : folder, most: maxNames)?.names else {
+        guard isMedia(own), let names = Self.names(in: folder.isEmpty ? "." : folder, maxCount: maxNames)?.names else {
             return nil
         }
         let later = names.filter { isMedia($0) && NaturalOrder.continues(own, with: $0) && !isFolder(folder + $0) }
@@ -65,27 +65,27 @@ struct MediaFolder {
         // A symbolic link to an ancestor.
         guard !ancestors.contains(identity) else { return }
         folders.append(path)
-        guard let (found, isCut) = Self.names(in: path, most: Self.maxNames - names) else {
+        guard let (found, isCut) = Self.names(in: path, maxCount: Self.maxNames - names) else {
             warnings.append("the folder '\(path)' cannot be read (\(SystemCause.text(errno)))")
             return
         }
         names += found.count
         if isCut { isFull = true }
         for name in found.sorted(by: NaturalOrder.precedes) {
-            guard files.count < most else { return isFull = true }
+            guard files.count < maxItems else { return isFull = true }
             let full = path.hasSuffix("/") ? path + name : path + "/" + name
             if Self.isFolder(full) {
                 scan(into: full, inside: ancestors + [identity])
             } else if Self.isMedia(name) {
                 files.append(full)
-            } else if Self.isPicture(name), pictures.count < most {
+            } else if Self.isPicture(name), pictures.count < maxItems {
                 pictures.append(full)
             }
         }
     }
 
     /// Returns the names in a folder without hidden ones, unsorted; nil with errno set if it cannot be read.
-    private static func names(in path: String, most: Int) -> (names: [String], isCut: Bool)? {
+    private static func names(in path: String, maxCount: Int) -> (names: [String], isCut: Bool)? {
         guard let handle = opendir(path) else { return nil }
         defer { closedir(handle) }
         var names: [String] = []
@@ -94,7 +94,7 @@ struct MediaFolder {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             if name.hasPrefix(".") { continue }
-            guard names.count < most else { return (names, true) }
+            guard names.count < maxCount else { return (names, true) }
             names.append(name)
         }
         return (names, false)

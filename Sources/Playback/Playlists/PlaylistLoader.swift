@@ -85,7 +85,7 @@ package struct PlaylistLoader {
 
     /// Adds the files of a folder; returns an error if there are none.
     private mutating func addFolder(_ path: String) -> TalkieError? {
-        let folder = MediaFolder(path, most: Self.maxItems - items.count)
+        let folder = MediaFolder(path, maxItems: Self.maxItems - items.count)
         warnings += folder.warnings.prefix(Self.maxReported)
         folders.formUnion(folder.folders)
         // "./" keeps a folder named "-" from being parsed as standard input.

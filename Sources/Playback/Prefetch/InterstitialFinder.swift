@@ -8,7 +8,7 @@ struct InterstitialFinder {
 
     /// The interstitials found, and a message about those that were skipped.
     struct Found: Sendable {
-        var schedule: PlaybackList.InterstitialSchedule
+        var schedule: InterstitialSchedule
         var troubles: [String]
     }
 
@@ -17,22 +17,22 @@ struct InterstitialFinder {
     /// - Returns: The breaks, and a message if others were skipped; nil if there are none.
     func schedule(of summary: MediaSummary) -> Found? {
         guard !summary.interstitials.isEmpty, !summary.isLive, summary.isSeekable else { return nil }
-        var (breaks, troubles) = ([PlaybackList.InterstitialBreak](), [String]())
-        for interstitial in summary.interstitials.prefix(Interstitial.most) {
+        var (breaks, troubles) = ([InterstitialBreak](), [String]())
+        for interstitial in summary.interstitials.prefix(Interstitial.maxCount) {
             switch interstitial.assets {
-            case .one(let address): breaks.append(PlaybackList.InterstitialBreak(interstitial, [address]))
+            case .one(let address): breaks.append(InterstitialBreak(interstitial, [address]))
             case .list(let address):
                 // After repeated failures the remaining lists are not requested.
                 guard troubles.count < 3, !cancellation.isCancelled else { continue }
                 do throws(MediaError) {
                     let addresses = try parts.listInterstitial(address, film, cancellation)
-                    if !addresses.isEmpty { breaks.append(PlaybackList.InterstitialBreak(interstitial, addresses)) }
+                    if !addresses.isEmpty { breaks.append(InterstitialBreak(interstitial, addresses)) }
                 } catch {
                     troubles.append(Sentences.joined(error.message, "The film plays without them."))
                 }
             }
         }
         return Found(
-            schedule: PlaybackList.InterstitialSchedule(breaks, of: summary), troubles: Array(troubles.prefix(1)))
+            schedule: InterstitialSchedule(breaks, of: summary), troubles: Array(troubles.prefix(1)))
     }
 }

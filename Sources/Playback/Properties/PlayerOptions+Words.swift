@@ -31,10 +31,11 @@ extension PlayerOptions {
     }
 
     /// Parses a volume from 0 to 130, or to the given maximum.
-    public static func volume(parsing text: String, atMost most: Double = VolumeCurve.most) throws(ValueError) -> Double
+    public static func volume(parsing text: String, atMost limit: Double = VolumeCurve.maxVolume) throws(ValueError)
+        -> Double
     {
-        guard let volume = DecimalNumber.parse(text), volume <= most else {
-            throw ValueError("the volume must be a number from 0 to \(Int(most))")
+        guard let volume = DecimalNumber.parse(text), volume <= limit else {
+            throw ValueError("the volume must be a number from 0 to \(Int(limit))")
         }
         return volume
     }

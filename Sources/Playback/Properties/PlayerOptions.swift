@@ -140,11 +140,11 @@ public struct PlayerOptions: Sendable {
     public init() {}
 
     /// The audio processing of every item.
-    var treatment: AudioProcessing {
-        var treatment = AudioProcessing.none
-        (treatment.isNight, treatment.dialogueLift) = (isNight, Self.held(dialogueLift: dialogueLift))
-        treatment.loudness = loudness
-        return treatment
+    var processing: AudioProcessing {
+        var processing = AudioProcessing.none
+        (processing.isNight, processing.dialogueLift) = (isNight, Self.held(dialogueLift: dialogueLift))
+        processing.loudness = loudness
+        return processing
     }
 
     var mayCalibrate: Bool { appliesCalibrations && calibration == .zero }

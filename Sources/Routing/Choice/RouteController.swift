@@ -38,7 +38,7 @@ package final class RouteController {
     /// The open picker; nil if it is closed.
     package private(set) var picker: RoutePicker?
     /// The notes that were already reported; the session has reported those of the start.
-    private var toldNotes: [String]
+    private var reportedNotes: [String]
 
     /// Creates a controller.
     ///
@@ -57,7 +57,7 @@ package final class RouteController {
         self.post = post
         chosen = routes
         offered = routes
-        toldNotes = registry.notes
+        reportedNotes = registry.notes
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
         // These outputs exist already: the registry returns the same ones.
         for route in routes {
@@ -279,9 +279,9 @@ package final class RouteController {
                     (try? registry.outputs(at: route))?.contains { output in members.contains { $0 === output } }
                         ?? false
                 }
-                return told("Sound: \(name)\n" + without.map(\.description).joined(separator: "\n"))
+                return withNotes("Sound: \(name)\n" + without.map(\.description).joined(separator: "\n"))
             }
-            return told("Sound: \(name)")
+            return withNotes("Sound: \(name)")
         case .changed(.refused(let refusals), let ids):
             return takeBack(ids, because: refusals.map(\.description).joined(separator: "\n"))
         case .failed(let failure, let ids): return takeBack(ids, because: failure.message)
@@ -296,7 +296,7 @@ package final class RouteController {
         chosen = old
         before = nil
         if isOpen { picker?.notice = reason }
-        return told("The sound stays on \(name).\n\(reason)")
+        return withNotes("The sound stays on \(name).\n\(reason)")
     }
 
     // MARK: Notes about files
@@ -304,10 +304,10 @@ package final class RouteController {
     /// Returns the notes about files added since the last call; nil if there are none.
     private func takeNotes() -> String? {
         let notes = registry.notes
-        let fresh = notes.filter { !toldNotes.contains($0) }
-        toldNotes = notes
+        let fresh = notes.filter { !reportedNotes.contains($0) }
+        reportedNotes = notes
         return fresh.isEmpty ? nil : fresh.joined(separator: "\n")
     }
 
-    private func told(_ text: String) -> String { takeNotes().map { "\(text)\n\($0)" } ?? text }
+    private func withNotes(_ text: String) -> String { takeNotes().map { "\(text)\n\($0)" } ?? text }
 }

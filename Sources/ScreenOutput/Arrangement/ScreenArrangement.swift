@@ -13,7 +13,7 @@ public struct ScreenArrangement: Sendable, Hashable {
         case insetApplicationFrame(Double)
 
         /// The maximum in per cent of a side. Displays hide at most 5 %.
-        public static let most = 20.0
+        public static let maxPercent = 20.0
         /// Per cent of each side outside the action-safe area (EBU R 95), for displays that do not state their
         /// overscan.
         public static let usual = 3.5
@@ -24,8 +24,8 @@ public struct ScreenArrangement: Sendable, Hashable {
     public var rotation = 0
     /// The handling of edges hidden by the display.
     public var overscan = Overscan.none
-    /// The title-safe margin in per cent of each side, after overscan, 0 to `Overscan.most`; EBU R 95 has 5 for titles.
-    /// Subtitles positioned by their author are unaffected.
+    /// The title-safe margin in per cent of each side, after overscan, 0 to `Overscan.maxPercent`; EBU R 95 has 5 for
+    /// titles. Subtitles positioned by their author are unaffected.
     public var titleSafe = 0.0
 
     /// Creates an arrangement without rotation and overscan compensation.

@@ -87,7 +87,7 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
 extension PixelRect {
     /// Returns the rectangle without `share` per cent of its width left and right and of its height above and below.
     fileprivate func inset(by share: Double) -> PixelRect {
-        let part = share.isFinite ? min(ScreenArrangement.Overscan.most, max(0, share)) / 100 : 0
+        let part = share.isFinite ? min(ScreenArrangement.Overscan.maxPercent, max(0, share)) / 100 : 0
         let (across, along) = (Int((Double(width) * part).rounded()), Int((Double(height) * part).rounded()))
         return PixelRect(
             x: x + across, y: y + along, width: max(1, width - 2 * across), height: max(1, height - 2 * along))

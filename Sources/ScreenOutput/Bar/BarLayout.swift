@@ -88,14 +88,15 @@ struct BarLayout: Hashable {
         let top = Double(area.height) - Measure.height * scale
         rect = PixelRect(
             x: 0, y: Int(top.rounded()), width: area.width, height: area.height - Int(top.rounded()))
-        func pixels(_ x: Double, _ y: Double, _ wide: Double, _ high: Double) -> PixelRect {
+        func pixels(_ x: Double, _ y: Double, width wide: Double, height high: Double) -> PixelRect {
             PixelRect(
                 x: Int((x * scale).rounded()), y: Int((top + y * scale).rounded()),
                 width: Int((wide * scale).rounded()), height: Int((high * scale).rounded()))
         }
         line =
             bar.place == nil
-            ? nil : pixels(Measure.margin, Measure.lineMiddle - Measure.lineReach, room, 2 * Measure.lineReach)
+            ? nil
+            : pixels(Measure.margin, Measure.lineMiddle - Measure.lineReach, width: room, height: 2 * Measure.lineReach)
 
         var row = Row(bar, width: width)
         if fit.mayLeaveOut {
@@ -107,24 +108,27 @@ struct BarLayout: Hashable {
         var places: [Place] = []
         var x = Measure.margin
         for part in row.left {
-            places.append(Place(part: part, rect: pixels(x, y, Measure.sign, Measure.row), words: ""))
+            places.append(Place(part: part, rect: pixels(x, y, width: Measure.sign, height: Measure.row), words: ""))
             x += Measure.sign + Measure.gap
         }
-        time = row.time > 0 ? pixels(x, y, row.time, Measure.row) : nil
+        time = row.time > 0 ? pixels(x, y, width: row.time, height: Measure.row) : nil
         var right = Measure.margin + room
         var volume: Volume?
         for item in row.right.reversed() {
             right -= item.width
             switch item.part {
             case .volume:
-                places.append(Place(part: .mute, rect: pixels(right, y, Measure.sign, Measure.row), words: ""))
+                places.append(
+                    Place(part: .mute, rect: pixels(right, y, width: Measure.sign, height: Measure.row), words: ""))
                 let start = right + Measure.sign + Measure.gap / 2
                 volume = Volume(
-                    line: pixels(start, y, Measure.volume, Measure.row),
-                    number: pixels(start + Measure.volume + Measure.gap / 2, y, row.number, Measure.row))
+                    line: pixels(start, y, width: Measure.volume, height: Measure.row),
+                    number: pixels(start + Measure.volume + Measure.gap / 2, y, width: row.number, height: Measure.row))
             default:
                 places.append(
-                    Place(part: item.part, rect: pixels(right, y, item.width, Measure.row), words: item.words))
+                    Place(
+                        part: item.part, rect: pixels(right, y, width: item.width, height: Measure.row),
+                        words: item.words))
             }
             right -= Measure.gap
         }

@@ -86,8 +86,8 @@ extension ScreenLoop {
         case SDL_MOUSEMOTION:
             let now = HostInstant.now
             // Pointer events arrive at up to 1 kHz.
-            if windowDrag == nil, let pointerTold, now - pointerTold < .milliseconds(100) { return }
-            pointerTold = now
+            if windowDrag == nil, let lastPointerEvent, now - lastPointerEvent < .milliseconds(100) { return }
+            lastPointerEvent = now
             let hasMoved = pointer.hasMoved(on: screen)
             // A drag compares with its start: an event from before the press may have been read after the whole motion.
             if windowDrag?.follow(screen) == true { return }

@@ -38,7 +38,7 @@ public final class ScreenLoop {
     /// The current or possible drag of the window while the button is pressed; nil otherwise.
     var windowDrag: WindowDrag?
     /// When a pointer motion was last reported.
-    var pointerTold: HostInstant?
+    var lastPointerEvent: HostInstant?
     let overlayPainter: OverlayPainter
     var isAwake = false
     /// Whether the state of the window was published since it opened.

@@ -24,8 +24,10 @@ struct PanelDrawing {
         guard !layout.rect.isEmpty else { return nil }
         var sheet = Sheet(layout)
         let width = Double(layout.rect.width) / layout.scale
-        sheet.fill(0, 0, width, Double(layout.rect.height) / layout.scale, Paint.ground)
-        write(panel.title, Measure.margin, Measure.margin, width - 2 * Measure.margin, Paint.words, on: &sheet)
+        sheet.fill(x: 0, y: 0, width: width, height: Double(layout.rect.height) / layout.scale, colour: Paint.ground)
+        write(
+            panel.title, x: Measure.margin, top: Measure.margin, maxWidth: width - 2 * Measure.margin,
+            colour: Paint.words, on: &sheet)
         for number in layout.first..<(layout.first + layout.count) {
             draw(
                 panel.rows[number], number, panel.marks, isCurrent: number == panel.current, in: layout, on: &sheet)
@@ -33,13 +35,15 @@ struct PanelDrawing {
         if let seen = layout.scroll {
             let (top, end) = (layout.top(of: layout.first), layout.top(of: layout.first + layout.count))
             let left = width - Measure.scroll - 1
-            sheet.fill(left, top, Measure.scroll, end - top, Paint.track)
+            sheet.fill(x: left, y: top, width: Measure.scroll, height: end - top, colour: Paint.track)
             let length = (seen.upperBound - seen.lowerBound) * (end - top)
-            sheet.fill(left, top + seen.lowerBound * (end - top), Measure.scroll, length, Paint.level)
+            sheet.fill(
+                x: left, y: top + seen.lowerBound * (end - top), width: Measure.scroll, height: length,
+                colour: Paint.level)
         }
         for (number, line) in layout.hint.enumerated() {
             let top = layout.hintTop + Double(number) * Measure.hintLine
-            sheet.write(line, Measure.margin, top, Paint.faint)
+            sheet.write(line, x: Measure.margin, top: top, colour: Paint.faint)
         }
         return painter.draw(sheet.script, in: area)
     }
@@ -51,7 +55,7 @@ struct PanelDrawing {
         let top = layout.top(of: number)
         let words = top + (Measure.row - Measure.line) / 2
         let width = Double(layout.rect.width) / layout.scale
-        if isCurrent { sheet.fill(2, top, width - 6, Measure.row, Paint.current) }
+        if isCurrent { sheet.fill(x: 2, y: top, width: width - 6, height: Measure.row, colour: Paint.current) }
         switch marks {
         case .boxes: box(Measure.margin, top + 9.7, row.mark, on: &sheet)
         case .dots: dot(Measure.margin + 3.2, top + 6.5, row.mark, on: &sheet)
@@ -64,28 +68,29 @@ struct PanelDrawing {
             layout.column.map { row.detail.isEmpty ? end - left : $0 - Measure.gap }
             ?? max(end - left - beside, (end - left) / 2)
         let reach = write(
-            row.text, left, words, room, row.isDim ? Paint.faint : Paint.words, on: &sheet)
+            row.text, x: left, top: words, maxWidth: room, colour: row.isDim ? Paint.faint : Paint.words, on: &sheet)
         if !row.detail.isEmpty {
             let start = left + (layout.column ?? reach + Measure.gap)
-            write(row.detail, start, words, end - start, Paint.faint, on: &sheet)
+            write(row.detail, x: start, top: words, maxWidth: end - start, colour: Paint.faint, on: &sheet)
         }
         guard let level = row.level else { return }
         let middle = top + Measure.row / 2
         let share = min(1, max(0, level))
-        sheet.fill(layout.barLeft, middle - 1, Measure.bar, 2, Paint.track)
-        sheet.fill(layout.barLeft, middle - 1.6, Measure.bar * share, 3.2, Paint.level)
+        sheet.fill(x: layout.barLeft, y: middle - 1, width: Measure.bar, height: 2, colour: Paint.track)
+        sheet.fill(x: layout.barLeft, y: middle - 1.6, width: Measure.bar * share, height: 3.2, colour: Paint.level)
         sheet.write(
-            "\(Int((min(9.99, max(0, level)) * 100).rounded()))%", layout.barLeft - Measure.gap, words, Paint.faint,
+            "\(Int((min(9.99, max(0, level)) * 100).rounded()))%", x: layout.barLeft - Measure.gap, top: words,
+            colour: Paint.faint,
             anchor: .topRight)
     }
 
     /// Writes a text, shortened to fit `room`. Returns its width, in units.
     @discardableResult
     private func write(
-        _ text: String, _ x: Double, _ top: Double, _ room: Double, _ colour: TextScript.Colour, on sheet: inout Sheet
+        _ text: String, x: Double, top: Double, maxWidth room: Double, colour: TextScript.Colour, on sheet: inout Sheet
     ) -> Double {
         let words = LineBreaking(room: room, longest: 200, width: width).shortened(text)
-        sheet.write(words, x, top, colour)
+        sheet.write(words, x: x, top: top, colour: colour)
         return words.isEmpty ? 0 : width(words)
     }
 
@@ -102,11 +107,11 @@ struct PanelDrawing {
     }
 
     private func dot(_ x: Double, _ y: Double, _ mark: ScreenPanel.Row.Mark, on sheet: inout Sheet) {
-        sheet.ring(x, y, 3.2, 0.84, Paint.faint)
+        sheet.ring(x, y, radius: 3.2, width: 0.84, colour: Paint.faint)
         switch mark {
         case .empty: break
-        case .ticked: sheet.disc(x, y, 1.8, Paint.words)
-        case .pending: sheet.disc(x, y, 0.8, Paint.words)
+        case .ticked: sheet.disc(x, y, radius: 1.8, colour: Paint.words)
+        case .pending: sheet.disc(x, y, radius: 0.8, colour: Paint.words)
         }
     }
 
@@ -124,7 +129,7 @@ struct PanelDrawing {
         private func place(_ x: Double, _ y: Double) -> Point { Point(corner.x + x * scale, corner.y + y * scale) }
 
         mutating func write(
-            _ text: String, _ x: Double, _ top: Double, _ colour: TextScript.Colour,
+            _ text: String, x: Double, top: Double, colour: TextScript.Colour,
             anchor: TextScript.Anchor = .topLeft
         ) {
             script.write(
@@ -133,18 +138,18 @@ struct PanelDrawing {
         }
 
         /// Fills a rectangle, aligned to whole pixels for sharp edges.
-        mutating func fill(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ colour: TextScript.Colour) {
+        mutating func fill(x: Double, y: Double, width: Double, height: Double, colour: TextScript.Colour) {
             let (from, to) = (place(x, y), place(x + width, y + height))
             script.fill(
                 x: from.x.rounded(), y: from.y.rounded(), width: to.x.rounded() - from.x.rounded(),
                 height: to.y.rounded() - from.y.rounded(), colour: colour)
         }
 
-        mutating func disc(_ x: Double, _ y: Double, _ radius: Double, _ colour: TextScript.Colour) {
+        mutating func disc(_ x: Double, _ y: Double, radius: Double, colour: TextScript.Colour) {
             script.fillCircle(at: place(x, y), radius: radius * scale, colour: colour)
         }
 
-        mutating func ring(_ x: Double, _ y: Double, _ radius: Double, _ width: Double, _ colour: TextScript.Colour) {
+        mutating func ring(_ x: Double, _ y: Double, radius: Double, width: Double, colour: TextScript.Colour) {
             script.strokeCircle(at: place(x, y), radius: radius * scale, width: width * scale, colour: colour)
         }
 

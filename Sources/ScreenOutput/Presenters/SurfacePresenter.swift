@@ -53,10 +53,10 @@ final class SurfacePresenter: PicturePresenter {
         guard refreshSurface(), let surface else { return false }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let wanted = picture.map { placement(of: $0, on: whole.size) }
-        let isAnew = isStale || wanted == nil || wanted != placement
-        var changed = isAnew ? whole : wanted.map { $0.rect.intersection($0.visible) } ?? whole
+        let isFullRedraw = isStale || wanted == nil || wanted != placement
+        var changed = isFullRedraw ? whole : wanted.map { $0.rect.intersection($0.visible) } ?? whole
         // Borders are painted only if they moved, or where an overlay was.
-        if isAnew { Self.blacken(whole, of: surface) }
+        if isFullRedraw { Self.blacken(whole, of: surface) }
         for rect in covered where !rect.isInside(changed) {
             Self.blacken(rect, of: surface)
             changed = changed.union(rect)

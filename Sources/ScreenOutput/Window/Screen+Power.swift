@@ -18,8 +18,8 @@ extension Screen {
         guard let window else { return }
         // Black, because a key press can wake the display.
         paintNothing()
-        guard !power.switchOff(window), !isPowerTold else { return }
-        isPowerTold = true
+        guard !power.switchOff(window), !isPowerFailureReported else { return }
+        isPowerFailureReported = true
         onEvent?(
             .notice("the display cannot be turned off from this program (\(driver)); the window is black instead"))
     }

@@ -37,7 +37,7 @@ extension Screen {
 
     /// Creates a window and its presenter.
     func make(
-        _ way: ScreenOptions.Presentation, _ size: PixelSize, _ position: Int32, _ flags: UInt32
+        _ way: ScreenOptions.Presentation, size: PixelSize, position: Int32, flags: UInt32
     ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter) {
         let further = way == .surface ? 0 : SDL_WINDOW_OPENGL.rawValue
         guard

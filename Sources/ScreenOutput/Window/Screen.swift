@@ -71,7 +71,7 @@ public final class Screen: VideoOutput {
     var isDark = false
     var power = DisplayPower()
     /// Whether the failure of switching off was reported.
-    var isPowerTold = false
+    var isPowerFailureReported = false
     /// The video size for which the window was opened, in square pixels.
     var openedFor: PixelSize?
     private var isReached = false
@@ -190,7 +190,7 @@ public final class Screen: VideoOutput {
             options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasWindowMemory)
         {
             do throws(OutputError) {
-                let made = try make(way, size, position, flags)
+                let made = try make(way, size: size, position: position, flags: flags)
                 adopt(made.window, made.presenter)
                 tellFallback(from: options.presentation, because: refusal, to: made.presenter)
                 if let words = Self.shortcomings(of: way, options.drawing) { onEvent?(.notice(words)) }

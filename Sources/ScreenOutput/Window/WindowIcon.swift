@@ -44,15 +44,15 @@ enum WindowIcon {
 
     /// Returns the colour at a point of the 128 by 128 drawing; nil outside of it.
     private static func colour(_ x: Double, _ y: Double) -> (Int, Int, Int)? {
-        func isInside(_ left: Double, _ top: Double, _ right: Double, _ bottom: Double, corner: Double) -> Bool {
+        func isInside(left: Double, top: Double, right: Double, bottom: Double, corner: Double) -> Bool {
             let (dx, dy) = (
                 max(left + corner - x, x - right + corner, 0), max(top + corner - y, y - bottom + corner, 0)
             )
             return dx * dx + dy * dy <= corner * corner
         }
         let tail = y >= 90 && y <= 120 && x >= 30 && x <= 60 - (y - 96) * 26 / 24
-        guard isInside(6, 10, 122, 96, corner: 18) || tail else { return nil }
-        if isInside(14, 31, 114, 75, corner: 5) {
+        guard isInside(left: 6, top: 10, right: 122, bottom: 96, corner: 18) || tail else { return nil }
+        if isInside(left: 14, top: 31, right: 114, bottom: 75, corner: 5) {
             // The triangle of a play button, and two sound waves.
             if x >= 40, x <= 68, abs(y - 53) <= (68 - x) * 15 / 28 { return (255, 179, 64) }
             let radius = ((x - 62) * (x - 62) + (y - 53) * (y - 53)).squareRoot()
@@ -62,7 +62,9 @@ enum WindowIcon {
         }
         for hole in 0..<5 {
             let left = 22 + Double(hole) * 18.25
-            if isInside(left, 17, left + 11, 25, corner: 2) || isInside(left, 81, left + 11, 89, corner: 2) {
+            if isInside(left: left, top: 17, right: left + 11, bottom: 25, corner: 2)
+                || isInside(left: left, top: 81, right: left + 11, bottom: 89, corner: 2)
+            {
                 return (244, 234, 210)
             }
         }

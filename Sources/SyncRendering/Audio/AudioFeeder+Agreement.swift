@@ -7,7 +7,7 @@ extension AudioFeeder {
     /// Returns nil if `buffer` can be processed now. Otherwise the buffer is stored in `nextFormat`, and the result is
     /// true if the feeder can continue at once.
     mutating func agree(on incoming: AudioFormat, for buffer: SampleBuffer, output: any AudioOutput) -> Bool? {
-        if !agreesAnew, format != nil, delivery != nil, let converter {
+        if !mustRenegotiate, format != nil, delivery != nil, let converter {
             if follow(incoming, with: converter) { return nil }
             // Drains the converter of the old format before the new one starts.
             converter.finish()
@@ -22,7 +22,7 @@ extension AudioFeeder {
         }
         if wanted == delivery, incoming == format, !isRefused {
             // After a seek the format and delivery are unchanged.
-            agreesAnew = false
+            mustRenegotiate = false
             return nil
         }
         format = incoming
@@ -45,7 +45,7 @@ extension AudioFeeder {
         guard let delivery else { return output.delivery(for: format, mustDecode: mustDecode) }
         // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
-        if agreesAnew { return output.delivery(for: format, mustDecode: mustDecode) }
+        if mustRenegotiate { return output.delivery(for: format, mustDecode: mustDecode) }
         if let same = output.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
         if let until = output.acceptedUntil, until > renderer.timebase.currentTime { return nil }
         return output.delivery(for: format, mustDecode: mustDecode)
@@ -53,7 +53,7 @@ extension AudioFeeder {
 
     /// Prepares the output for a delivery and creates the converter; returns false on failure, which is reported.
     private mutating func adopt(_ wanted: AudioDelivery, for format: AudioFormat, output: any AudioOutput) -> Bool {
-        agreesAnew = false
+        mustRenegotiate = false
         if wanted != delivery {
             guard let context else { return false }
             do {
@@ -85,7 +85,7 @@ extension AudioFeeder {
         }
         do {
             let natural = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
-            converter = TreatedConverter(natural, format: pcm, treatment: change.treatment, leveller: leveller)
+            converter = TreatedConverter(natural, format: pcm, processing: change.processing, leveller: leveller)
             if case .encoded(let target, _) = delivery, !encoder.isPresent {
                 encoder.use(try renderer.codecs.encoder(from: pcm, to: target))
             }

@@ -146,7 +146,7 @@ extension AudioFeeder {
             // The end of a shared conversion, whose audio has been discarded.
             resume = ResumePoint()
             renderer.state.withLock { $0.queue.removeWaiting(keptUntil: time) }
-            agreesAnew = false
+            mustRenegotiate = false
             if passesPackets { passed.resume(after: end) }
             if let truncated { putBack(truncated, until: time) }
         }
@@ -161,13 +161,13 @@ extension AudioFeeder {
     /// Encodes the part of severed packets before `time` again, on encoded delivery.
     private mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
         guard case .encoded(let format, let pcm)? = delivery else { return }
-        encoder.putBack(packets, until: time, format, pcm, renderer.codecs)
+        encoder.putBack(packets, until: time, format: format, pcm: pcm, codecs: renderer.codecs)
     }
 
     // MARK: Changed processing of audio that the output had accepted
 
     /// Starts a pending change of the processing that is due.
-    mutating func serveTreatment() {
+    mutating func serveProcessingChange() {
         guard partialFlush == nil, change.isDue(at: renderer.timebase.clock.now) else { return }
         stopSharing()
         guard let output, delivery != nil, context != nil else { return change.finish() }
@@ -176,8 +176,8 @@ extension AudioFeeder {
         // Pass-through packets continue: the change would not affect them.
         if passesPackets, !renderer.mustDecode { return change.finish() }
         guard let until = output.acceptedUntil else {
-            converter?.treat(change.treatment, from: nil)
-            agreesAnew = true
+            converter?.treat(change.processing, from: nil)
+            mustRenegotiate = true
             return change.finish()
         }
         let timebase = renderer.timebase
@@ -186,7 +186,7 @@ extension AudioFeeder {
             lead: (output as? any PartialFlushing)?.partialFlushLead)
         guard let moment else {
             change.finish()
-            return beginAnew()
+            return restart()
         }
         let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
         change.begin(request)
@@ -194,7 +194,7 @@ extension AudioFeeder {
     }
 
     /// Requests a full flush and redelivery from the playhead on.
-    private func beginAnew() {
+    private func restart() {
         renderer.state.withLock { renderer.feedAgain(&$0, from: $0.timebase.currentTime) }
         renderer.wake.raise()
     }
@@ -207,7 +207,7 @@ extension AudioFeeder {
         switch change.handle(result, of: request, lead: lead, now: now) {
         case .nothing: break
         case .tryAgain: renderer.wake.raise()
-        case .restart: beginAnew()
+        case .restart: restart()
         }
     }
 
@@ -216,9 +216,9 @@ extension AudioFeeder {
     /// - Parameter truncated: The packet that the flush has cut, on encoded delivery.
     private mutating func feedAgain(from time: MediaTime, truncated: PacketBatch?) {
         let end = output?.acceptedUntil
-        let before = converter?.treatment ?? .none
+        let before = converter?.processing ?? .none
         forget()
-        agreesAnew = false
+        mustRenegotiate = false
         if passesPackets {
             passed.resume(after: end)
             if renderer.mustDecode { format = nil }
@@ -227,7 +227,7 @@ extension AudioFeeder {
         let place = encoder.end ?? end ?? time
         // The new processing starts at the end of the output's audio with a ramp from the old one.
         converter?.reset(to: before)
-        converter?.treat(change.treatment, from: place)
+        converter?.treat(change.processing, from: place)
         resume = ResumePoint(place)
         renderer.state.withLock { state in
             state.queue.putBackKept(from: place)

@@ -6,7 +6,7 @@ extension AudioFeeder {
     ///
     /// An only member converts alone. So does normalization, whose measurement outlasts a flush.
     var maySharePackets: Bool {
-        mayShare && supply == nil && renderer.group != nil && resume.isEmpty && change.treatment.loudness == nil
+        mayShare && supply == nil && renderer.group != nil && resume.isEmpty && change.processing.loudness == nil
     }
 
     /// Joins or starts a shared conversion with the first buffer after a full flush. Returns false if this feeder
@@ -17,7 +17,7 @@ extension AudioFeeder {
             buffer.heardUntil == nil, passed.end == nil
         else { return false }
         let key = SharedConversion.Key(
-            format: format, target: target, pcm: pcm, speed: speed, treatment: change.treatment)
+            format: format, target: target, pcm: pcm, speed: speed, processing: change.processing)
         do throws(MediaError) {
             shared = try group.conversions.cursor(key, after: buffer, codecs: renderer.codecs)
         } catch {
@@ -69,11 +69,11 @@ extension AudioFeeder {
         if case .packets(let packets, let offset) = pending {
             place = packets.packets[offset].presentationTime ?? place
         }
-        let (start, treatment) = (place ?? shared.start ?? .zero, shared.conversion.key.treatment)
+        let (start, processing) = (place ?? shared.start ?? .zero, shared.conversion.key.processing)
         forget()
-        agreesAnew = false
+        mustRenegotiate = false
         resume = ResumePoint(place)
         renderer.state.withLock { $0.queue.putBackTaken(from: start) }
-        if let format, makeConverter(for: format) { converter?.reset(to: treatment) }
+        if let format, makeConverter(for: format) { converter?.reset(to: processing) }
     }
 }

@@ -42,7 +42,7 @@ struct AudioFeeder {
     var resume = ResumePoint()
     /// Whether the delivery must be negotiated again; true only while no audio is in progress, so that a change has no
     /// gap.
-    var agreesAnew = true
+    var mustRenegotiate = true
     var speed: Double = 1
     var change = TreatmentChange()
     var reports = FeederReports()
@@ -88,7 +88,7 @@ struct AudioFeeder {
         repeat {
             repeat {
                 applyCommands()
-                serveTreatment()
+                serveProcessingChange()
                 servePartialFlush()
                 count += 1
             } while count <= limit && progress()
@@ -123,7 +123,7 @@ struct AudioFeeder {
             guard state.life == life else {
                 return (
                     changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
-                    gain: state.gain, treatment: state.effectiveTreatment, resume: MediaTime?.none
+                    gain: state.gain, processing: state.effectiveProcessing, resume: MediaTime?.none
                 )
             }
             defer {
@@ -133,14 +133,14 @@ struct AudioFeeder {
             }
             return (
                 changed: state.outputChanged, output: state.output, id: state.outputID, flush: state.flushRequested,
-                speed: state.speed, gain: state.gain, treatment: state.effectiveTreatment, resume: state.resumesFrom
+                speed: state.speed, gain: state.gain, processing: state.effectiveProcessing, resume: state.resumesFrom
             )
         }
         if command.flush || command.changed {
             overtakePartialFlush()
             change.finish()
         }
-        change.set(command.treatment)
+        change.set(command.processing)
         // Read before the flush, which resets `acceptedUntil`.
         let held = output?.acceptedUntil
         if command.flush {
@@ -152,7 +152,7 @@ struct AudioFeeder {
             converter = nil
             // Packets cannot be time-stretched, so the delivery is negotiated again.
             format = nil
-            agreesAnew = true
+            mustRenegotiate = true
             output?.setSpeed(speed)
         }
         if command.changed {
@@ -172,7 +172,7 @@ struct AudioFeeder {
             context = renderer.outputContext(command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
-            output?.setProcessing(change.treatment)
+            output?.setProcessing(change.processing)
             if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
         if command.flush || command.changed {
@@ -183,14 +183,14 @@ struct AudioFeeder {
 
     /// Discards all audio in progress, for a seek.
     mutating func forget() {
-        converter?.reset(to: change.treatment)
+        converter?.reset(to: change.processing)
         encoder.reset()
         (shared, mayShare) = (nil, false)
         pending = .nothing
         nextFormat = nil
         limit = nil
         takenUntil = nil
-        agreesAnew = true
+        mustRenegotiate = true
         isFinishing = false
         isFinished = false
         isRefused = false
@@ -238,7 +238,7 @@ struct AudioFeeder {
             // Packets cannot be cut: audio after this gapless boundary is decoded.
             format = nil
         }
-        if incoming != format || delivery == nil || agreesAnew {
+        if incoming != format || delivery == nil || mustRenegotiate {
             if let turn = agree(on: incoming, for: buffer, output: output) { return turn }
         }
         limit = buffer.heardUntil

@@ -8,7 +8,7 @@ extension AudioRenderer {
     /// Blocks until the signal is raised or `due`; nil: no deadline.
     func awaitWork(until due: HostInstant?) {
         let clock = timebase.clock
-        if !clock.runsByItself {
+        if !clock.isRealTime {
             wake.wait(until: .now.advanced(by: Self.handTurnedLook))
         } else if let due {
             wake.wait(until: clock.machineInstant(of: due))

@@ -202,7 +202,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         if let refusal { throw refusal }
         // With a manually driven clock the test drives the feeder as well.
         do throws(ExhaustionError) {
-            if synchronizer.runsByItself { try startFeeder() }
+            if synchronizer.isRealTime { try startFeeder() }
         } catch {
             detach {}
             retire()

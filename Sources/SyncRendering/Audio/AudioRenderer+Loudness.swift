@@ -4,7 +4,7 @@ extension AudioRenderer {
     /// The volume as a linear factor of the samples: 1 is unchanged, 0 is silent. Any thread.
     ///
     /// Up to 1 the output's own volume is set. Above 1 the output stays at 1, and the samples are amplified before
-    /// encoding or delivery, through a limiter (`treatment`).
+    /// encoding or delivery, through a limiter (`processing`).
     ///
     /// Until the first set the output keeps its volume, and the value reads 1.
     public var volume: Float {
@@ -27,11 +27,11 @@ extension AudioRenderer {
     /// Same as `volume`; nil restores the output's original volume.
     package func setGain(_ gain: Float?) {
         let hasChanged = state.withLock { state -> Bool in
-            let before = state.effectiveTreatment
+            let before = state.effectiveProcessing
             state.volume = gain
             applyGain(state)
-            guard state.effectiveTreatment != before else { return false }
-            state.output?.setProcessing(state.effectiveTreatment)
+            guard state.effectiveProcessing != before else { return false }
+            state.output?.setProcessing(state.effectiveProcessing)
             return true
         }
         if hasChanged { wake.raise() }

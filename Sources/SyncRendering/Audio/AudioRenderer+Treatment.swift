@@ -5,13 +5,13 @@ extension AudioRenderer {
     ///
     /// A change reprocesses unplayed audio from as close to the playhead as the output permits, without a gap. Every
     /// frame keeps its media time. Pass-through is disabled while samples are modified.
-    public var treatment: AudioProcessing {
-        get { state.withLock { $0.treatment } }
+    public var processing: AudioProcessing {
+        get { state.withLock { $0.processing } }
         set {
             let hasChanged = state.withLock { state -> Bool in
-                guard newValue != state.treatment else { return false }
-                state.treatment = newValue
-                state.output?.setProcessing(state.effectiveTreatment)
+                guard newValue != state.processing else { return false }
+                state.processing = newValue
+                state.output?.setProcessing(state.effectiveProcessing)
                 return true
             }
             if hasChanged { wake.raise() }
@@ -27,11 +27,11 @@ extension AudioRenderer.State {
     var gain: Float? { isMuted ? 0 : volume.map { min(1, $0) } }
 
     /// The requested processing, including the part of the volume above 1.
-    var effectiveTreatment: AudioProcessing {
-        var treatment = treatment
-        treatment.gain *= max(1, volume ?? 1)
-        return treatment
+    var effectiveProcessing: AudioProcessing {
+        var processing = processing
+        processing.gain *= max(1, volume ?? 1)
+        return processing
     }
 
-    var mustDecode: Bool { !allowsPassThrough || effectiveTreatment.changesSamples }
+    var mustDecode: Bool { !allowsPassThrough || effectiveProcessing.changesSamples }
 }

@@ -73,8 +73,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// The linear gain; nil: the output keeps its own volume.
         var volume: Float?
         var isMuted = false
-        /// As requested; see `effectiveTreatment`.
-        var treatment = AudioProcessing.none
+        /// As requested; see `effectiveProcessing`.
+        var processing = AudioProcessing.none
         /// The reason why no audio is rendered; nil if there is none.
         var failure: (any Error)?
         var status = Progress(

@@ -154,8 +154,8 @@ struct EncoderRun {
     ///   - packets: In `format`.
     ///   - pcm: The input format of the encoder.
     mutating func putBack(
-        _ packets: PacketBatch, until time: MediaTime, _ format: AudioFormat, _ pcm: PCMFormat,
-        _ codecs: any AudioCodecs
+        _ packets: PacketBatch, until time: MediaTime, format: AudioFormat, pcm: PCMFormat,
+        codecs: any AudioCodecs
     ) {
         guard let encoder, let first = packets.packets.first, let start = first.presentationTime,
             // ignored: up to one packet before the cut is silent, as where packets cannot be cut.

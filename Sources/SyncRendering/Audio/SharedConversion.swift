@@ -17,7 +17,7 @@ final class SharedConversion: Sendable {
         var target: AudioFormat
         var pcm: PCMFormat
         var speed: Double
-        var treatment: AudioProcessing
+        var processing: AudioProcessing
     }
 
     /// An input of the codecs.
@@ -83,7 +83,7 @@ final class SharedConversion: Sendable {
         let encoder = try codecs.encoder(from: key.pcm, to: key.target)
         self.codecs = Lock(
             Codecs(
-                converter: TreatedConverter(natural, format: key.pcm, treatment: key.treatment),
+                converter: TreatedConverter(natural, format: key.pcm, processing: key.processing),
                 encoder: EncoderRun(encoder), block: PCMBlock(format: key.pcm, capacity: encoder.framesPerPacket)))
         ring = Lock(Ring(first: .audio(first), limits))
     }

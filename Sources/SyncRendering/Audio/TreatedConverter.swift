@@ -11,8 +11,8 @@ final class TreatedConverter: PCMConverter {
     private let format: PCMFormat
     private let leveller: LoudnessLeveller
     /// The current processing, and the next one with the media time at which it starts.
-    private(set) var treatment: AudioProcessing
-    private var coming: (treatment: AudioProcessing, from: MediaTime)?
+    private(set) var processing: AudioProcessing
+    private var coming: (processing: AudioProcessing, from: MediaTime)?
     /// The gains of the items with the media time at which each starts. The first is current; each pending gapless
     /// boundary adds one.
     private var gains: [(gain: Float, from: MediaTime)] = [(1, .zero)]
@@ -33,13 +33,13 @@ final class TreatedConverter: PCMConverter {
 
     /// Creates a converter around another one; the processing starts at once.
     init(
-        _ inner: any PCMConverter, format: PCMFormat, treatment: AudioProcessing,
+        _ inner: any PCMConverter, format: PCMFormat, processing: AudioProcessing,
         leveller: LoudnessLeveller = LoudnessLeveller()
     ) {
         (self.inner, self.format, self.leveller) = (inner, format, leveller)
-        self.treatment = treatment
-        inner.setDialogueLift(treatment.dialogueLift)
-        if treatment != .none { engage() }
+        self.processing = processing
+        inner.setDialogueLift(processing.dialogueLift)
+        if processing != .none { engage() }
     }
 
     // MARK: Treatment
@@ -54,7 +54,7 @@ final class TreatedConverter: PCMConverter {
         if let time {
             coming = (wanted, time)
         } else {
-            (treatment, coming) = (wanted, nil)
+            (processing, coming) = (wanted, nil)
             chain?.treat(wanted, gain: gains[0].gain)
         }
     }
@@ -64,7 +64,7 @@ final class TreatedConverter: PCMConverter {
         guard !isEngaged else { return }
         isEngaged = true
         if chain == nil { chain = TreatmentChain(format: format, leveller: leveller) }
-        chain?.begin(with: treatment, gain: gains[0].gain)
+        chain?.begin(with: processing, gain: gains[0].gain)
     }
 
     // MARK: PCMConverter
@@ -89,13 +89,13 @@ final class TreatedConverter: PCMConverter {
         inner.finish()
     }
 
-    func reset() { reset(to: coming?.treatment ?? treatment) }
+    func reset() { reset(to: coming?.processing ?? processing) }
 
     /// Resets with a new processing, without a ramp.
     func reset(to wanted: AudioProcessing) {
         inner.reset()
         inner.setDialogueLift(wanted.dialogueLift)
-        (treatment, coming) = (wanted, nil)
+        (processing, coming) = (wanted, nil)
         (held, end, isWaiting, isFinished, isEngaged) = (0, nil, false, false, false)
         gains = [(gains[gains.count - 1].gain, .zero)]
         if wanted != .none || gains[0].gain != 1 { engage() }
@@ -151,7 +151,7 @@ final class TreatedConverter: PCMConverter {
     private func beginGain(at block: PCMBlock, _ chain: TreatmentChain) {
         guard gains.count > 1, block.frames(before: gains[1].from) == 0 else { return }
         gains.removeFirst()
-        chain.begin(with: treatment, gain: gains[0].gain)
+        chain.begin(with: processing, gain: gains[0].gain)
     }
 
     /// Processes the samples in parts, split at changes of processing and gain.
@@ -169,9 +169,9 @@ final class TreatedConverter: PCMConverter {
             if boundary <= change {
                 gains.removeFirst()
             } else if let coming {
-                (treatment, self.coming) = (coming.treatment, nil)
+                (processing, self.coming) = (coming.processing, nil)
             }
-            chain.treat(treatment, gain: gains[0].gain)
+            chain.treat(processing, gain: gains[0].gain)
         }
     }
 

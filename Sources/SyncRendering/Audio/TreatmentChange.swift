@@ -10,7 +10,7 @@ struct TreatmentChange {
     private static let timeout: Duration = .seconds(2)
 
     /// The current processing.
-    private(set) var treatment = AudioProcessing.none
+    private(set) var processing = AudioProcessing.none
     /// Whether the output holds audio with another processing, for which no flush was begun.
     private var isNew = false
     /// The number of refusals because the flush came too late.
@@ -26,8 +26,8 @@ struct TreatmentChange {
 
     /// Sets the processing.
     mutating func set(_ wanted: AudioProcessing) {
-        guard wanted != treatment else { return }
-        treatment = wanted
+        guard wanted != processing else { return }
+        processing = wanted
         isNew = true
     }
 
@@ -43,9 +43,9 @@ struct TreatmentChange {
     }
 
     /// Ends the change.
-    mutating func finish() { self = TreatmentChange(treatment: treatment) }
+    mutating func finish() { self = TreatmentChange(processing: processing) }
 
-    private init(treatment: AudioProcessing) { self.treatment = treatment }
+    private init(processing: AudioProcessing) { self.processing = processing }
 
     init() {}
 

@@ -13,7 +13,7 @@ public enum VolumeCurve {
     static let floor: Double = -30
 
     /// The maximum volume: mpv's default of `--volume-max`.
-    public static let most: Double = 130
+    public static let maxVolume: Double = 130
 
     /// Returns the linear gain of a volume, clamped to 0…130.
     public static func gain(volume: Double) -> Float {
@@ -23,7 +23,7 @@ public enum VolumeCurve {
     /// Returns the level of a volume in decibels relative to full scale; nil for silence.
     public static func decibels(volume: Double) -> Double? {
         guard volume > 0 else { return nil }
-        return volume <= 100 ? floor * (1 - volume / 100) : 60 * log10(min(volume, most) / 100)
+        return volume <= 100 ? floor * (1 - volume / 100) : 60 * log10(min(volume, maxVolume) / 100)
     }
 
     /// Returns the volume 0…100 of a level in decibels. Levels of 0 dB and above map to 100, the maximum of outputs.

@@ -93,10 +93,10 @@ struct GroupMembers {
     // MARK: Aggregates
 
     /// Returns the maximum of a value over the active members; nil if none has one.
-    func most<Value: Comparable>(_ value: (any AudioOutput) -> Value?) -> Value? {
-        var most: Value?
-        forEachActive { output in if let one = value(output) { most = most.map { max($0, one) } ?? one } }
-        return most
+    func maximum<Value: Comparable>(_ value: (any AudioOutput) -> Value?) -> Value? {
+        var maximum: Value?
+        forEachActive { output in if let one = value(output) { maximum = maximum.map { max($0, one) } ?? one } }
+        return maximum
     }
 
     /// See `OutputGroup.latency`.
@@ -114,7 +114,7 @@ struct GroupMembers {
 
     /// See `OutputGroup.desiredDepth`.
     var desiredDepth: Duration {
-        var depth = most { $0.desiredDepth } ?? .zero
+        var depth = maximum { $0.desiredDepth } ?? .zero
         for feed in feeds where feed.role == .joining && feed.isOpen { depth = max(depth, feed.member.desiredDepth) }
         return depth
     }
@@ -123,18 +123,18 @@ struct GroupMembers {
     ///
     /// - Parameter fed: The end of the audio that the group has received.
     func acceptedUntil(fedUntil fed: MediaTime?) -> MediaTime? {
-        let settled = isDrained
-        var (most, least) = (Duration?.none, MediaTime?.none)
-        for feed in open { most = max(most ?? .zero, feed.member.preroll) }
-        guard let most else { return fed }
+        let isSettled = isDrained
+        var (preroll, filled) = (Duration?.none, MediaTime?.none)
+        for feed in open { preroll = max(preroll ?? .zero, feed.member.preroll) }
+        guard let preroll else { return fed }
         for feed in open {
             guard let until = feed.renderer.progress.acceptedUntil else { return nil }
             // A card that needs less preroll than a speaker counts as equally filled.
-            let reached = settled ? until : until.advanced(by: most - feed.member.preroll)
-            least = least.map { min($0, reached) } ?? reached
+            let reached = isSettled ? until : until.advanced(by: preroll - feed.member.preroll)
+            filled = filled.map { min($0, reached) } ?? reached
         }
-        guard !settled, let least, let fed else { return least }
-        return min(least, fed)
+        guard !isSettled, let filled, let fed else { return filled }
+        return min(filled, fed)
     }
 
     /// Whether every playing and open member is drained.

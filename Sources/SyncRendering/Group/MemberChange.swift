@@ -64,8 +64,10 @@ final class MemberChange: @unchecked Sendable {
         case .beginning: return begin(context, now)
         case .opening(let deadline): return open(context, now, deadline)
         case .settling(let deadline): return waitForClocks(context, now, deadline)
-        case .filling(let moment, let flushes, let deadline): return fill(moment, flushes, context, now, deadline)
-        case .decided(let moment, let flushes): return conclude(moment, flushes, context, now)
+        case .filling(let moment, let flushes, let deadline):
+            return fill(from: moment, flushes: flushes, context: context, now: now, deadline: deadline)
+        case .decided(let moment, let flushes):
+            return conclude(at: moment, flushes: flushes, context: context, now: now)
         }
     }
 
@@ -191,7 +193,7 @@ final class MemberChange: @unchecked Sendable {
 
     /// Waits until the new outputs are full, then commits the switch or selects a later media time.
     private func fill(
-        _ moment: MediaTime, _ flushes: Int, _ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant
+        from moment: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant, deadline: HostInstant
     ) -> Duration? {
         if isSuperseded() { return end(.superseded) }
         guard flushes == group.flushes else { return beginFilling(context, now) }
@@ -271,7 +273,7 @@ final class MemberChange: @unchecked Sendable {
 
     /// Waits for the committed switch and the fade-out.
     private func conclude(
-        _ moment: MediaTime, _ flushes: Int, _ context: AudioOutputContext, _ now: HostInstant
+        at moment: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant
     ) -> Duration? {
         // After a jump all outputs are silent: the moment is now.
         guard flushes == group.flushes else { return finish(at: moment, host: nil, context) }

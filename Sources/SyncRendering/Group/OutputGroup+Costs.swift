@@ -13,7 +13,7 @@ extension OutputGroup {
     public var desiredDepth: Duration { current.desiredDepth }
 
     /// The maximum preroll of all members.
-    public var preroll: Duration { current.most { $0.preroll } ?? .zero }
+    public var preroll: Duration { current.maximum { $0.preroll } ?? .zero }
 
     /// The media time up to which every playing member is filled as a start requires.
     public var acceptedUntil: MediaTime? {
@@ -25,7 +25,7 @@ extension OutputGroup {
     public var isReadyToStart: Bool { current.isReadyToStart }
 
     /// The latest of the members' earliest starts.
-    public var earliestStart: HostInstant? { current.most { $0.earliestStart } }
+    public var earliestStart: HostInstant? { current.maximum { $0.earliestStart } }
 
     /// The timeline of a member whose timing is fixed, if any. All such members share one clock, so that at most one is
     /// followed.

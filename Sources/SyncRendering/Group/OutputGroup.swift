@@ -45,7 +45,7 @@ public final class OutputGroup: AudioOutput {
         var gain: Float?
         var speed = 1.0
         var allowsPassThrough = true
-        var treatment = AudioProcessing.none
+        var processing = AudioProcessing.none
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
         var history = ReplayBuffer()
@@ -165,7 +165,7 @@ public final class OutputGroup: AudioOutput {
             work: work, scope: scope, changes: changes, delay: state.members.delay(of: member)
         ) { [weak self] feed in self?.applyGain(of: feed) }
         feed.renderer.allowsPassThrough = state.allowsPassThrough
-        feed.renderer.treatment = state.treatment
+        feed.renderer.processing = state.processing
         if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
         state.members.append(feed)
@@ -219,8 +219,8 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Sets the audio processing of all members.
-    public func setProcessing(_ treatment: AudioProcessing) {
-        for feed in change({ $0.treatment = treatment }) { feed.renderer.treatment = treatment }
+    public func setProcessing(_ processing: AudioProcessing) {
+        for feed in change({ $0.processing = processing }) { feed.renderer.processing = processing }
     }
 
     /// Changes the state; returns the feeds at that time.

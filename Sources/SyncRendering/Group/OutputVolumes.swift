@@ -117,7 +117,7 @@ struct OutputVolumes {
 
     /// Returns a volume clamped to the valid range; 100 if it is not finite.
     private static func bounded(_ volume: Double) -> Double {
-        volume.isFinite ? min(VolumeCurve.most, max(0, volume)) : 100
+        volume.isFinite ? min(VolumeCurve.maxVolume, max(0, volume)) : 100
     }
 
     /// Returns the decibels of a level; below 0 the curve continues.
@@ -129,6 +129,6 @@ struct OutputVolumes {
     private static func level(decibels: Double) -> Double {
         let level = decibels <= 0 ? 100 * (1 - decibels / VolumeCurve.floor) : 100 * pow(10, decibels / 60)
         // Rounded, so that a step of 2 below a level of 30 yields 28 and not 27.999…
-        return min(VolumeCurve.most, (level * 1e6).rounded() / 1e6)
+        return min(VolumeCurve.maxVolume, (level * 1e6).rounded() / 1e6)
     }
 }

@@ -141,7 +141,7 @@ public protocol AudioOutput: AnyObject, Sendable {
     func timebaseDidChange(_ snapshot: TimebaseSnapshot)
 
     /// Sets the processing of decoded audio, for outputs that convert audio themselves. Any thread.
-    func setProcessing(_ treatment: AudioProcessing)
+    func setProcessing(_ processing: AudioProcessing)
 
     /// Sets the linear gain: 0 is silent, 1 is unchanged (0 dB). Applied as a ramp. Any thread.
     func setGain(_ gain: Float)
@@ -216,7 +216,7 @@ extension AudioOutput {
     /// Does nothing: the renderer converts the audio.
     public func setSpeed(_ speed: Double) {}
     /// Does nothing: the renderer converts the audio.
-    public func setProcessing(_ treatment: AudioProcessing) {}
+    public func setProcessing(_ processing: AudioProcessing) {}
     /// True: accepted audio needs no conversion.
     public var isDrained: Bool { true }
     /// True: the delay is known from the start.

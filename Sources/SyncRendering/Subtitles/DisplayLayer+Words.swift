@@ -56,13 +56,13 @@ extension DisplayLayer {
     /// including font lookups; any thread.
     package func drawWords(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         let (first, second) = renderers
-        return [first, second].compactMap { $0 }.flatMap { $0.drawAnew(at: time, on: canvas) }
+        return [first, second].compactMap { $0 }.flatMap { $0.redraw(at: time, on: canvas) }
     }
 }
 
 extension SubtitleRenderer {
     /// Draws with a separate instance, so that the renderer's thread continues undisturbed.
-    fileprivate func drawAnew(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
+    fileprivate func redraw(at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
         let (cues, moment) = state.withLock { state -> ([ActiveCue], MediaTime) in
             let moment = time - state.delay
             return (state.isHidden ? [] : state.store.active(at: moment), moment)

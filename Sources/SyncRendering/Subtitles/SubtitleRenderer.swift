@@ -182,7 +182,7 @@ public final class SubtitleRenderer: Sendable {
     func startThread() {
         state.withLock { state in
             guard state.thread == nil, state.failure == nil, let synchronizer = state.synchronizer,
-                synchronizer.runsByItself, !state.waiting.isEmpty || !state.store.isEmpty || state.wasFull
+                synchronizer.isRealTime, !state.waiting.isEmpty || !state.store.isEmpty || state.wasFull
             else { return }
             let clock = synchronizer.clock
             do throws(ExhaustionError) {

@@ -56,7 +56,7 @@ extension RenderSynchronizer {
     public func removeTimeObserver(_ observer: TimeObserver) { observation.remove(observer) }
 
     private func observe(_ observer: TimeObserver) -> TimeObserver {
-        observation.add(observer, startsThread: runsByItself)
+        observation.add(observer, startsThread: isRealTime)
         return observer
     }
 }

@@ -152,7 +152,7 @@ extension RenderSynchronizer {
             return
         }
         if let time, time > currentTime() {
-            observation.addAlarm(at: time, startsThread: runsByItself) { [weak self] in self?.remove(removal: id) }
+            observation.addAlarm(at: time, startsThread: isRealTime) { [weak self] in self?.remove(removal: id) }
         } else {
             remove(removal: id)
         }

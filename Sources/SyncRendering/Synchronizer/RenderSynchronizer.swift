@@ -50,7 +50,7 @@ public final class RenderSynchronizer: Sendable {
     deinit { observation.stop() }
 
     /// Whether the clock advances in real time, so that observers, removals and feeders have threads.
-    var runsByItself: Bool { clock.runsByItself }
+    var isRealTime: Bool { clock.isRealTime }
 
     /// Performs due work with a manual clock (observers, removals); returns when to call again.
     @discardableResult

@@ -14,20 +14,20 @@ package protocol TimelineSource: AnyObject, Sendable {
     func recordOutcome(_ outcome: TimelineOutcome, at now: HostInstant)
 }
 
-/// The relation of a timeline to its `TimelineSource`. Durations are the lag of the source's timeline: positive if the
-/// media is ahead.
+/// The relation of a timeline to its `TimelineSource`. Durations are the lead of the media over the source's
+/// timeline: negative if the media is behind.
 package enum TimelineOutcome: Sendable, Hashable {
     /// The timeline is steered towards the source, or matches it.
-    case followed(late: Duration)
+    case followed(lead: Duration)
     /// The deviation exceeds `RenderSynchronizer.reach`, so that steering would take minutes; a seek is required.
-    case beyond(late: Duration)
+    case beyond(lead: Duration)
     /// An output with its own clock takes precedence.
-    case outvoted(late: Duration)
+    case outvoted(lead: Duration)
 
-    /// The lag of the source's timeline.
-    package var late: Duration {
+    /// The lead of the media over the source's timeline.
+    package var lead: Duration {
         switch self {
-        case .followed(let late), .beyond(let late), .outvoted(let late): late
+        case .followed(let lead), .beyond(let lead), .outvoted(let lead): lead
         }
     }
 }
@@ -50,11 +50,11 @@ extension RenderSynchronizer {
         let now = clock.now
         let snapshot = timebase.snapshot
         guard let line = source.line(of: snapshot.segment(at: now), at: now),
-            let late = Self.lateness(of: line, beside: snapshot, at: now)
+            let lead = Self.lateness(of: line, beside: snapshot, at: now)
         else { return }
-        let distance = late < .zero ? .zero - late : late
+        let distance = lead < .zero ? .zero - lead : lead
         let outcome: TimelineOutcome =
-            isOutvoted ? .outvoted(late: late) : distance < Self.reach ? .followed(late: late) : .beyond(late: late)
+            isOutvoted ? .outvoted(lead: lead) : distance < Self.reach ? .followed(lead: lead) : .beyond(lead: lead)
         source.recordOutcome(outcome, at: now)
     }
 }

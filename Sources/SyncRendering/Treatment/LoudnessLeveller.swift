@@ -47,11 +47,11 @@ final class LoudnessLeveller {
         {
             due = max(Self.range.lowerBound, min(Self.range.upperBound, target - heard))
         }
-        let most = Self.slowness / Double(format.sampleRate)
+        let maxStep = Self.slowness / Double(format.sampleRate)
         let step = Float(1 / (Self.fade * Double(format.sampleRate)))
         let wanted: Float = target == nil ? 0 : 1
         for frame in 0..<frames {
-            gain += max(-most, min(most, due - gain))
+            gain += max(-maxStep, min(maxStep, due - gain))
             if share != wanted { share = wanted > share ? min(1, share + step) : max(0, share - step) }
             let factor = expf(Float(gain) * share * 0.115_129_25)
             for channel in 0..<format.channels { samples[frame * format.channels + channel] *= factor }

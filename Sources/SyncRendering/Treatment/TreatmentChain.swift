@@ -33,8 +33,8 @@ final class TreatmentChain {
     /// Resets the chain with a new processing, without a ramp.
     ///
     /// - Parameter own: The item's gain, applied in addition.
-    func begin(with treatment: AudioProcessing, gain own: Float) {
-        treat(treatment, gain: own)
+    func begin(with processing: AudioProcessing, gain own: Float) {
+        treat(processing, gain: own)
         limiter.reset()
         ramp = GainRamp(gain: gain, length: rampLength)
         night.begin(isOn: isNight)
@@ -42,11 +42,11 @@ final class TreatmentChain {
     }
 
     /// Changes the processing of continuous audio, with ramps.
-    func treat(_ treatment: AudioProcessing, gain own: Float) {
-        gain = treatment.gain * own
+    func treat(_ processing: AudioProcessing, gain own: Float) {
+        gain = processing.gain * own
         // An item with its own gain is already normalized.
-        (isNight, loudness) = (treatment.isNight, own == 1 ? treatment.loudness : nil)
-        isTreating = treatment != .none || own != 1
+        (isNight, loudness) = (processing.isNight, own == 1 ? processing.loudness : nil)
+        isTreating = processing != .none || own != 1
     }
 
     /// Processes frames in place, with a delay of `delay` frames.

@@ -36,7 +36,9 @@ extension CalibrationSession {
         let stage = CalibrationStage(arguments, showsPicture: true, interruption: interruption)
         let outcome = stage.perform(keys: { if Self.presses.contains($0) { press.recordPress() } }) {
             (screen) throws(TalkieError) -> Passages? in
-            guard let screen, Self.warn(screen, terminal, press, interruption) else { return nil }
+            guard let screen, Self.warn(on: screen, terminal: terminal, press: press, interruption: interruption) else {
+                return nil
+            }
             var passages = Passages()
             while let trial = passages.next {
                 let run = StimulusRun(trial.plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
@@ -84,7 +86,7 @@ extension CalibrationSession {
 
     /// Displays the warning and waits for a key press. Returns false if interrupted.
     private static func warn(
-        _ screen: ScreenControl, _ terminal: Terminal, _ press: PressedKey, _ interruption: Interruption
+        on screen: ScreenControl, terminal: Terminal, press: PressedKey, interruption: Interruption
     ) -> Bool {
         press.clear()
         screen.open(for: PixelSize(width: 1280, height: 720))

@@ -84,7 +84,7 @@ package struct CalibrationSession {
         _ path: String, _ eventsPath: String
     ) throws(TalkieError) -> (record: CalibrationRecord, answer: CalibrationAnswer) {
         let eventBytes = try InputBytes.read(
-            eventsPath, most: CalibrationRecord.largestFile, what: "the events file")
+            eventsPath, maxBytes: CalibrationRecord.largestFile, what: "the events file")
         let record: CalibrationRecord
         do { record = try CalibrationRecord(reading: eventBytes) } catch {
             throw Self.unreadable("the events file '\(eventsPath)'", error, "talkie calibrate --emit writes one; ")
@@ -101,11 +101,11 @@ package struct CalibrationSession {
 
     /// Reads a recording and the file with its times.
     static func recording(_ path: String) throws(TalkieError) -> Recording {
-        let bytes = try InputBytes.read(path, most: WaveFile.largestFile, what: "the recording")
+        let bytes = try InputBytes.read(path, maxBytes: WaveFile.largestFile, what: "the recording")
         var recording: Recording
         do { recording = try WaveFile.read(bytes) } catch { throw unreadable("the recording '\(path)'", error) }
         let sidecar = try InputBytes.read(
-            path + ".json", most: RecordingSidecar.largestFile, what: "the recording's times")
+            path + ".json", maxBytes: RecordingSidecar.largestFile, what: "the recording's times")
         guard let content = RecordingSidecar.read(sidecar) else {
             throw TalkieError(
                 .cannotOpen,
@@ -193,7 +193,8 @@ package struct CalibrationSession {
                     }
                     guard let played else { return nil }
                     try outputs.check(stillHeardAt: run.sinks)
-                    return Self.record(plan, played, outputs.speakers, run.shares, screen)
+                    return Self.record(
+                        plan, played: played, speakers: outputs.speakers, shares: run.shares, screen: screen)
                 } catch {
                     // A receiver that has just been switched on may end its first session.
                     guard run.wasLost, !isSecondTry, interruption.status == nil else { throw error }
@@ -209,8 +210,8 @@ package struct CalibrationSession {
 
     /// Returns the record of a played run.
     static func record(
-        _ plan: StimulusPlan, _ played: StimulusRun.Played, _ speakers: [OutputIdentity],
-        _ shares: [[LatencyLedger.Share]], _ screen: ScreenControl?
+        _ plan: StimulusPlan, played: StimulusRun.Played, speakers: [OutputIdentity],
+        shares: [[LatencyLedger.Share]], screen: ScreenControl?
     ) -> CalibrationRecord {
         CalibrationRecord(
             run: String(UInt64.random(in: .min ... .max), radix: 16), speakers: speakers,

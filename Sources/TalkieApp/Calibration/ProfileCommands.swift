@@ -59,7 +59,7 @@ package struct ProfileCommands {
     /// - Throws: `cannotOpen` for a file that is no export; `notPermitted` or `failed` if the profiles cannot be
     ///   stored.
     package func importProfiles(from path: String) throws(TalkieError) -> String {
-        let bytes = try InputBytes.read(path, most: ProfileExchange.largestFile, what: "the export")
+        let bytes = try InputBytes.read(path, maxBytes: ProfileExchange.largestFile, what: "the export")
         let profiles: [LatencyProfile]
         do { profiles = try ProfileExchange.read(bytes) } catch {
             guard case .unreadable(let why) = error else { return "" }

@@ -22,13 +22,13 @@ package enum KioskProgram {
     package static func check(_ path: String) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
-        for sentence in ConfigMistake.told(configuration.remarks) { terminal.say("talkie: " + sentence) }
+        for sentence in ConfigMistake.messages(for: configuration.remarks) { terminal.say("talkie: " + sentence) }
         let displays: Result<[ConnectedDisplay], OutputError>
         do throws(OutputError) {
             displays = .success(try ScreenProbe.examine(converter: SoftwarePictureConverter()).displays)
         } catch { displays = .failure(error) }
         let warnings = configuration.machineWarnings(file: path, displays: displays)
-        for sentence in ConfigMistake.told(warnings) { terminal.say("talkie: on this computer: " + sentence) }
+        for sentence in ConfigMistake.messages(for: warnings) { terminal.say("talkie: on this computer: " + sentence) }
         let count = warnings.count == 1 ? "one warning" : "\(warnings.count) warnings"
         Terminal(descriptor: 1).say(
             warnings.isEmpty ? "'\(path)' is valid" : "'\(path)' is valid; \(count) about this computer")
@@ -58,7 +58,7 @@ package enum KioskProgram {
         let parts = Kiosk.Parts(
             registry: registry, home: card.thisComputer,
             reload: { () throws(KioskConfigurationError) in try Self.reading(path) },
-            log: KioskLog(most: isVerbose ? .info : .warning, journal: .ofStandardError()) { _, text in
+            log: KioskLog(maxLevel: isVerbose ? .info : .warning, journal: .ofStandardError()) { _, text in
                 terminal.say("talkie: " + PrintableText.sentence(text))
             }, manager: manager)
         let (end, isDown) = try kiosk.run(parts)
@@ -81,16 +81,18 @@ package enum KioskProgram {
     /// Returns the configuration; nil after printing its mistakes.
     private static func configuration(_ path: String, _ terminal: Terminal) throws(TalkieError) -> KioskConfiguration? {
         // An unreadable file has no line numbers and is reported as one error.
-        let bytes = try InputBytes.read(path, most: maxBytes, what: "the configuration")
+        let bytes = try InputBytes.read(path, maxBytes: maxBytes, what: "the configuration")
         do throws(KioskConfigurationError) { return try understanding(bytes, path) } catch {
-            for sentence in ConfigMistake.told(error.mistakes) { terminal.say("talkie: " + sentence) }
+            for sentence in ConfigMistake.messages(for: error.mistakes) { terminal.say("talkie: " + sentence) }
             return nil
         }
     }
 
     private static func reading(_ path: String) throws(KioskConfigurationError) -> KioskConfiguration {
         let bytes: [UInt8]
-        do throws(TalkieError) { bytes = try InputBytes.read(path, most: maxBytes, what: "the configuration") } catch {
+        do throws(TalkieError) {
+            bytes = try InputBytes.read(path, maxBytes: maxBytes, what: "the configuration")
+        } catch {
             throw KioskConfigurationError(mistakes: [ConfigMistake(path, line: 0, error.message)])
         }
         return try understanding(bytes, path)

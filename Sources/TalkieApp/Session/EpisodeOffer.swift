@@ -7,7 +7,7 @@ final class EpisodeOffer {
     private static let lead = MediaTime(value: 20, timescale: 1)
 
     /// The next episode, and whether it was offered.
-    private var offered: (item: PlaylistLoader.Item, isTold: Bool)?
+    private var offered: (item: PlaylistLoader.Item, isAnnounced: Bool)?
     /// Whether episodes are offered: only for a single film without repetition.
     private let isEnabled: Bool
     private let player: Player
@@ -31,7 +31,7 @@ final class EpisodeOffer {
 
     /// When the next episode is to be offered; nil if unknown or already done.
     var due: HostInstant? {
-        guard let offered, !offered.isTold else { return nil }
+        guard let offered, !offered.isAnnounced else { return nil }
         let state = player.state
         guard state.phase == .playing, let moment = Self.moment(of: state.duration) else { return nil }
         let left = max(MediaTime.zero, moment - state.position)
@@ -46,12 +46,12 @@ final class EpisodeOffer {
 
     /// Offers the next episode near the end of the film, once.
     func showIfDue() {
-        guard let offered, !offered.isTold else { return }
+        guard let offered, !offered.isAnnounced else { return }
         let state = player.state
         guard state.phase == .playing, let moment = Self.moment(of: state.duration), state.position >= moment else {
             return
         }
-        self.offered?.isTold = true
+        self.offered?.isAnnounced = true
         let name = PrintableText.of(QueueItem(offered.item.address).name)
         console.show("Next: \(name)\n> plays it")
         console.say(.info, "> plays '\(name)' next")

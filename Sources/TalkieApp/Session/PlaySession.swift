@@ -58,7 +58,9 @@ package enum PlaySession {
         let distributor = try record(events, in: timeline, mailbox)
         let keys = terminalKeys(arguments, films: inputs.list.items, mailbox: mailbox, notes: &inputs.notes)
         defer { keys?.stop() }
-        let player = try player(arguments, &inputs, destination, events, distributor, mailbox)
+        let player = try player(
+            arguments, inputs: &inputs, destination: destination, events: events, distributor: distributor,
+            mailbox: mailbox)
         let loop = arguments.options.playsVideo ? screenLoop(arguments, of: player, mailbox) : nil
         let director = SessionDirector(
             stage: SessionDirector.Stage(
@@ -160,8 +162,8 @@ package enum PlaySession {
     ///
     /// - Parameter inputs: Receives the notes about outputs and insecure options.
     private static func player(
-        _ arguments: PlayArguments, _ inputs: inout Inputs, _ destination: Destination,
-        _ events: EventLog, _ distributor: EventDistributor, _ mailbox: SessionMailbox
+        _ arguments: PlayArguments, inputs: inout Inputs, destination: Destination,
+        events: EventLog, distributor: EventDistributor, mailbox: SessionMailbox
     ) throws(TalkieError) -> Player {
         let registry = destination.registry
         let profiles = arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles
@@ -199,7 +201,7 @@ package enum PlaySession {
 
     /// Returns the certificates to trust.
     private static func serverTrust(_ arguments: PlayArguments) throws(TalkieError) -> ServerTrust {
-        guard arguments.verifiesServers else { return .everybody }
+        guard arguments.verifiesServers else { return .unverified }
         guard let file = arguments.authorityFile else { return .system }
         do throws(MediaError) { return try .system(and: file) } catch {
             throw TalkieError(error.code == .notPermitted ? .notPermitted : .cannotOpen, error.message)

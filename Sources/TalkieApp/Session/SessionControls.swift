@@ -23,9 +23,9 @@ final class SessionControls {
     private let mailbox: SessionMailbox
 
     init(
-        _ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole, _ films: SessionFilms,
-        _ outputs: SessionOutputs, _ panel: SessionPanel, _ positions: ResumePositions, _ offer: EpisodeOffer,
-        _ mailbox: SessionMailbox
+        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, films: SessionFilms,
+        outputs: SessionOutputs, panel: SessionPanel, positions: ResumePositions, offer: EpisodeOffer,
+        mailbox: SessionMailbox
     ) {
         (self.stage, self.arguments, self.console, self.films) = (stage, arguments, console, films)
         (self.outputs, self.panel, self.positions, self.offer) = (outputs, panel, positions, offer)

@@ -63,14 +63,18 @@ final class SessionDirector: @unchecked Sendable {
         console = SessionConsole(stage, arguments)
         window = SessionWindow(
             stage, console, SessionCalibration(stage, console), isRequested: arguments.screen != nil)
-        outputs = SessionOutputs(stage, arguments, console, mailbox)
+        outputs = SessionOutputs(stage: stage, arguments: arguments, console: console, mailbox: mailbox)
         positions = ResumePositions(stage, arguments, console)
         let isOnlyOne =
             items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
         offer = EpisodeOffer(stage.player, console, isEnabled: isOnlyOne)
-        films = SessionFilms(stage, first: items[0], console, window, outputs, positions, offer, mailbox)
+        films = SessionFilms(
+            stage: stage, first: items[0], console: console, window: window, outputs: outputs, positions: positions,
+            offer: offer, mailbox: mailbox)
         panel = SessionPanel(stage, console, outputs.routes)
-        controls = SessionControls(stage, arguments, console, films, outputs, panel, positions, offer, mailbox)
+        controls = SessionControls(
+            stage: stage, arguments: arguments, console: console, films: films, outputs: outputs, panel: panel,
+            positions: positions, offer: offer, mailbox: mailbox)
     }
 
     /// Reports items missing from the playlist; called before `start`.
@@ -173,13 +177,13 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     private func handle(_ event: RouteController.Event) {
-        let told = outputs.handle(event)
+        let message = outputs.handle(event)
         panel.refreshRoutes()
-        guard let told else { return }
+        guard let message else { return }
         outputs.record()
         outputs.showSilence()
         stage.screen?.setTitle(outputs.windowTitle(films.title))
-        outputs.report(told)
+        outputs.report(message)
     }
 
     private func handle(_ input: ScreenInput) {

@@ -22,7 +22,7 @@ final class SessionFilms {
     /// The item that plays or is being opened.
     private(set) var current: QueueItem
     /// Whether its title was shown, and whether it has begun.
-    private var isTold = false
+    private var isTitleShown = false
     private var hasBegun = false
     /// Which films the flight recorder has.
     private var remarks = FilmRemarks<QueueItem.ID>()
@@ -42,8 +42,8 @@ final class SessionFilms {
     private let mailbox: SessionMailbox
 
     init(
-        _ stage: SessionDirector.Stage, first: PlaylistLoader.Item, _ console: SessionConsole, _ window: SessionWindow,
-        _ outputs: SessionOutputs, _ positions: ResumePositions, _ offer: EpisodeOffer, _ mailbox: SessionMailbox
+        stage: SessionDirector.Stage, first: PlaylistLoader.Item, console: SessionConsole, window: SessionWindow,
+        outputs: SessionOutputs, positions: ResumePositions, offer: EpisodeOffer, mailbox: SessionMailbox
     ) {
         (self.stage, current, self.console, self.window) = (stage, QueueItem(first), console, window)
         (self.outputs, self.positions, self.offer, self.mailbox) = (outputs, positions, offer, mailbox)
@@ -162,9 +162,9 @@ final class SessionFilms {
         switch phase {
         case .buffering:
             // A film that follows another one is shown when it starts.
-            guard !isTold, !remarks.isAwaitingStart else { break }
+            guard !isTitleShown, !remarks.isAwaitingStart else { break }
             // The film is open and about to fill its buffers.
-            isTold = true
+            isTitleShown = true
             showTitle()
             positions.report(current)
             offer.find(after: current)
@@ -199,7 +199,7 @@ final class SessionFilms {
         guard isNew else { return }
         if hasBegun, !isCommanded { positions.forget(current) }
         current = item
-        (isTold, hasBegun, isReturning) = (false, false, false)
+        (isTitleShown, hasBegun, isReturning) = (false, false, false)
     }
 
     private func record(_ remarks: [TimelineRemark]) { for remark in remarks { distributor.record(remark) } }
@@ -216,9 +216,9 @@ final class SessionFilms {
         let separate = remarks.begin(item.id, name)
         record(isJoined ? [.gaplessBoundary(name: name, at: moment, origin: player.state.lineOffset)] : separate)
         // It was opened separately.
-        if !isJoined, isTold, !hasBegun, item == current { return false }
+        if !isJoined, isTitleShown, !hasBegun, item == current { return false }
         if hasBegun { positions.forget(current) }
-        (current, isTold) = (item, true)
+        (current, isTitleShown) = (item, true)
         console.reportMoreFailures()
         showTitle()
         return true
@@ -229,7 +229,7 @@ final class SessionFilms {
     /// Prints the title on a terminal if there is no window: audio only, or no display. Returns false if it was not
     /// printed.
     @discardableResult
-    func printTitle() -> Bool { isTold && !window.showsFilm && console.print(playing) }
+    func printTitle() -> Bool { isTitleShown && !window.showsFilm && console.print(playing) }
 
     private var playing: String {
         let state = player.state

@@ -31,7 +31,7 @@ final class SessionOutputs {
     private let console: SessionConsole
 
     init(
-        _ stage: SessionDirector.Stage, _ arguments: PlayArguments, _ console: SessionConsole, _ mailbox: SessionMailbox
+        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, mailbox: SessionMailbox
     ) {
         (self.stage, self.arguments, self.console) = (stage, arguments, console)
         routes = stage.player.outputs.map { group in
@@ -48,18 +48,18 @@ final class SessionOutputs {
 
     /// Handles a change of the available or current outputs. Returns a message if the current ones changed.
     func handle(_ event: RouteController.Event) -> String? {
-        let told = routes?.handle(event)
+        let message = routes?.handle(event)
         offerLikely()
-        return told
+        return message
     }
 
     /// Reports a change of the current outputs.
-    func report(_ told: String) {
-        guard told.split(separator: "\n").count == 1 else { return console.warn(told) }
+    func report(_ message: String) {
+        guard message.split(separator: "\n").count == 1 else { return console.warn(message) }
         if let routes, stage.player.state.hasAudio {
             stage.screen?.show(ScreenMessage("♪ \(routes.name)", for: Self.signDuration, at: .corner))
         }
-        console.say(.info, told)
+        console.say(.info, message)
     }
 
     /// Records the current outputs, each once.

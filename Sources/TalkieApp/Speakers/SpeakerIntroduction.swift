@@ -23,12 +23,12 @@ package struct SpeakerIntroduction {
         do {
             return try registry.pair(name, wish, ask: ask)
         } catch {
-            throw Self.told(error)
+            throw Self.addingRemedy(to: error)
         }
     }
 
     /// Returns the error with the remedy for a missing terminal.
-    static func told(_ error: TalkieError) -> TalkieError {
+    static func addingRemedy(to error: TalkieError) -> TalkieError {
         guard let remedy = error.remedy, remedy.action == .givePIN, let place = remedy.place else { return error }
         return TalkieError(
             error.code, "'\(place)' will show a PIN, but there is no terminal to type it in",

@@ -44,14 +44,14 @@ package struct SpeakerScan {
         let signals = try SignalWatch.begin { if case .end(let status) = $0 { interruption.raise(status: status) } }
         defer { signals.stop() }
         let knowledge = SpeakerKnowledge()
-        var told: [String] = []
-        func tellNotes() {
-            for note in knowledge.notes where !told.contains(note) {
-                told.append(note)
+        var reported: [String] = []
+        func reportNotes() {
+            for note in knowledge.notes where !reported.contains(note) {
+                reported.append(note)
                 remark(note)
             }
         }
-        tellNotes()
+        reportNotes()
         do {
             let browser = try SpeakerBrowser()
             interruption.onRaise { [weak browser] in browser?.interrupt() }
@@ -62,7 +62,7 @@ package struct SpeakerScan {
                     let listings = SpeakerListing.list(
                         entries, knowledge: knowledge
                     ) { .check(toward: $0) }
-                    tellNotes()
+                    reportNotes()
                     return LatencyProfile.shown(in: listings, ProfileStore().all().profiles)
                 }, write: write, remark: remark)
         } catch {
@@ -80,15 +80,15 @@ package struct SpeakerScan {
         let (start, isThere) = source.wait(until: timeout) { $0.availability == .available }
         if !isThere, case .unavailable(let error) = start.availability { throw error }
         if watches {
-            watch(source, until: limit.map { began.advanced(by: $0) }, list, write, remark)
+            watch(source, until: limit.map { began.advanced(by: $0) }, list: list, write: write, remark: remark)
         } else {
-            scan(source, began: began, list, write, remark)
+            scan(source, began: began, list: list, write: write, remark: remark)
         }
     }
 
     private func scan(
-        _ source: any SpeakerSource, began: HostInstant, _ list: ([SpeakerEntry]) -> [SpeakerListing],
-        _ write: (String) -> Bool, _ remark: (String) -> Void
+        _ source: any SpeakerSource, began: HostInstant, list: ([SpeakerEntry]) -> [SpeakerListing],
+        write: (String) -> Bool, remark: (String) -> Void
     ) {
         let deadline = began.advanced(by: limit ?? Self.usualLimit)
         let isPatient = limit != nil
@@ -101,8 +101,8 @@ package struct SpeakerScan {
     }
 
     private func watch(
-        _ source: any SpeakerSource, until deadline: HostInstant?, _ list: ([SpeakerEntry]) -> [SpeakerListing],
-        _ write: (String) -> Bool, _ remark: (String) -> Void
+        _ source: any SpeakerSource, until deadline: HostInstant?, list: ([SpeakerEntry]) -> [SpeakerListing],
+        write: (String) -> Bool, remark: (String) -> Void
     ) {
         let end = deadline ?? HostInstant(nanoseconds: .max)
         var known: [SpeakerListing] = []

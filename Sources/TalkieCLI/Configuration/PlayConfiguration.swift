@@ -41,7 +41,7 @@ struct PlayConfiguration {
         configuration.apply(text, profiles: command.configuration.profiles)
         var arguments = try configuration.understood(or: command).arguments
         arguments.keys = configuration.readKeys(in: folder)
-        arguments.notes = ConfigMistake.told(configuration.mistakes) + configuration.notes
+        arguments.notes = ConfigMistake.messages(for: configuration.mistakes) + configuration.notes
         return arguments
     }
 

@@ -88,7 +88,7 @@ struct NetworkOptions: ParsableArguments {
             guard let bits = DecimalNumber.whole(text), bits > 0 else {
                 throw ValueError("the quality must be max, min, no, or a number of bits per second")
             }
-            return .most(Int64(bits))
+            return .max(Int64(bits))
         }
     }
 

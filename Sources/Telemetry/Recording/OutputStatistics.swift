@@ -24,7 +24,7 @@ package struct OutputStatistics: Sendable, Equatable {
 /// The statistics of all outputs in the order of their first event.
 package struct OutputsStatistics: Sendable {
     /// Maximum number of outputs; further ones are not counted.
-    private static let most = TimelineContext.maxRoutes
+    private static let maxRoutes = TimelineContext.maxRoutes
 
     /// The outputs.
     package private(set) var all: [OutputStatistics] = []
@@ -34,8 +34,8 @@ package struct OutputsStatistics: Sendable {
     /// The largest difference between two connected outputs; nil with fewer than two reports.
     package var skew: Duration? {
         let errors = all.filter { !$0.isLost }.compactMap(\.error)
-        guard errors.count > 1, let least = errors.min(), let most = errors.max() else { return nil }
-        return most - least
+        guard errors.count > 1, let lowest = errors.min(), let highest = errors.max() else { return nil }
+        return highest - lowest
     }
 
     /// Adds an event.
@@ -61,7 +61,7 @@ package struct OutputsStatistics: Sendable {
     private mutating func change(_ output: OutputID, _ body: (inout OutputStatistics) -> Void) {
         if let index = all.firstIndex(where: { $0.output == output }) {
             body(&all[index])
-        } else if all.count < Self.most {
+        } else if all.count < Self.maxRoutes {
             all.append(OutputStatistics(output))
             body(&all[all.count - 1])
         }

@@ -15,6 +15,16 @@ struct HeardRecord {
         var seconds: Double
     }
 
+    /// A reported anchor of an output: media time `film` is audible at `anchor`.
+    struct Claim {
+        /// Media time in seconds.
+        var film: Double
+        /// Host time in nanoseconds, or the time on the speaker's clock.
+        var anchor: Int64
+        /// The index of the output.
+        var route: Int64
+    }
+
     private struct Span {
         var instant: Int64
         var position: UInt32
@@ -30,6 +40,10 @@ struct HeardRecord {
 
     /// Maximum number of spans, of anchors and of underruns; a day without underruns has 1440 spans.
     static let limit = 20_000
+    /// Maximum number of claims; anchors of the record refer to the newest.
+    private static let maxClaims = 64
+    /// Tolerance in nanoseconds: wire timestamps are rounded to 2⁻⁶⁴ s, by some senders to microseconds.
+    private static let sameInstant: UInt64 = 1000
     /// Maximum duration of a span in seconds; a speaker writes a span at least once a minute.
     private static let longestSpan: Int64 = 120
     /// Samples per second of a span.
@@ -40,6 +54,8 @@ struct HeardRecord {
     private var spans: [Span] = []
     private var anchors: [Anchor] = []
     private var underruns: [Int64] = []
+    /// Anchors reported by the player, newest last; they relate the record to media time.
+    private var claims: [Claim] = []
     private var spanIndex = 0
     private var look: Int64 = 0
     private var anchorIndex = -1
@@ -140,10 +156,27 @@ struct HeardRecord {
         return nil
     }
 
-    /// Returns whether another underrun occurred before an instant; each is returned once.
-    mutating func takesUnderrun(until instant: Int64) -> Bool {
-        guard underrunIndex < underruns.count, underruns[underrunIndex] <= instant else { return false }
-        underrunIndex += 1
-        return true
+    /// Adds an anchor that the player has reported.
+    mutating func add(_ claim: Claim) {
+        if claims.count >= Self.maxClaims { claims.removeFirst() }
+        claims.append(claim)
+    }
+
+    /// Returns the newest claim with the anchor of a sample; nil if there is none.
+    func claim(for point: Point) -> Claim? {
+        claims.last {
+            let (difference, overflow) = $0.anchor.subtractingReportingOverflow(point.anchoredAt)
+            return !overflow && difference.magnitude <= Self.sameInstant
+        }
+    }
+
+    /// Returns the output of the next underrun up to an instant: that of the newest claim. Drops underruns before the
+    /// first claim; nil if there is no other.
+    mutating func nextUnderrun(until instant: Int64) -> Int64? {
+        while underrunIndex < underruns.count, underruns[underrunIndex] <= instant {
+            underrunIndex += 1
+            if let route = claims.last?.route { return route }
+        }
+        return nil
     }
 }

@@ -47,7 +47,7 @@ struct ReportPlot {
             """
     }
 
-    private func name(of route: TimelineReport.Route) -> String {
+    private func name(of route: ReportedRoutes.Route) -> String {
         report.routes.count > 1 ? "\(route.index) \(route.name)" : ""
     }
 

@@ -38,7 +38,7 @@ extension TimelineReport {
         ])
     }
 
-    private static func json(of route: Route) -> JSONValue {
+    private static func json(of route: ReportedRoutes.Route) -> JSONValue {
         .object([
             ("route", .whole(route.index)),
             ("name", .text(route.name)),

@@ -41,7 +41,7 @@ extension TimelineReport {
         return filmCount > 1 ? "; \(filmCount) films, the first '\(first)'" : "; film '\(first)'"
     }
 
-    private func routeText(_ route: Route) -> [String] {
+    private func routeText(_ route: ReportedRoutes.Route) -> [String] {
         let name = routes.count > 1 ? "route \(route.index) '\(route.name)': " : ""
         var lines = ["offset    " + name + Self.quantityText(route.offset.quantities)]
         if let drift = route.offset.trend.slope(over: Self.shortestTrend) {

@@ -3,44 +3,6 @@ package import MediaCore
 
 /// Reads timeline files of any size in constant memory and summarizes what they report about lip sync.
 package struct TimelineReport {
-    /// The statistics of one output.
-    struct Route {
-        /// The index of the output.
-        let index: Int
-        /// The displayed name.
-        var name = ""
-        /// The kind of output.
-        var kind = ""
-        /// Sound against picture.
-        var offset = ClaimedOffset()
-        /// The lateness of sound in ms, one value per report.
-        var error = QuantileSketch()
-        var errorSeries = DecimatedSeries()
-        var lowestPPM: Double?
-        var highestPPM: Double?
-        /// The last reported delay in seconds.
-        var latency: Double?
-        /// The shift by a calibration in seconds; not included in any offset.
-        var calibration = 0.0
-        /// The number of underruns.
-        var underruns = 0
-        /// Missing audio of all underruns in seconds.
-        var missing = 0.0
-        var losses = 0
-        /// When the route becomes audible and silent within a film, in nanoseconds; nil if it does not.
-        var joined: Int64?
-        var left: Int64?
-
-        func isHeard(at instant: Int64) -> Bool { instant >= joined ?? .min && instant < left ?? .max }
-
-        /// Adds a report of sound lateness.
-        mutating func heard(error milliseconds: Double, at seconds: Double, holds: Bool = false) {
-            offset.heard(error: milliseconds, at: seconds, holds: holds)
-            error.add(milliseconds)
-            errorSeries.add(milliseconds, at: seconds)
-        }
-    }
-
     /// A route that became audible or silent within a film.
     struct Change {
         /// The index of the output.
@@ -61,8 +23,9 @@ package struct TimelineReport {
     private(set) var films: [String] = []
     private(set) var filmCount = 0
     private(set) var screenMode: String?
+    private var outputs = ReportedRoutes()
     /// The outputs; sorted by index at the end.
-    private(set) var routes: [Route] = []
+    var routes: [ReportedRoutes.Route] { outputs.all }
     /// The route changes within films.
     private(set) var changes: [Change] = []
     private(set) var pictureError = QuantileSketch()
@@ -92,18 +55,14 @@ package struct TimelineReport {
 
     /// The commanded timeline.
     private(set) var line = CommandedTimeline()
-    /// The initial state of a route at its first report: the frames since the last start.
-    private var unheard = ClaimedOffset()
     private var origin: Int64?
     private var heads = 0
     private var parser = FlatJSON()
 
     /// The record of a software speaker; if set it replaces the player's reports about sound.
     var heard: HeardRecord?
-    /// Reported anchors of outputs, newest last; they relate the speaker's record to media time.
-    var claims: [HeardClaim] = []
-    /// The number of samples of the speaker's record that match a claim.
-    var heardMoments = 0
+    /// The number of samples of the speaker's record that match a reported anchor.
+    private(set) var heardMoments = 0
 
     init() {}
 
@@ -134,7 +93,8 @@ package struct TimelineReport {
     private mutating func read(_ path: String) throws(TalkieError) {
         let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw Self.unreadable("the timeline '\(path)' cannot be opened (\(Self.reason(errno))); check its name")
+            throw TalkieError(
+                .cannotOpen, "the timeline '\(path)' cannot be opened (\(SystemCause.text(errno))); check its name")
         }
         defer { close(descriptor) }
         var reader = LineReader()
@@ -143,10 +103,12 @@ package struct TimelineReport {
             if isWhole { report.add(line: bytes) } else { report.add(lastLine: bytes) }
         }
         if let code {
-            throw Self.unreadable("the timeline '\(path)' cannot be read (\(Self.reason(code))); check the file")
+            throw TalkieError(
+                .cannotOpen, "the timeline '\(path)' cannot be read (\(SystemCause.text(code))); check the file")
         }
         if let version = report.newerVersion {
-            throw Self.unreadable(
+            throw TalkieError(
+                .cannotOpen,
                 "the timeline '\(path)' was written by a newer Talkie (version \(version)); update this one")
         }
         report.garbageLines += reader.overlongLines
@@ -155,12 +117,6 @@ package struct TimelineReport {
         }
         self = report
     }
-
-    private static func unreadable(_ message: String) -> TalkieError {
-        TalkieError(.cannotOpen, message)
-    }
-
-    private static func reason(_ code: Int32) -> String { SystemCause.text(code) }
 
     // MARK: Lines
 
@@ -220,8 +176,7 @@ package struct TimelineReport {
         case .commanded(let film, let anchor, let rate):
             line.command(
                 film: film, host: HostInstant(nanoseconds: anchor), rate: rate, at: HostInstant(nanoseconds: instant))
-            unheard.restart()
-            for place in routes.indices { routes[place].offset.restart() }
+            outputs.restart()
             if rate > 0 {
                 runningAnchors += 1
                 anchorSeries.add(1, at: max(now, seconds(of: anchor)))
@@ -259,10 +214,7 @@ package struct TimelineReport {
         let error = Double(late) / 1e6
         pictureError.add(error)
         pictureSeries.add(error, at: shown)
-        unheard.shown(.init(seconds: shown, error: error))
-        for place in routes.indices where routes[place].isHeard(at: presented) {
-            routes[place].offset.shown(.init(seconds: shown, error: error))
-        }
+        outputs.shown(.init(seconds: shown, error: error), at: presented)
         return true
     }
 
@@ -270,7 +222,7 @@ package struct TimelineReport {
         switch event {
         case .drift(let error, let ppm, let key):
             let isClaimed = heard == nil
-            return with(route: key) { route in
+            return outputs.update(key) { route in
                 if isClaimed { route.heard(error: error * 1000, at: now) }
                 if let ppm {
                     route.lowestPPM = min(route.lowestPPM ?? ppm, ppm)
@@ -281,49 +233,49 @@ package struct TimelineReport {
             // Reports lateness like drift, once per anchor.
             guard heard == nil else {
                 // Anchors of the speaker's record are on the clock that the speaker follows.
-                claim(film: film, anchor: clock ?? anchor, route: key)
-                return with(route: key) { _ in }
+                heard?.add(.init(film: film, anchor: clock ?? anchor, route: key))
+                return outputs.update(key) { _ in }
             }
             let heard = seconds(of: anchor)
-            guard let due = line.instant(ofFilm: film)?.nanoseconds else { return with(route: key) { _ in } }
+            guard let due = line.instant(ofFilm: film)?.nanoseconds else { return outputs.update(key) { _ in } }
             let (late, overflow) = anchor.subtractingReportingOverflow(due)
             guard !overflow, heard.magnitude < 1e8 else { return false }
             // Outputs apply the user-provided delay, so the difference contains it.
             let error = Double(late) / 1e6 - delayWanted * 1000
             // An anchor on a speaker's clock stays valid until the next one.
-            return with(route: key) {
+            return outputs.update(key) {
                 $0.heard(error: error - $0.calibration * 1000, at: heard, holds: clock != nil)
             }
-        case .latency(let delay, let key): return with(route: key) { $0.latency = delay }
+        case .latency(let delay, let key): return outputs.update(key) { $0.latency = delay }
         case .calibrated(let delay, let key):
             guard delay.magnitude < 1e6 else { return false }
-            return with(route: key) { $0.calibration = delay }
+            return outputs.update(key) { $0.calibration = delay }
         case .underrun(let missing, let key):
             underrunSeries.add(1, at: now)
-            return with(route: key) { route in
+            return outputs.update(key) { route in
                 route.underruns += 1
                 if missing > 0 { route.missing += missing }
             }
         case .routeOpened(let key, let name, let kind):
-            return with(route: key) { route in
+            return outputs.update(key) { route in
                 route.name = name
                 route.kind = kind
             }
         case .routeLost(let key):
-            return with(route: key) { route in
+            return outputs.update(key) { route in
                 route.losses += 1
                 route.offset.restart()
             }
-        case .routeRestored(let key): return with(route: key) { $0.offset.restart() }
+        case .routeRestored(let key): return outputs.update(key) { $0.offset.restart() }
         case .routeJoined(let key, let film, let anchor):
             add(Change(route: Int(clamping: key), film: film, hasJoined: true))
-            return with(route: key) { route in
+            return outputs.update(key) { route in
                 (route.joined, route.left) = (anchor, nil)
                 route.offset.forget()
             }
         case .routeLeft(let key, let film, let anchor):
             add(Change(route: Int(clamping: key), film: film, hasJoined: false))
-            return with(route: key) { $0.left = anchor }
+            return outputs.update(key) { $0.left = anchor }
         default: return false
         }
     }
@@ -332,26 +284,32 @@ package struct TimelineReport {
         if changes.count < Self.maxChanges { changes.append(change) }
     }
 
-    /// Calls `body` with a route, created if necessary. Returns false beyond the maximum number of routes.
-    mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
-        guard let index = Int(exactly: key), index >= 0 else { return false }
-        if let place = routes.firstIndex(where: { $0.index == index }) {
-            body(&routes[place])
-        } else {
-            guard routes.count < TimelineContext.maxRoutes else { return false }
-            var route = Route(index: index)
-            route.offset = unheard
-            body(&route)
-            routes.append(route)
+    /// Adds the samples of the speaker's record up to an instant of the timeline.
+    private mutating func listen(until instant: Int64) {
+        guard var record = heard else { return }
+        while let point = record.next(until: instant) {
+            if let claim = record.claim(for: point) { add(point, of: claim) }
         }
-        return true
+        while let route = record.nextUnderrun(until: instant) { _ = outputs.update(route) { $0.underruns += 1 } }
+        heard = record
+    }
+
+    private mutating func add(_ point: HeardRecord.Point, of claim: HeardRecord.Claim) {
+        // The commanded speed without clock correction: the speaker's sound follows its own clock.
+        let speed = line.speed(at: HostInstant(nanoseconds: point.instant))
+        guard speed > 0, let due = line.instant(ofFilm: claim.film + point.seconds * speed)?.nanoseconds else { return }
+        let (late, overflow) = point.instant.subtractingReportingOverflow(due)
+        let now = seconds(of: point.instant)
+        guard !overflow, now.magnitude < 1e8 else { return }
+        heardMoments += 1
+        let error = Double(late) / 1e6 - delayWanted * 1000
+        _ = outputs.update(claim.route) { $0.heard(error: error - $0.calibration * 1000, at: now) }
     }
 
     /// Completes the report after the last line.
     mutating func finish() {
         listen(until: .max)
-        for place in routes.indices { routes[place].offset.compareWaiting() }
-        routes.sort { $0.index < $1.index }
+        outputs.finish()
     }
 }
 

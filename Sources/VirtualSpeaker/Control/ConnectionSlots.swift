@@ -26,8 +26,8 @@ enum ConnectionSlots {
     static func vacated(_ seats: [Seat]) -> Int? {
         let open = seats.indices.filter { seats[$0].standing < .begun }
         let places = Dictionary(grouping: open) { seats[$0].source }.mapValues(\.count)
-        guard let most = places.values.max() else { return nil }
-        return open.filter { places[seats[$0].source] == most }
+        guard let highest = places.values.max() else { return nil }
+        return open.filter { places[seats[$0].source] == highest }
             .min { (seats[$0].standing, $0) < (seats[$1].standing, $1) }
     }
 }

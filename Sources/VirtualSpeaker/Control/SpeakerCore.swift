@@ -46,7 +46,7 @@ final class SpeakerCore: Sendable {
             partsPerMillion: configuration.quirks.clockPartsPerMillion, sender: configuration.senderClock)
         state = Lock(State(volume: configuration.volume, paired: (kept?.senders ?? []).suffix(Self.pairedLimit)))
         if let note { record.record(.damaged(reason: note)) }
-        if kept == nil { remember(told: note) }
+        if kept == nil { remember(reported: note) }
     }
 
     var volume: Double {
@@ -85,14 +85,14 @@ final class SpeakerCore: Sendable {
 
     /// Writes the key and the paired senders to the speaker's memory; may block on the disk.
     ///
-    /// - Parameter told: An error message that has been reported already.
-    private func remember(told: String? = nil) {
+    /// - Parameter reported: An error message that has been reported already.
+    private func remember(reported: String? = nil) {
         guard let memory = configuration.memory else { return }
         let seed = identity.pairing.withSeed { Array($0) }
         let complaint = writing.withLock { _ in
             memory.save(SpeakerKeepsake(seed: seed, senders: state.withLock { $0.paired }))
         }
-        if let complaint, complaint != told { record.record(.damaged(reason: complaint)) }
+        if let complaint, complaint != reported { record.record(.damaged(reason: complaint)) }
     }
 
     /// Returns the output of the next stream. With a file output each stream gets its own file.

@@ -112,7 +112,7 @@ final class PlayoutEngine: Sendable {
         let device = VirtualDevice(
             sampleRate: rate, origin: origin, oscillator: clock.deviceOscillator, sink: sink, record: record)
         unstarted = Lock(Playing(device: device, decoder: SoundDecoder(codecs: codecs)))
-        guard host.runsByItself else { return }
+        guard host.isRealTime else { return }
         let worker = try SpeakerError.thread("speaker-play", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }

@@ -12,7 +12,7 @@ final class RecordJournal: Sendable {
     private let file: Lock<(descriptor: Int32, bytes: Int)>
     private let maxBytes: Int
     /// The errno of the first lost line, and whether `takeFailure` has returned it.
-    private let failure = Lock<(code: Int32?, isTold: Bool)>((nil, false))
+    private let failure = Lock<(code: Int32?, isReported: Bool)>((nil, false))
     private let path: String
 
     /// Creates the file.
@@ -128,8 +128,8 @@ final class RecordJournal: Sendable {
     /// Returns a message about missing lines, once; nil if there are none.
     func takeFailure() -> String? {
         let code = failure.withLock { failure -> Int32? in
-            guard let code = failure.code, !failure.isTold else { return nil }
-            failure.isTold = true
+            guard let code = failure.code, !failure.isReported else { return nil }
+            failure.isReported = true
             return code
         }
         return code.map {

@@ -26,8 +26,8 @@ package final class SpeakerRecord: Sendable {
     private let journal: RecordJournal?
     private let rateLimit = Lock(EventRateLimit())
     private let changed = Signal()
-    /// Events not yet returned by `nextNews`, and whether the record is closed.
-    private let untold = Lock<(entries: [Entry], isOver: Bool)>(([], false))
+    /// Events not yet returned by `nextEvent`, and whether the record is closed.
+    private let undelivered = Lock<(entries: [Entry], isOver: Bool)>(([], false))
     private let arrival = Signal()
     private static let maxQueuedEvents = 256
 
@@ -37,10 +37,10 @@ package final class SpeakerRecord: Sendable {
     /// Blocks until the next event and returns it; nil after the speaker has stopped.
     ///
     /// The newest 256 events are queued. Only one thread may call this.
-    package func nextNews() -> Entry? {
+    package func nextEvent() -> Entry? {
         while true {
-            let (entry, isOver) = untold.withLock { untold in
-                (untold.entries.isEmpty ? nil : untold.entries.removeFirst(), untold.isOver)
+            let (entry, isOver) = undelivered.withLock { undelivered in
+                (undelivered.entries.isEmpty ? nil : undelivered.entries.removeFirst(), undelivered.isOver)
             }
             if let entry { return entry }
             if isOver { return nil }
@@ -93,9 +93,9 @@ package final class SpeakerRecord: Sendable {
             if state.entries.count > Self.limit { state.entries.removeFirst(Self.limit / 4) }
         }
         journal?.write(event, at: now)
-        untold.withLock { untold in
-            untold.entries.append(Entry(instant: now, event: event))
-            if untold.entries.count > Self.maxQueuedEvents { untold.entries.removeFirst() }
+        undelivered.withLock { undelivered in
+            undelivered.entries.append(Entry(instant: now, event: event))
+            if undelivered.entries.count > Self.maxQueuedEvents { undelivered.entries.removeFirst() }
         }
         arrival.raise()
     }
@@ -140,13 +140,13 @@ package final class SpeakerRecord: Sendable {
         }
     }
 
-    /// Ends the record: writes the rest to the journal and makes `nextNews` return nil.
+    /// Ends the record: writes the rest to the journal and makes `nextEvent` return nil.
     func close() {
         for summary in rateLimit.withLock({ $0.takeSummaries(at: .now, isLast: true) }) {
             add(.damaged(reason: summary), at: .now)
         }
         finish()
-        untold.withLock { $0.isOver = true }
+        undelivered.withLock { $0.isOver = true }
         arrival.raise()
     }
 

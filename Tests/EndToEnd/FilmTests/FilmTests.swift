@@ -9,11 +9,10 @@ import Testing
 @Suite(.serialized, .repeatedWhenTheMachineStalls) struct FilmTests {
     // feature: talkie play, guide: What users notice
     @Test(.timeLimit(.minutes(4))) func aFilmsSoundMeetsItsPictureSeenFromOutside() throws {
-        try TwoOfThree.measure("card") {
-            let measured = try MeterRun(
-                of: Program.media("flash-and-beep.mp4"), player: [Program.talkie, "play", "--really-quiet", "{clip}"])
-            return .init(figure: measured.figure, isGood: measured.isWhole)
-        }
+        let measured = try MeterRun(
+            of: Program.media("flash-and-beep.mp4"), player: [Program.talkie, "play", "--really-quiet", "{clip}"])
+        print("card: \(measured.figure)")
+        #expect(measured.isWhole, "\(measured.figure)")
     }
 
     @Test func anInterruptEndsCleanlyWithItsStatus() throws {

@@ -20,7 +20,7 @@ public func fuzzConfig(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     for mistakes in [text.mistakes, keys.mistakes] {
         precondition(mistakes.count <= lines && mistakes.allSatisfy { (1...lines).contains($0.line) })
         precondition(mistakes.allSatisfy { !$0.sentence.isEmpty })
-        precondition(ConfigMistake.told(mistakes).count <= ConfigMistake.maxReported + 1)
+        precondition(ConfigMistake.messages(for: mistakes).count <= ConfigMistake.maxReported + 1)
     }
     for key in ["q", "Ctrl+c", "RIGHT"] { precondition(keys.keys.actions(for: key).count <= 64) }
     kiosk(bytes, lines: lines)
@@ -39,6 +39,6 @@ private func kiosk(_ bytes: [UInt8], lines: Int) {
     } catch {
         precondition(!error.mistakes.isEmpty)
         for mistake in error.mistakes { precondition((0...lines).contains(mistake.line) && !mistake.sentence.isEmpty) }
-        precondition(ConfigMistake.told(error.mistakes).count <= ConfigMistake.maxReported + 1)
+        precondition(ConfigMistake.messages(for: error.mistakes).count <= ConfigMistake.maxReported + 1)
     }
 }

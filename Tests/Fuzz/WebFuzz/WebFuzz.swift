@@ -316,7 +316,7 @@ private func playlist(_ bytes: [UInt8]) {
     guard let playlist = MediaPlaylist([UInt8]("#EXTM3U\n".utf8) + bytes) else { return }
     precondition(!playlist.pieces.isEmpty && playlist.pieces.count <= MediaPlaylist.maxSegments)
     let all = InterstitialReading.interstitials(of: playlist, at: address.text)
-    precondition(all.count <= Interstitial.most)
+    precondition(all.count <= Interstitial.maxCount)
     for one in all {
         if case .one(let place) = one.assets { precondition(place.hasPrefix("https://") && isOneLine(place)) }
         precondition(one.limit <= Interstitial.longest)

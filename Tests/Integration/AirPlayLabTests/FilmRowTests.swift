@@ -38,24 +38,24 @@ extension SpeakerLabTests {
             ]
         }
 
-        /// Evaluates a recording of three consecutive films with different tones.
-        private func look(at recording: Recording) -> TwoOfThree.Run {
+        /// Expects that a recording has three consecutive films with different tones.
+        private func expectOneFilm(in recording: Recording, _ name: String) {
             let stretches = recording.stretches(of: [500, 1000, 2000])
             let errors = zip(stretches, stretches.dropFirst()).map { recording.jointError($0, $1) }
             let holes = zip(stretches, stretches.dropFirst()).map { $1.start - $0.end }
-            return .init(
-                figure: "\(stretches), joint errors \(errors) samples",
-                isGood: stretches.map(\.hertz) == [500, 1000, 2000] && Self.areExact(errors)
-                    && holes.allSatisfy { $0 < 0.03 })
+            print("\(name): \(stretches), joint errors \(errors) samples")
+            #expect(stretches.map(\.hertz) == [500, 1000, 2000])
+            #expect(Self.areExact(errors), "samples: \(errors)")
+            #expect(holes.allSatisfy { $0 < 0.03 }, "seconds: \(holes)")
         }
 
         @Test(.timeLimit(.minutes(4)), arguments: Receiver.mostForeign)
         func filmsOfAListFollowOneAnother(receiver: Receiver) throws {
             let files = try tones()
             defer { for file in files { try? FileManager.default.removeItem(at: file) } }
-            try TwoOfThree.measure("\(receiver), list") {
-                look(at: try play(files.map(\.path), to: try Peer(receiver, .frameByFrame), seconds: 13))
-            }
+            expectOneFilm(
+                in: try play(files.map(\.path), to: try Peer(receiver, .frameByFrame), seconds: 13), "\(receiver), list"
+            )
         }
 
         /// A speaker without PTP gets a realtime stream; a speaker together with a sound card is a member of a group.
@@ -63,16 +63,16 @@ extension SpeakerLabTests {
         func filmsFollowOneAnotherOnARealtimeStreamAndInAGroup(beside: [String]) throws {
             let files = try tones()
             defer { for file in files { try? FileManager.default.removeItem(at: file) } }
-            try TwoOfThree.measure(beside.isEmpty ? "software, realtime" : "software, group") {
-                let scratch = try Scratch()
-                let heard = scratch.path("heard.wav")
-                let speaker = try SoftwareSpeaker(
-                    SpeakerConfiguration(
-                        port: 0, output: .file(path: heard), clock: beside.isEmpty ? .never : .required))
-                try play(beside + files.map(\.path), host: "127.0.0.2", port: speaker.port)
-                speaker.stop()
-                return look(at: try Recording(file: URL(fileURLWithPath: heard)))
-            }
+            let scratch = try Scratch()
+            let heard = scratch.path("heard.wav")
+            let speaker = try SoftwareSpeaker(
+                SpeakerConfiguration(
+                    port: 0, output: .file(path: heard), clock: beside.isEmpty ? .never : .required))
+            try play(beside + files.map(\.path), host: "127.0.0.2", port: speaker.port)
+            speaker.stop()
+            expectOneFilm(
+                in: try Recording(file: URL(fileURLWithPath: heard)),
+                beside.isEmpty ? "software, realtime" : "software, group")
         }
 
         @Test(.timeLimit(.minutes(4)), arguments: Receiver.mostForeign)
@@ -81,24 +81,21 @@ extension SpeakerLabTests {
                 500, seconds: 2, rate: 48000, ["-c:a", "aac", "-b:a", "256k", "-movie_timescale", "48000"],
                 named: "film.m4a")
             defer { try? FileManager.default.removeItem(at: film) }
-            try TwoOfThree.measure("\(receiver), loop") {
-                let recording = try play(
-                    ["--loop-file", "3", film.path], to: try Peer(receiver, .frameByFrame), seconds: 15)
-                let stretches = recording.stretches(of: [500])
-                guard stretches.count == 1, let heard = stretches.first else {
-                    return .init(figure: "\(stretches)", isGood: false)
-                }
-                let errors = (1...3).map { count in
-                    let boundary = heard.start + Double(2 * count)
-                    return recording.jointError(
-                        .init(hertz: 500, start: boundary - 1, end: boundary),
-                        .init(hertz: 500, start: boundary, end: boundary + 1)
-                    )
-                }
-                return .init(
-                    figure: "\(stretches), joint errors \(errors) samples",
-                    isGood: abs(heard.end - heard.start - 8) < 0.06 && Self.areExact(errors))
+            let recording = try play(
+                ["--loop-file", "3", film.path], to: try Peer(receiver, .frameByFrame), seconds: 15)
+            let stretches = recording.stretches(of: [500])
+            try #require(stretches.count == 1, "\(stretches)")
+            let heard = stretches[0]
+            let errors = (1...3).map { count in
+                let boundary = heard.start + Double(2 * count)
+                return recording.jointError(
+                    .init(hertz: 500, start: boundary - 1, end: boundary),
+                    .init(hertz: 500, start: boundary, end: boundary + 1)
+                )
             }
+            print("\(receiver), loop: \(stretches), joint errors \(errors) samples")
+            #expect(abs(heard.end - heard.start - 8) < 0.06)
+            #expect(Self.areExact(errors), "samples: \(errors)")
         }
     }
 }

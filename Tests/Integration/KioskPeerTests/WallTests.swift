@@ -25,14 +25,13 @@ struct WallTests {
     @Test func twoScreensOfAWallShowOneFrame() throws {
         let top = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let tests = CommandLine.arguments[0].split(separator: "/").dropLast().joined(separator: "/")
-        try TwoOfThree.measure("wall") {
-            let run = try ChildProcess(
-                "\(top)/Tools/experiments/wall",
-                ["--minutes", "0.5", "--check", "--talkie", Self.program(near: "/\(tests)", top)],
-                keepsOutput: true)
-            let figure = run.readAll()
-            return .init(figure: figure, isGood: run.wait())
-        }
+        let run = try ChildProcess(
+            "\(top)/Tools/experiments/wall",
+            ["--minutes", "0.5", "--check", "--talkie", Self.program(near: "/\(tests)", top)],
+            keepsOutput: true)
+        let figure = run.readAll()
+        print(figure)
+        #expect(run.wait(), "\(figure)")
     }
 
     /// Returns the path of the program next to the test bundle.

@@ -120,8 +120,8 @@ struct KioskHealthOnScreenTests {
 
         /// Waits for a response with a prefix and suffix, and for the matching metrics.
         @discardableResult
-        func says(
-            _ status: Int, _ shown: String, _ beginning: String, _ end: String = "",
+        func waitForHealth(
+            _ status: Int, shown: String, prefix beginning: String, suffix end: String = "",
             within limit: Duration = .seconds(20)
         ) throws -> Answer {
             var last = Answer()
@@ -141,47 +141,48 @@ struct KioskHealthOnScreenTests {
 
     @Test func playingAndOffOnPurpose() throws {
         let kiosk = try Kiosk("speakers = []\n")
-        try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'")
         try kiosk.configure("speakers = []\nquiet_hours = [\"00:00-12:00\", \"12:00-23:59\", \"23:59-00:00\"]\n")
         kiosk.supervisor.reload()
-        try kiosk.says(200, "off", "ok off on purpose: quiet hours")
+        try kiosk.waitForHealth(200, shown: "off", prefix: "ok off on purpose: quiet hours")
     }
 
     @Test func nothingThatCanBePlayed() throws {
         let kiosk = try Kiosk("speakers = []\n", films: [:])
-        try kiosk.says(503, "nothing", "nothing to show: ")
+        try kiosk.waitForHealth(503, shown: "nothing", prefix: "nothing to show: ")
     }
 
     @Test func aDisplayThatIsOff() throws {
         let kiosk = try Kiosk("speakers = []\n")
-        try kiosk.says(200, "playing", "ok playing '")
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
         // xrandr fails to set an empty screen size after it switched the output off.
         try ChildProcess(
             "/usr/bin/xrandr", ["--output", "screen", "--off"], environment: ["DISPLAY": kiosk.display.name]
         ).wait()
-        try kiosk.says(503, "playing", "no display: no visible window for ", within: .seconds(6))
+        try kiosk.waitForHealth(
+            503, shown: "playing", prefix: "no display: no visible window for ", within: .seconds(6))
         try kiosk.display.run("xrandr", "--output", "screen", "--mode", "640x360")
-        try kiosk.says(200, "playing", "ok playing '", within: .seconds(6))
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", within: .seconds(6))
     }
 
     /// SDL cannot connect to another server: the kiosk ends, is started again, and waits for a server.
     @Test func anXServerThatEndsInMidFilmAndAnotherOneOfItsName() throws {
         let kiosk = try Kiosk("speakers = []\n")
-        try kiosk.says(200, "playing", "ok playing '")
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
         kiosk.display.stop()
         let hasEnded = kiosk.supervisor.wait(within: .seconds(6)) { $0.contains { $0.event == .exited(status: 75) } }
         #expect(hasEnded)
         #expect(kiosk.log.contains("the window was lost: "))
-        try kiosk.says(503, "playing", "no display: no visible window for ")
+        try kiosk.waitForHealth(503, shown: "playing", prefix: "no display: no visible window for ")
         let display = try VirtualDisplay("640x360", named: kiosk.display.name)
-        try kiosk.says(200, "playing", "ok playing '", within: .seconds(6))
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", within: .seconds(6))
         try eventually("the film is seen") { try display.picture().color(320, 180).red > 180 }
         #expect(kiosk.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 2)
     }
 
     @Test func thePictureOfTheScreenHasTheWordsOfTheSlate() throws {
         let kiosk = try Kiosk("speakers = []\n", films: [:])
-        try kiosk.says(503, "nothing", "nothing to show: ")
+        try kiosk.waitForHealth(503, shown: "nothing", prefix: "nothing to show: ")
         try eventually("the words are seen") { try kiosk.display.picture().lit[2] > 0 }
         let seen = try kiosk.display.picture()
         let shot = try kiosk.screenshot(width: seen.width, height: seen.height)
@@ -191,7 +192,7 @@ struct KioskHealthOnScreenTests {
 
     @Test func soundThatNothingPlays() throws {
         let kiosk = try Kiosk("")
-        try kiosk.says(503, "playing", "no sound: no output connected for ")
+        try kiosk.waitForHealth(503, shown: "playing", prefix: "no sound: no output connected for ")
     }
 
     /// First suspended, then terminated. A suspended speaker may still play; for a lost one this computer takes over,
@@ -204,16 +205,17 @@ struct KioskHealthOnScreenTests {
         defer { speaker.end() }
         let address = try #require(speaker.readLine().firstMatch(of: /airplay:[0-9.:\/]+/)?.output)
         let kiosk = try Kiosk("speakers = [\"\(address)\"]\n")
-        try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'")
         try eventually("the speaker plays", within: .seconds(20)) {
             kiosk.log.contains("the sound goes to")
         }
         kill(speaker.pid, SIGSTOP)
-        try kiosk.says(200, "playing", "ok playing '", "does not answer", within: .seconds(6))
+        try kiosk.waitForHealth(
+            200, shown: "playing", prefix: "ok playing '", suffix: "does not answer", within: .seconds(6))
         kill(speaker.pid, SIGCONT)
-        try kiosk.says(200, "playing", "ok playing '", "long.mkv'", within: .seconds(6))
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'", within: .seconds(6))
         speaker.end()
-        try kiosk.says(503, "playing", "no sound: ", within: .seconds(8))
+        try kiosk.waitForHealth(503, shown: "playing", prefix: "no sound: ", within: .seconds(8))
     }
 
     /// The frame 0.8 s after the start stays for an hour.
@@ -229,13 +231,14 @@ struct KioskHealthOnScreenTests {
         func color() throws -> DisplayPicture.Color { try kiosk.display.picture().color(320, 180) }
         try eventually("it is seen") { try color().blue > 180 }
         let began = ContinuousClock.now
-        try kiosk.says(503, "playing", "neither picture nor sound arrives for ", within: .seconds(9))
+        try kiosk.waitForHealth(
+            503, shown: "playing", prefix: "neither picture nor sound arrives for ", within: .seconds(9))
         try eventually("the next film is seen") { try color().red > 180 }
         // 0.8 s of film, the limit of 15 s, and two checks one second apart.
         #expect(ContinuousClock.now - began < .seconds(19))
-        let answer = try kiosk.says(
-            200, "playing", "ok playing '",
-            "is skipped for a day, or until its file changes: it showed neither picture nor sound",
+        let answer = try kiosk.waitForHealth(
+            200, shown: "playing", prefix: "ok playing '",
+            suffix: "is skipped for a day, or until its file changes: it showed neither picture nor sound",
             within: .seconds(6))
         #expect(answer.metrics.contains("talkie_skipped_items 1\n") && answer.metrics.contains("talkie_degraded 1\n"))
         #expect(kiosk.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
@@ -249,13 +252,15 @@ struct KioskHealthOnScreenTests {
             toFile: card, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: card) }
         let kiosk = try Kiosk("", environment: ["ALSA_CONFIG_PATH": card, "PULSE_SERVER": server.address])
-        let playing = try kiosk.says(200, "playing", "ok playing '", "long.mkv'")
+        let playing = try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'")
         #expect(playing.metrics.contains("talkie_output_connected{output="))
         server.stop()
-        try kiosk.says(503, "playing", "no sound: no output connected for ", within: .seconds(8))
+        try kiosk.waitForHealth(
+            503, shown: "playing", prefix: "no sound: no output connected for ", within: .seconds(8))
         let again = try PulseServer(at: place)
         defer { again.stop() }
-        try kiosk.says(200, "playing", "ok playing '", "long.mkv'", within: .seconds(20))
+        try kiosk.waitForHealth(
+            200, shown: "playing", prefix: "ok playing '", suffix: "long.mkv'", within: .seconds(20))
     }
 
     @Test func aSlowServerIsWaitedForThenTheNextFilmPlaysAndItsFilmIsTriedAgain() throws {
@@ -273,15 +278,16 @@ struct KioskHealthOnScreenTests {
             "speakers = []\n", playlist: ["http://127.0.0.1:\(server.port)/slow.mkv", "films"],
             films: ["long.mkv": Kiosk.film(seconds: 10)])
         let began = ContinuousClock.now
-        try kiosk.says(
-            200, "waiting", "ok waiting for the network: 'http://127.0.0.1:\(server.port)/slow.mkv'",
+        try kiosk.waitForHealth(
+            200, shown: "waiting", prefix: "ok waiting for the network: 'http://127.0.0.1:\(server.port)/slow.mkv'",
             within: .seconds(10))
-        try kiosk.says(200, "playing", "ok playing '", "slow.mkv' is played later: it arrives too slowly")
+        try kiosk.waitForHealth(
+            200, shown: "playing", prefix: "ok playing '", suffix: "slow.mkv' is played later: it arrives too slowly")
         // The start of the program, 15 s, and one check per second.
         #expect(ContinuousClock.now - began < .seconds(20))
         #expect(kiosk.answer.metrics.contains("talkie_skipped_items 1\n"))
         // After a minute, and the rest of the film that plays then.
-        try kiosk.says(200, "waiting", "ok waiting for the network: '", within: .seconds(90))
+        try kiosk.waitForHealth(200, shown: "waiting", prefix: "ok waiting for the network: '", within: .seconds(90))
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/mosquitto"), "no mosquitto here"))
@@ -295,7 +301,7 @@ struct KioskHealthOnScreenTests {
         let broker = try ChildProcess("/usr/sbin/mosquitto", ["-c", folder + "/conf"])
         defer { broker.end() }
         let kiosk = try Kiosk("speakers = []\n[fleet]\nbroker = \"mqtt://127.0.0.1:\(port.number)\"\nname = \"hall\"\n")
-        try kiosk.says(200, "playing", "ok playing '")
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
         func command(_ number: Int, _ rest: String) throws {
             let words = "{\"id\": \"\(number)\", \(rest)}"
             try ChildProcess(
@@ -311,8 +317,8 @@ struct KioskHealthOnScreenTests {
             return answer.words == "ok paused by command" && answer.isHealthy(true, "paused")
         }
         try command(100, "\"do\": \"slate\", \"words\": \"Soon\"")
-        try kiosk.says(200, "slate", "ok slate by command")
+        try kiosk.waitForHealth(200, shown: "slate", prefix: "ok slate by command")
         try command(101, "\"do\": \"play\"")
-        try kiosk.says(200, "playing", "ok playing '")
+        try kiosk.waitForHealth(200, shown: "playing", prefix: "ok playing '")
     }
 }

@@ -18,8 +18,8 @@ import Testing
     }
 
     private func add(
-        _ directory: inout SpeakerDirectory, _ name: ServiceName, _ address: String, port: UInt16 = 7000,
-        _ strings: [String]
+        _ directory: inout SpeakerDirectory, _ name: ServiceName, at address: String, port: UInt16 = 7000,
+        strings: [String]
     ) throws {
         _ = directory.found(name)
         let endpoint = NetworkEndpoint(try #require(NetworkAddress(address)), port: port)
@@ -28,8 +28,10 @@ import Testing
 
     @Test func bothServicesOfAReceiverAreOneSpeaker() throws {
         var directory = SpeakerDirectory()
-        try add(&directory, service("Kitchen"), "10.0.0.9", KnownSpeakers.shairportSync)
-        try add(&directory, service("027700000001@Kitchen", .raop), "10.0.0.9", port: 5000, ["am=Other", "ov=1"])
+        try add(&directory, service("Kitchen"), at: "10.0.0.9", strings: KnownSpeakers.shairportSync)
+        try add(
+            &directory, service("027700000001@Kitchen", .raop), at: "10.0.0.9", port: 5000,
+            strings: ["am=Other", "ov=1"])
         let speaker = try #require(directory.speakers.first)
         #expect(directory.speakers.count == 1)
         #expect(speaker.id == SpeakerID("02:77:00:00:00:01"))
@@ -44,16 +46,16 @@ import Testing
 
     @Test func aConflictOfNamesDoesNotTearASpeakerApart() throws {
         var directory = SpeakerDirectory()
-        try add(&directory, service("Kitchen #2"), "10.0.0.9", ["deviceid=027700000001"])
-        try add(&directory, service("027700000001@Kitchen", .raop), "10.0.0.9", port: 5000, [])
+        try add(&directory, service("Kitchen #2"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
+        try add(&directory, service("027700000001@Kitchen", .raop), at: "10.0.0.9", port: 5000, strings: [])
         #expect(directory.speakers.map(\.name) == ["Kitchen #2"])
     }
 
     @Test func twoReceiversThatClaimOneIdStayTwo() throws {
         var directory = SpeakerDirectory()
         for (name, address) in [("A", "10.0.0.1"), ("B", "10.0.0.2")] {
-            try add(&directory, service(name), address, ["deviceid=027700000001"])
-            try add(&directory, service("027700000001@\(name)", .raop), address, port: 5000, [])
+            try add(&directory, service(name), at: address, strings: ["deviceid=027700000001"])
+            try add(&directory, service("027700000001@\(name)", .raop), at: address, port: 5000, strings: [])
         }
         #expect(directory.speakers.map(\.name) == ["A", "B"])
         #expect(directory.speakers.map { $0.raopEndpoints.count } == [1, 1])
@@ -63,7 +65,7 @@ import Testing
         var directory = SpeakerDirectory()
         let addresses = ["::1", "fe80::1", "fd00::1", "169.254.1.1", "127.0.0.1", "10.0.0.9"]
         for (index, address) in addresses.enumerated() {
-            try add(&directory, service("K", on: Int32(index)), address, ["deviceid=027700000001"])
+            try add(&directory, service("K", on: Int32(index)), at: address, strings: ["deviceid=027700000001"])
         }
         #expect(
             directory.speakers.first?.endpoints.map(\.address.description) == [
@@ -74,16 +76,17 @@ import Testing
     @Test func groupHintsThatAreLeftOutAreKeptAndThoseThatChangeAreNot() throws {
         var directory = SpeakerDirectory()
         func hints() -> GroupHints? { directory.speakers.first?.traits.group }
-        try add(&directory, service("K"), "10.0.0.9", ["deviceid=027700000001", "tsid=T", "gid=G", "gpn=Pair"])
-        try add(&directory, service("K"), "10.0.0.9", ["deviceid=027700000001", "flags=0x4"])
+        try add(
+            &directory, service("K"), at: "10.0.0.9", strings: ["deviceid=027700000001", "tsid=T", "gid=G", "gpn=Pair"])
+        try add(&directory, service("K"), at: "10.0.0.9", strings: ["deviceid=027700000001", "flags=0x4"])
         #expect(hints()?.stereoPair == "T")
-        try add(&directory, service("K"), "10.0.0.9", ["deviceid=027700000001", "gid=H"])
+        try add(&directory, service("K"), at: "10.0.0.9", strings: ["deviceid=027700000001", "gid=H"])
         #expect(hints()?.stereoPair == nil)
     }
 
     @Test func namesCannotReachTheTerminalWithControlCharacters() throws {
         var directory = SpeakerDirectory()
-        try add(&directory, service("a\u{1B}[2Jb\u{202E}\n"), "10.0.0.9", ["model=\u{07}x", "gpn=\r"])
+        try add(&directory, service("a\u{1B}[2Jb\u{202E}\n"), at: "10.0.0.9", strings: ["model=\u{07}x", "gpn=\r"])
         let speaker = try #require(directory.speakers.first)
         #expect(speaker.name == "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}")
         #expect(speaker.traits.model == "\u{FFFD}x")
@@ -97,7 +100,7 @@ import Testing
         ]
             as [(String, UInt16)]
         {
-            try add(&directory, service("K"), address, port: port, [])
+            try add(&directory, service("K"), at: address, port: port, strings: [])
         }
         #expect(directory.speakers.isEmpty)
         #expect(directory.pending == 1)
@@ -105,7 +108,7 @@ import Testing
 
     @Test func aFullDirectoryGivesUpTheOldestThatHasNoAddress() throws {
         var directory = SpeakerDirectory()
-        try add(&directory, service("real"), "10.0.0.9", ["deviceid=027700000001"])
+        try add(&directory, service("real"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
         for index in 1..<SpeakerDirectory.serviceLimit {
             #expect(directory.found(service("ghost \(index)")) == .admitted)
         }
@@ -119,7 +122,7 @@ import Testing
     @Test func aDirectoryFullOfAnswersTakesNoMoreAndListsTheFirst() throws {
         var directory = SpeakerDirectory()
         for index in 0..<SpeakerDirectory.serviceLimit {
-            try add(&directory, service("s\(index)"), "10.0.\(index / 250).\(index % 250 + 1)", [])
+            try add(&directory, service("s\(index)"), at: "10.0.\(index / 250).\(index % 250 + 1)", strings: [])
         }
         #expect(directory.found(service("one more")) == .refused)
         let names = Set(directory.speakers.map(\.name))
@@ -132,7 +135,7 @@ import Testing
         var directory = SpeakerDirectory()
         directory.wishes = wishes
         for index in 0..<2000 {
-            try add(&directory, service("ghost \(index)"), "10.1.\(index / 250).\(index % 250 + 1)", [])
+            try add(&directory, service("ghost \(index)"), at: "10.1.\(index / 250).\(index % 250 + 1)", strings: [])
         }
         return directory
     }
@@ -140,9 +143,9 @@ import Testing
     @Test func aSpeakerThatIsAskedForOrPairedIsFoundAmongThousandsOfForgedOnes() throws {
         let paired = try #require(SpeakerID("027700000002"))
         var directory = try flooded(SpeakerWishes([.name("kitchen"), .id(SpeakerID("027700000003")!)], ids: [paired]))
-        try add(&directory, service("Kitchen"), "10.0.0.9", ["deviceid=027700000001"])
-        try add(&directory, service("027700000002@Den", .raop), "10.0.0.8", port: 5000, [])
-        try add(&directory, service("027700000003@Bath", .raop), "10.0.0.7", port: 5000, [])
+        try add(&directory, service("Kitchen"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
+        try add(&directory, service("027700000002@Den", .raop), at: "10.0.0.8", port: 5000, strings: [])
+        try add(&directory, service("027700000003@Bath", .raop), at: "10.0.0.7", port: 5000, strings: [])
         #expect(directory.count == SpeakerDirectory.serviceLimit)
         #expect(directory.speakers.count == SpeakerDirectory.speakerLimit)
         #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Kitchen", "Den", "Bath"]))
@@ -155,7 +158,7 @@ import Testing
         var directory = try flooded(SpeakerWishes([.name("kitchen")]))
         for index in 0..<200 { _ = directory.found(service("Kitchen", on: Int32(index))) }
         #expect(directory.pending <= 16)
-        try add(&directory, .sought(.airPlay, "kitchen"), "10.0.0.9", ["deviceid=027700000001"])
+        try add(&directory, .sought(.airPlay, "kitchen"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
         #expect(directory.speakers.contains { $0.id == SpeakerID("027700000001") })
     }
 
@@ -168,7 +171,7 @@ import Testing
         // Also if the name is selected after the forged services were announced.
         directory.wishes = SpeakerWishes([.name("Kitchen")], ids: [paired])
         for index in 0..<2000 { _ = directory.found(service("027700000002@late \(index)", .raop)) }
-        try add(&directory, service("Kitchen"), "10.0.0.9", ["deviceid=027700000001"])
+        try add(&directory, service("Kitchen"), at: "10.0.0.9", strings: ["deviceid=027700000001"])
         #expect(directory.count == SpeakerDirectory.serviceLimit)
         #expect(directory.speakers.map(\.name) == ["Kitchen"])
     }
@@ -176,16 +179,16 @@ import Testing
     @Test func oneAddressHasNoMoreThanItsShare() throws {
         var directory = SpeakerDirectory()
         directory.wishes = SpeakerWishes([.name("Wanted")])
-        for index in 0..<2000 { try add(&directory, service("ghost \(index)"), "10.0.0.66", []) }
+        for index in 0..<2000 { try add(&directory, service("ghost \(index)"), at: "10.0.0.66", strings: []) }
         #expect(directory.count == SpeakerDirectory.sourceLimit && directory.refusals == 2000 - directory.count)
-        try add(&directory, service("Other"), "10.0.0.9", [])
-        try add(&directory, service("Wanted"), "10.0.0.66", [])
+        try add(&directory, service("Other"), at: "10.0.0.9", strings: [])
+        try add(&directory, service("Wanted"), at: "10.0.0.66", strings: [])
         #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Other", "Wanted"]))
         // A withdrawn service frees its entry, and a service that moves counts at its new address.
         directory.lost(service("ghost 1"))
         directory.lost(service("Wanted"))
-        try add(&directory, service("ghost 0"), "10.0.0.67", [])
-        try add(&directory, service("late"), "10.0.0.66", [])
+        try add(&directory, service("ghost 0"), at: "10.0.0.67", strings: [])
+        try add(&directory, service("late"), at: "10.0.0.66", strings: [])
         #expect(directory.speakers.contains { $0.name == "late" })
     }
 
@@ -193,10 +196,10 @@ import Testing
         var directory = SpeakerDirectory()
         for host in 1...10 {
             for index in 0..<SpeakerDirectory.sourceLimit {
-                try add(&directory, service("ghost \(host) \(index)"), "10.0.1.\(host)", [])
+                try add(&directory, service("ghost \(host) \(index)"), at: "10.0.1.\(host)", strings: [])
             }
         }
-        try add(&directory, service("real"), "10.0.0.9", [])
+        try add(&directory, service("real"), at: "10.0.0.9", strings: [])
         #expect(directory.speakers.count == SpeakerDirectory.speakerLimit)
         #expect(directory.speakers.contains { $0.name == "real" })
     }
@@ -206,7 +209,7 @@ import Testing
             var directory = SpeakerDirectory()
             let names = [ServiceName.sought(.airPlay, "KITCHEN"), service("Kitchen")]
             for name in isSoughtFirst ? names : names.reversed() {
-                try add(&directory, name, "10.0.0.9", ["deviceid=027700000001"])
+                try add(&directory, name, at: "10.0.0.9", strings: ["deviceid=027700000001"])
             }
             #expect(directory.speakers.map(\.name) == ["Kitchen"])
             directory.lost(names[1])

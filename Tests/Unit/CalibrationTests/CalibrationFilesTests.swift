@@ -12,7 +12,7 @@ import Testing
         var record = SyntheticRoom(speakers: 2).record
         record.events[3].flashed = nil
         record.display?.statedDelay = .milliseconds(38)
-        record.shares = [[LatencyLedger.Share("queue", 1, "reported", "\"a\"\n")], []]
+        record.shares = [[LatencyLedger.Share("queue", 1, source: "reported", note: "\"a\"\n")], []]
         let read = try CalibrationRecord(reading: Array(record.json.formatted.utf8))
         #expect(read.events == record.events)
         #expect(read.speakers == record.speakers)

@@ -81,11 +81,13 @@ import Testing
 
     @Test func whatIsRememberedIsBounded() {
         var filter = FleetCommandFilter()
-        for id in 0..<(FleetCommandFilter.most * 3) {
+        for id in 0..<(FleetCommandFilter.maxRememberedCommands * 3) {
             let verdict = take(&filter, next(id))
             #expect(verdict == .carryOut(FleetCommand(id: "\(id)", action: .next)))
         }
-        guard case .answer = take(&filter, next(FleetCommandFilter.most * 3 - 1)) else { return #expect(Bool(false)) }
+        guard case .answer = take(&filter, next(FleetCommandFilter.maxRememberedCommands * 3 - 1)) else {
+            return #expect(Bool(false))
+        }
         guard case .carryOut = take(&filter, next(0)) else { return #expect(Bool(false), "long forgotten") }
     }
 

@@ -61,9 +61,24 @@ import Testing
         var exclusions = exclusions()
         for number in 0..<5 { exclusions.exclude(items[0], for: .slow, at: start.advanced(by: .seconds(number))) }
         let late = start.advanced(by: .seconds(10_000))
+        exclusions.notePlaying(items[0], at: late.advanced(by: .seconds(-15)))
+        exclusions.noteProgress(of: items[0], at: late.advanced(by: .seconds(-1)))
+        #expect(exclusions.hasFailed(items[0]), "it may stop again")
         exclusions.noteProgress(of: items[0], at: late)
+        #expect(!exclusions.hasFailed(items[0]))
         exclusions.exclude(items[0], for: .slow, at: late)
         #expect(exclusions.admit(items, at: late.advanced(by: .seconds(60))).items.count == 3)
+    }
+
+    @Test func aShortItemThatPlayedToItsEndHasNotFailed() {
+        var exclusions = exclusions()
+        exclusions.exclude(items[0], for: .slow, at: start)
+        exclusions.notePlaying(items[0], at: start)
+        exclusions.noteEnded(at: start.advanced(by: .seconds(59)))
+        #expect(exclusions.hasFailed(items[0]), "an item that was passed over has not ended")
+        exclusions.notePlaying(items[0], at: start.advanced(by: .seconds(60)))
+        exclusions.noteEnded(at: start.advanced(by: .seconds(65)))
+        #expect(!exclusions.hasFailed(items[0]))
     }
 
     @Test func anItemThatGotStuckIsSkippedForADayOrUntilItsFileChanges() {

@@ -33,8 +33,8 @@ import Testing
     private static let waiting = "these keys take effect at the next start: "
 
     /// Returns the steps of a key that takes effect at the next start; the last step restores its value at the start.
-    private static func waits(
-        _ key: String, _ first: @escaping Change, _ second: @escaping Change, _ back: @escaping Change
+    private static func appliesAtNextStart(
+        _ key: String, first: @escaping Change, second: @escaping Change, restoring back: @escaping Change
     )
         -> Case
     {
@@ -110,12 +110,14 @@ import Testing
         ]),
         "loops": Case(
             films: ["1.mp4"], steps: [Step({ fresh, _ in fresh.loops = false }) { $0.director.result == .done }]),
-        "screen": waits(
-            "screen", { fresh, _ in fresh.screen = .number(1) }, { fresh, _ in fresh.screen = .number(2) },
-            { fresh, _ in fresh.screen = nil }),
-        "operatorScreen": waits(
-            "operator_screen", { fresh, _ in fresh.operatorScreen = .other },
-            { fresh, _ in fresh.operatorScreen = .chosen(.number(1)) }, { fresh, _ in fresh.operatorScreen = nil }),
+        "screen": appliesAtNextStart(
+            "screen", first: { fresh, _ in fresh.screen = .number(1) },
+            second: { fresh, _ in fresh.screen = .number(2) },
+            restoring: { fresh, _ in fresh.screen = nil }),
+        "operatorScreen": appliesAtNextStart(
+            "operator_screen", first: { fresh, _ in fresh.operatorScreen = .other },
+            second: { fresh, _ in fresh.operatorScreen = .chosen(.number(1)) },
+            restoring: { fresh, _ in fresh.operatorScreen = nil }),
         "rotation": applies(\.rotation, [90, 180, 0]) { $0.screen?.arrangement.rotation == $1 },
         // The display reports overscan.
         "overscan": applies(\.overscan, [.insetBounds(4), ScreenArrangement.Overscan.none, nil]) {
@@ -127,9 +129,9 @@ import Testing
             rig.screen?.moveCommands(into: &commands)
             return commands.contains { if case .mode(mode, _) = $0 { true } else { false } }
         },
-        "start": waits(
-            "start_at", { fresh, _ in fresh.start = time(23) }, { fresh, _ in fresh.start = time(9) },
-            { fresh, _ in fresh.start = .atOnce }),
+        "start": appliesAtNextStart(
+            "start_at", first: { fresh, _ in fresh.start = time(23) }, second: { fresh, _ in fresh.start = time(9) },
+            restoring: { fresh, _ in fresh.start = .atOnce }),
         "quietHours": Case(steps: [
             Step({ fresh, _ in fresh.quietHours = [late] }) {
                 $0.health.withLock { $0.shown == .off("quiet hours until 23:00") }
@@ -171,19 +173,19 @@ import Testing
                 $0.quietHours = []
             }) { FileManager.default.fileExists(atPath: $0.folder + "/on") },
         ]),
-        "metrics": waits(
-            "metrics", { fresh, _ in fresh.metrics = nil },
-            { fresh, _ in fresh.metrics = try! MetricsAddress(parsing: "127.0.0.1:9") },
-            { fresh, _ in fresh.metrics = .standard }),
-        "timeline": waits(
-            "timeline", { fresh, _ in fresh.timeline = .init(file: "/t") },
-            { fresh, _ in fresh.timeline = .init(file: "/u") }, { fresh, _ in fresh.timeline = nil }),
-        "wall": waits(
-            "wall", { fresh, _ in fresh.wall = .init() }, { fresh, _ in fresh.wall?.chronyPort = 324 },
-            { fresh, _ in fresh.wall = nil }),
-        "fleet": waits(
-            "fleet", { fresh, _ in fresh.fleet = .init(host: "127.0.0.1", name: "hall") },
-            { fresh, _ in fresh.fleet?.name = "foyer" }, { fresh, _ in fresh.fleet = nil }),
+        "metrics": appliesAtNextStart(
+            "metrics", first: { fresh, _ in fresh.metrics = nil },
+            second: { fresh, _ in fresh.metrics = try! MetricsAddress(parsing: "127.0.0.1:9") },
+            restoring: { fresh, _ in fresh.metrics = .standard }),
+        "timeline": appliesAtNextStart(
+            "timeline", first: { fresh, _ in fresh.timeline = .init(file: "/t") },
+            second: { fresh, _ in fresh.timeline = .init(file: "/u") }, restoring: { fresh, _ in fresh.timeline = nil }),
+        "wall": appliesAtNextStart(
+            "wall", first: { fresh, _ in fresh.wall = .init() }, second: { fresh, _ in fresh.wall?.chronyPort = 324 },
+            restoring: { fresh, _ in fresh.wall = nil }),
+        "fleet": appliesAtNextStart(
+            "fleet", first: { fresh, _ in fresh.fleet = .init(host: "127.0.0.1", name: "hall") },
+            second: { fresh, _ in fresh.fleet?.name = "foyer" }, restoring: { fresh, _ in fresh.fleet = nil }),
     ]
 
     /// Properties that are not keys.

@@ -141,7 +141,7 @@ final class KioskRig: @unchecked Sendable {
                     case nil: return first
                     }
                 },
-                log: KioskLog(most: .info, journal: nil) { [said] _, text in
+                log: KioskLog(maxLevel: .info, journal: nil) { [said] _, text in
                     said.withLock { $0.append(text) }
                 }, manager: ServiceManager(environment: manager, process: 1),
                 health: health,

@@ -76,8 +76,8 @@ import Testing
     }
 
     @Test func aFilmIsGivenTimeToBegin() {
-        #expect(verdict(after: 14) { beat, _ in beat.isWaiting = true } == .alive)
-        #expect(verdict(after: 15) { beat, _ in beat.isWaiting = true } == .stalled(.waiting, since: start))
+        #expect(verdict(after: 12) { beat, _ in beat.isWaiting = true } == .alive)
+        #expect(verdict(after: 13) { beat, _ in beat.isWaiting = true } == .stalled(.waiting, since: start))
     }
 
     @Test func sinceWhenItWaitsIsKnownWhileItWaits() {
@@ -88,6 +88,48 @@ import Testing
             liveness.observe(beat, at: start.advanced(by: .seconds(second)))
             #expect(liveness.waitingSince == (beat.isWaiting ? start.advanced(by: .seconds(2)) : nil))
         }
+    }
+
+    @Test func waitingCountsFromTheLastProgressAndNotFromWhenReadingStopped() {
+        // The frames run out at second 2; playback waits for more from second 5 on.
+        let change = { (beat: inout Liveness.Beat, second: Int) in
+            guard second > 2 else { return }
+            (beat.shown, beat.soundRead, beat.isStarved) = (48, MediaTime(value: 4, timescale: 1), second < 5)
+            beat.isWaiting = second >= 5
+        }
+        #expect(verdict(after: 14, change) == .alive)
+        #expect(verdict(after: 15, change) == .stalled(.waiting, since: start.advanced(by: .seconds(2))))
+    }
+
+    @Test func aFilmOfFewPicturesIsGivenTheWholeTimeWhenItWaits() {
+        let change = { (beat: inout Liveness.Beat, second: Int) in
+            (beat.shown, beat.soundRead, beat.picturePeriod) = (min(second, 50) / 10, nil, .seconds(10))
+            beat.isWaiting = second > 19
+        }
+        #expect(verdict(after: 31, change) == .alive)
+        #expect(verdict(after: 32, change) == .stalled(.waiting, since: start.advanced(by: .seconds(19))))
+    }
+
+    /// Observes a player whose thread has not run since the last observation either.
+    @Test func timeInWhichTheProcessDidNotRunIsNoStall() {
+        var liveness = Liveness()
+        func observe(_ turns: Int, isWaiting: Bool = false, at second: Int) {
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.turns, beat.isWaiting) = (true, turns, isWaiting)
+            beat.position = MediaTime(value: Int64(turns), timescale: 1)
+            liveness.observe(beat, at: start.advanced(by: .seconds(second)))
+        }
+        for second in 0...3 { observe(second, at: second) }
+        observe(3, at: 63)
+        #expect(liveness.verdict == .alive && liveness.fault == nil)
+        observe(4, at: 64)
+        #expect(liveness.verdict == .alive)
+        // Five seconds of this process without an iteration of the player, in two parts.
+        for second in 65...67 { observe(4, at: second) }
+        observe(4, at: 100)
+        #expect(liveness.verdict == .alive)
+        observe(4, at: 101)
+        #expect(liveness.verdict == .stalled(.engine, since: start.advanced(by: .seconds(96))))
     }
 
     @Test func aPositionThatDoesNotAdvanceIsNoLifeAlthoughPicturesComeAndSoundIsAccepted() {
@@ -193,6 +235,14 @@ import Testing
         #expect(ladder.next(for: .frozen, of: film, isOverdue: true, at: start) == .next)
     }
 
+    @Test func aFilmThatFailedBeforeIsPassedOverWithoutRepairs() {
+        let failed = RepairLadder.Item("a.mp4", hasFailed: true)
+        #expect(stages(for: .decoder, seconds: [5]) { _ in failed } == [.next])
+        #expect(stages(for: .picture, seconds: [5]) { _ in failed } == [.anchor], "a fault of the screen")
+        let only = RepairLadder.Item("a.mp4", hasOther: false, hasFailed: true)
+        #expect(stages(for: .decoder, seconds: [5]) { _ in only } == [.anchor])
+    }
+
     @Test func theFaultIsLookedForElsewhereOnceTwoFilmsInARowWerePassedOver() {
         let stages = stages(for: .frozen, seconds: Array(stride(from: 5, through: 55, by: 5))) {
             RepairLadder.Item("\(($0 - 5) / 15).mp4")
@@ -243,6 +293,8 @@ import Testing
     @Test func picturesThatWereLeftOutAreToldOnceTheyComeInTimeAgain() {
         #expect(told([0, 0, 18, 18, 18]) == [nil, nil, nil, 18, nil])
         #expect(told([0, 18, 30, 30]) == [nil, nil, nil, 30])
+        #expect(told([0, 4, 8, 8]) == [nil, nil, nil, 8], "a burst during an observation")
+        #expect(told([0, 18, 22, 22]) == [nil, nil, 18, nil], "fewer frames later are no part of it")
     }
 
     @Test func aPictureNowAndThenIsNoFaultAndNorIsWhatNobodyIsToSee() {

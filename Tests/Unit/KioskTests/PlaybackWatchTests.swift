@@ -48,6 +48,65 @@ import Testing
         #expect(outcomes(&watch, seconds: 18..<25)[24]?.isHealthy == true && watch.fault == nil)
     }
 
+    /// Observes a film that is decoded in vain after second 2. The first repair shows its last frames again.
+    @Test func aFilmThatStopsIsPassedOverWithinFifteenSecondsAfterItsLastProgress() {
+        var watch = PlaybackWatch()
+        var stages: [Int: RepairLadder.Stage] = [:]
+        for second in 0..<16 {
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.turns, beat.hasPicture) = (true, second, true)
+            beat.position = MediaTime(value: Int64(second), timescale: 1)
+            beat.shown = min(second, 2) * 24 + (second > 8 ? 20 : 0)
+            beat.isWaiting = second == 8
+            beat.isStarved = second > 2 && second != 9
+            let outcome = watch.observe(
+                beat, droppedFrames: 0, item: RepairLadder.Item("a.mp4"), at: at(second))
+            stages[second] = outcome.repair?.stage
+        }
+        #expect(stages == [7: .anchor, 13: .route, 15: .next], "13 s after second 2")
+    }
+
+    @Test func aRepairThatHelpsLateIsNotTakenBack() {
+        var watch = PlaybackWatch()
+        _ = outcomes(&watch, seconds: 0..<22, until: 10)
+        var stages: [RepairLadder.Stage] = []
+        for second in 22..<40 {
+            let outcome = watch.observe(
+                beat(second), droppedFrames: 0, item: RepairLadder.Item("a.mp4"), at: at(second))
+            if let stage = outcome.repair?.stage { stages.append(stage) }
+        }
+        #expect(stages == [] && watch.fault == nil)
+    }
+
+    @Test func eachRepairOfTheOnlyFilmHasItsTime() {
+        var watch = PlaybackWatch()
+        var stages: [Int: RepairLadder.Stage] = [:]
+        for second in 0..<24 {
+            stages[second] =
+                watch.observe(
+                    beat(second, until: 0), droppedFrames: 0, item: RepairLadder.Item("a.mp4", hasOther: false),
+                    at: at(second)
+                ).repair?.stage
+        }
+        #expect(stages == [5: .anchor, 9: .route, 13: .window, 17: .exit, 21: .exit])
+    }
+
+    @Test func aFileThatFailedBeforeIsWaitedForLessAndAServerIsNot() {
+        func stages(_ item: RepairLadder.Item) -> [Int: RepairLadder.Stage] {
+            var watch = PlaybackWatch()
+            var stages: [Int: RepairLadder.Stage] = [:]
+            for second in 0..<14 {
+                var beat = beat(second, until: 0)
+                beat.isWaiting = true
+                stages[second] = watch.observe(beat, droppedFrames: 0, item: item, at: at(second)).repair?.stage
+            }
+            return stages
+        }
+        #expect(stages(RepairLadder.Item("a.mp4")) == [13: .next])
+        #expect(stages(RepairLadder.Item("a.mp4", hasFailed: true))[5] == .next)
+        #expect(stages(RepairLadder.Item("http://a", isRemote: true, hasFailed: true)) == [13: .next])
+    }
+
     @Test func aRestartDoesNotHelpAFilmThatDoesNotArrive() {
         var watch = PlaybackWatch()
         for second in 0..<16 {

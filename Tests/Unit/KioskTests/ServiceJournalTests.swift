@@ -63,7 +63,7 @@ import Testing
 
     @Test func withoutAJournalSentencesArePlain() {
         let said = Lock<[String]>([])
-        let log = KioskLog(most: .warning, journal: nil) { level, text in
+        let log = KioskLog(maxLevel: .warning, journal: nil) { level, text in
             said.withLock { $0.append("\(level): \(text)") }
         }
         log.say(.warning, "'Hall' is silent", KioskNote(.fault))

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func thoseThatAreWantedPlayAsSoonAsOneOfThemIsThere() {
-        #expect(tiers(present: ["Hall", "Office", "local"], waitsForWanted: true).choice?.heard == ["Hall"])
+        #expect(tiers(present: ["Hall", "Office", "local"], waitsForWanted: true).choice?.audible == ["Hall"])
     }
 
     @Test func nobodyPlaysInTheirPlaceWhileTheyAreBeingFound() {
@@ -26,14 +26,14 @@ import Testing
     @Test func aLostSpeakerStaysAMemberSoThatItComesBackByItself() {
         let choice = tiers(present: ["Hall", "Office"], lost: ["Kitchen"]).choice
         #expect(choice?.members == ["Kitchen", "Hall"])
-        #expect(choice?.heard == ["Hall"])
+        #expect(choice?.audible == ["Hall"])
         #expect(choice?.isFallback == false)
     }
 
     @Test func fallbacksTakeOverInTheirOrderAndThisComputerIsTheLast() {
         let lost = ["Kitchen", "Hall"]
-        #expect(tiers(present: ["Office", "local"], lost: lost).choice?.heard == ["Office"])
-        #expect(tiers(present: ["local"], lost: lost + ["Office"]).choice?.heard == ["local"])
+        #expect(tiers(present: ["Office", "local"], lost: lost).choice?.audible == ["Office"])
+        #expect(tiers(present: ["local"], lost: lost + ["Office"]).choice?.audible == ["local"])
         #expect(tiers(present: ["local"], lost: lost).choice?.members == ["Kitchen", "Hall", "local"])
     }
 
@@ -41,7 +41,8 @@ import Testing
         var tiers = tiers(present: ["Office", "local"], lost: ["Kitchen", "Hall"])
         #expect(tiers.choice?.isFallback == true)
         tiers.setPresence("Kitchen", .present)
-        #expect(tiers.choice == SoundTiers.Choice(members: ["Kitchen", "Hall"], heard: ["Kitchen"], isFallback: false))
+        #expect(
+            tiers.choice == SoundTiers.Choice(members: ["Kitchen", "Hall"], audible: ["Kitchen"], isFallback: false))
     }
 
     @Test func thisComputerIsNoFallbackOfItself() {
@@ -50,7 +51,7 @@ import Testing
 
     @Test func withoutSpeakersThisComputerIsAMemberThatIsNotHeard() {
         let choice = tiers([], ["Office"], present: ["Office", "local"]).choice
-        #expect(choice == SoundTiers.Choice(members: ["local"], heard: [], isFallback: false))
+        #expect(choice == SoundTiers.Choice(members: ["local"], audible: [], isFallback: false))
     }
 
     @Test func withoutAnybodyNothingIsChosen() { #expect(tiers().choice == nil) }

@@ -141,7 +141,7 @@ import Testing
         #expect(stages == [80: .anchor])
     }
 
-    @Test func aLongerListPlaysTheNextFilmAfterFifteenSeconds() {
-        #expect(repairs(seconds: 15, arriving: 600, hasOther: true) == [15: .next])
+    @Test func aLongerListPlaysTheNextFilmWithinFifteenSeconds() {
+        #expect(repairs(seconds: 15, arriving: 600, hasOther: true) == [13: .next])
     }
 }

@@ -154,7 +154,7 @@ import Testing
         #expect(replay.buffers.count == 3)
         note(100, isSync: true)
         #expect(replay.buffers.count == 2)
-        for _ in 0..<8 { note(HardwareReplay.most / 8, isSync: false) }
+        for _ in 0..<8 { note(HardwareReplay.maxBytes / 8, isSync: false) }
         #expect(replay.buffers.isEmpty)
         note(100, isSync: true)
         #expect(replay.buffers.count == 1)

@@ -45,7 +45,7 @@ import Testing
         defer { unlink(path) }
         var isTaken = false
         let outcome = try BoundedProgram.run(
-            "/bin/sh", ["-c", "echo $$ > \(path).new; mv \(path).new \(path); exit 3"], most: 100,
+            "/bin/sh", ["-c", "echo $$ > \(path).new; mv \(path).new \(path); exit 3"], maxBytes: 100,
             timeout: .seconds(60)
         ) {
             guard !isTaken else { return false }

@@ -76,8 +76,8 @@ import Testing
                 "#EXT-X-STREAM-INF:BANDWIDTH=2000000", "high.m3u8",
             ])
         for (wanted, height) in [
-            (ReadOptions.HLSBitrate.highest, 360), (.lowest, 90), (.first, 180), (.most(600_000), 180), (.most(1), 90),
-            (.most(.max), 360),
+            (ReadOptions.HLSBitrate.highest, 360), (.lowest, 90), (.first, 180), (.max(600_000), 180), (.max(1), 90),
+            (.max(.max), 360),
         ] {
             var options = ReadOptions()
             options.hlsBitrate = wanted

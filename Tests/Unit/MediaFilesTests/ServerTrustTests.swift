@@ -89,7 +89,7 @@ import Testing
         let house = try House { _ in nil }
         expectRefused(house.front.url(house.film), .system)
         expectRefused(house.front.url(house.film), house.trust)
-        #expect(refusal(house.front.url(house.film), .everybody) == nil)
+        #expect(refusal(house.front.url(house.film), .unverified) == nil)
     }
 
     @Test func aServerWithAnothersNameOrAnOldCertificateIsRefused() throws {
@@ -112,7 +112,7 @@ import Testing
         let house = try House()
         let url = house.front.url("onward/http/\(house.web.port)/" + house.film)
         expectRefused(url, house.trust, "without https")
-        #expect(refusal(url, .everybody) == nil)
+        #expect(refusal(url, .unverified) == nil)
     }
 
     @Test func aConnectionInMidFilmIsHeldToTheSameProof() throws {
@@ -153,7 +153,7 @@ import Testing
         expectRefused(house.front.url(onward), house.trust, "without https")
         let plain = try house.playlist("plain", house.front.url(name), house.web.url(name))
         expectRefused(house.front.url(plain), house.trust, "without https")
-        #expect(refusal(house.front.url(plain), .everybody) == nil)
+        #expect(refusal(house.front.url(plain), .unverified) == nil)
         #expect(refusal(house.web.url(plain), house.trust) == nil)
         let key = try house.playlist(
             "key", house.front.url(name),
@@ -176,7 +176,7 @@ import Testing
         expectRefused(try manifest("bad.mpd", stranger.url(house.piece)), house.trust)
         let plain = try manifest("plain.mpd", house.web.url(house.piece))
         expectRefused(plain, house.trust, "without https")
-        #expect(refusal(plain, .everybody) == nil)
+        #expect(refusal(plain, .unverified) == nil)
     }
 
     @Test(arguments: ["tcp://127.0.0.1:1?listen=1", "udp://127.0.0.1:1", "rtmp://127.0.0.1:1/live?listen=1"])
@@ -188,7 +188,7 @@ import Testing
 
     @Test func aProtocolThatAsksForNoProofIsRefused() throws {
         expectRefused("rtsps://127.0.0.1:1/live", .system, "cannot be authenticated")
-        #expect(try #require(refusal("rtsps://127.0.0.1:1/live", .everybody)).code != .untrusted)
+        #expect(try #require(refusal("rtsps://127.0.0.1:1/live", .unverified)).code != .untrusted)
     }
 
     @Test func aFileOfAuthoritiesMustHoldSome() throws {

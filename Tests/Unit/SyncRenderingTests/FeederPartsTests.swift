@@ -158,9 +158,9 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
 @Suite struct TreatmentChangeStateTests {
     private let now = HostInstant(nanoseconds: 1_000_000_000)
     private let loud: AudioProcessing = {
-        var treatment = AudioProcessing.none
-        treatment.gain = 2
-        return treatment
+        var processing = AudioProcessing.none
+        processing.gain = 2
+        return processing
     }()
     private let request = PartialFlushRequest(time: second(1), feedsAgain: true) { _ in }
 
@@ -176,7 +176,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         change.set(.none)
         #expect(!change.isDue(at: now))
         change.set(loud)
-        #expect(change.isDue(at: now) && change.treatment == loud)
+        #expect(change.isDue(at: now) && change.processing == loud)
         change.begin(request)
         #expect(!change.isDue(at: now) && change.nextDue == nil)
     }
@@ -212,7 +212,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
             change.begin(request)
         }
         #expect(change.handle(.refused(leadNeeded: .seconds(1)), of: request, lead: .zero, now: now) == .restart)
-        #expect(!change.isDue(at: now) && change.treatment == loud)
+        #expect(!change.isDue(at: now) && change.processing == loud)
     }
 
     @Test func anOutputThatCannotFlushIsRestartedAndOneThatIsOvertakenIsNot() {

@@ -297,7 +297,7 @@ private final class CountedCodecs: AudioCodecs {
 /// The stored steps of a conversion.
 @Suite struct SharedConversionRingTests {
     private let key = SharedConversion.Key(
-        format: lossless, target: lossless, pcm: stereo, speed: 1, treatment: .none)
+        format: lossless, target: lossless, pcm: stereo, speed: 1, processing: .none)
     private let conversions = SharedConversions(.init(unread: 1 << 20, read: 1 << 17))
 
     private func buffer(_ index: Int64) -> SampleBuffer {

@@ -58,8 +58,8 @@ import Testing
     // MARK: JSON
 
     private let shares = [
-        LatencyLedger.Share("queue", 0, "reported", "a | \"b\""),
-        LatencyLedger.Share("network", 1.25, uncertainty: 0.002, "measured", "note"),
+        LatencyLedger.Share("queue", 0, source: "reported", note: "a | \"b\""),
+        LatencyLedger.Share("network", 1.25, uncertainty: 0.002, source: "measured", note: "note"),
     ]
     private let kitchen = OutputIdentity(
         key: "3EA790B32481", name: "Küche", query: "Küche", route: "buffered", address: "10.0.0.5")

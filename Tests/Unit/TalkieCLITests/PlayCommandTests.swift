@@ -238,7 +238,7 @@ import Testing
         #expect(pages.isOn && pages.format == "best" && pages.rawOptions.map(\.name) == ["proxy"])
         #expect(try !arguments("a", "--no-ytdl").options.pages.isOn)
         for (word, wanted) in [
-            ("max", ReadOptions.HLSBitrate.highest), ("min", .lowest), ("no", .first), ("5000", .most(5000)),
+            ("max", ReadOptions.HLSBitrate.highest), ("min", .lowest), ("no", .first), ("5000", .max(5000)),
         ] {
             #expect(try arguments("a", "--hls-bitrate=\(word)").options.reading.hlsBitrate == wanted)
         }

@@ -15,7 +15,7 @@ final class PulseConnection {
     private var isStale = true
 
     /// The maximum number of sinks, clients and streams read; far above real counts.
-    private static let most = 256
+    private static let maxEntries = 256
     /// The maximum length of a string of the server, in characters.
     private static let longestText = 300
 
@@ -114,7 +114,7 @@ final class PulseConnection {
 
     private func handle(sink: pa_sink_info?, _ end: Int32) {
         guard end == 0, let sink else { return answered() }
-        guard view.sinks.count < Self.most, let name = Self.text(sink.name) else { return }
+        guard view.sinks.count < Self.maxEntries, let name = Self.text(sink.name) else { return }
         view.sinks.append(
             SoundServerView.Sink(
                 index: sink.index, name: name, title: Self.text(sink.description) ?? name,
@@ -123,13 +123,13 @@ final class PulseConnection {
 
     private func handle(client: pa_client_info?, _ end: Int32) {
         guard end == 0, let client else { return answered() }
-        guard clients.count < Self.most else { return }
+        guard clients.count < Self.maxEntries else { return }
         clients[client.index] = properties(client.proplist)
     }
 
     private func handle(stream: pa_sink_input_info?, _ end: Int32) {
         guard end == 0, let stream else { return answered() }
-        guard view.streams.count < Self.most else { return }
+        guard view.streams.count < Self.maxEntries else { return }
         streamOwners[stream.index] = stream.client
         view.streams.append(
             SoundServerView.Stream(index: stream.index, sink: stream.sink, properties: properties(stream.proplist)))

@@ -9,14 +9,14 @@ enum SinkLayout {
     /// Queries the server; nil without a server or response. Blocks for some milliseconds, at most 0.5 s.
     static func ask(_ pulse: PulseLibrary? = .shared) -> ChannelLayout? {
         guard let pulse else { return nil }
-        let told = Signal()
+        let answered = Signal()
         let answer = Lock<ChannelLayout?>(nil)
         let watch = SoundServerWatch(pulse) { view in
             answer.withLock { $0 = view?.defaultLayout }
-            told.raise()
+            answered.raise()
         }
         watch.start()
-        told.wait(until: .now.advanced(by: timeout))
+        answered.wait(until: .now.advanced(by: timeout))
         watch.stop()
         return answer.withLock { $0 }
     }

@@ -39,9 +39,9 @@ final class ToneMapper {
         target.frame.pointee.color_range = AVCOL_RANGE_MPEG
         target.describe(format)
         switch source.libavFormat {
-        case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: run(UInt8.self, table, source, target, up: 2, down: 0)
-        case AV_PIX_FMT_P010LE: run(UInt16.self, table, source, target, up: 0, down: 6)
-        default: run(UInt16.self, table, source, target, up: 0, down: depth - 10)
+        case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: run(UInt8.self, table, from: source, to: target, up: 2, down: 0)
+        case AV_PIX_FMT_P010LE: run(UInt16.self, table, from: source, to: target, up: 0, down: 6)
+        default: run(UInt16.self, table, from: source, to: target, up: 0, down: depth - 10)
         }
         return target
     }
@@ -76,7 +76,7 @@ final class ToneMapper {
     }
 
     private func run<Sample: FixedWidthInteger & UnsignedInteger>(
-        _: Sample.Type, _ table: ToneTable, _ source: DecodedPicture, _ target: DecodedPicture, up: Int, down: Int
+        _: Sample.Type, _ table: ToneTable, from source: DecodedPicture, to target: DecodedPicture, up: Int, down: Int
     ) {
         let (from, to) = (source.frame.pointee, target.frame.pointee)
         // P010 interleaves both chroma components in one plane.

@@ -34,13 +34,14 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
             for row in 0..<(height + 1) / 2 {
                 let (top, bottom) = (2 * row, min(2 * row + 1, height - 1))
                 pair(
-                    table, pattern.baseAddress!, source, target, rows: (top, bottom), chroma: row, width: width)
+                    table, pattern: pattern.baseAddress!, from: source, to: target, rows: (top, bottom), chroma: row,
+                    width: width)
             }
         }
     }
 
     private static func pair(
-        _ table: ToneTable, _ pattern: UnsafePointer<Float>, _ source: Source, _ target: Target,
+        _ table: ToneTable, pattern: UnsafePointer<Float>, from source: Source, to target: Target,
         rows: (Int, Int), chroma row: Int, width: Int
     ) {
         let (upper, lower) = (source.luma + rows.0 * source.lumaStride, source.luma + rows.1 * source.lumaStride)

@@ -38,12 +38,12 @@ import Testing
 
     @Test func whatFollowsTheFilmIsLast() throws {
         let address = "X-ASSET-URI=\"https://b.org/\""
-        let films = (0..<Interstitial.most).map {
+        let films = (0..<Interstitial.maxCount).map {
             "ID=\"\($0)\",\(kind),START-DATE=\"2024-05-06T07:08:10Z\",\(address)"
         }
         let last = "ID=\"last\",\(kind),CUE=\"POST\",START-DATE=\"2024-05-06T07:08:10Z\",\(address)"
         #expect(try read([last] + films.prefix(2)).map(\.id) == ["0", "1", "last"])
-        #expect(try read([last] + films).map(\.id).last == "\(Interstitial.most - 1)", "it displaces no other")
+        #expect(try read([last] + films).map(\.id).last == "\(Interstitial.maxCount - 1)", "it displaces no other")
     }
 
     @Test func whatLeadsAwayOrSaysNothingIsNone() throws {
@@ -57,7 +57,7 @@ import Testing
             "ID=\"x\",\(kind),START-DATE=\"2023-05-06T07:08:10Z\",X-ASSET-URI=\"https://b.org/\"",
         ] { #expect(try read([wrong]).isEmpty, "\(wrong)") }
         let many = (0..<500).map { "ID=\"\($0)\",\(kind),\(start),X-ASSET-URI=\"https://b.org/\($0)\"" }
-        #expect(try read(many).count == Interstitial.most)
+        #expect(try read(many).count == Interstitial.maxCount)
         let odd = try read([
             "ID=\"x\",\(kind),\(start),X-ASSET-URI=\"https://b.org/\",X-PLAYOUT-LIMIT=1e99,X-RESUME-OFFSET=-5"
         ])

@@ -183,7 +183,7 @@ import Testing
         // With verification disabled the redirect is followed, without secrets.
         let trusting = Servers([onward("http://a.org/film"), part("x", from: 0, of: 1)])
         var options = try self.options(secrets)
-        (options.trust, options.referrer) = (.everybody, "https://page.org/")
+        (options.trust, options.referrer) = (.unverified, "https://page.org/")
         _ = try input(trusting, "https://a.org/film", options)
         #expect(!trusting.asked[1].head.contains("Bearer") && !trusting.asked[1].head.contains("Referer"))
     }

@@ -30,15 +30,15 @@ private func second(_ count: Double) -> MediaTime { MediaTime(seconds: count, pr
             change(&interstitial)
             let entry = try #require(list.entries.first)
             list.setInterstitials(
-                PlaybackList.InterstitialSchedule(
-                    [PlaybackList.InterstitialBreak(interstitial, ["part"])], of: entry.film.summary),
+                InterstitialSchedule(
+                    [InterstitialBreak(interstitial, ["part"])], of: entry.film.summary),
                 of: entry.item.id)
         }
 
         /// Plays the interstitial.
         mutating func enterInterstitial() throws {
             let entry = try #require(list.entries.first)
-            let part = try #require(list.firstAsset(of: 0, at: entry.listPosition.plain))
+            let part = try #require(list.firstPart(of: 0, at: entry.listPosition.plain))
             list.begin(with: SeekDecisionTests.entry(&list, part, CountedFilm(2, pictures: 50, soundFrames: 96_000)))
         }
     }

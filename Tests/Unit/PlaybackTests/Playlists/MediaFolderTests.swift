@@ -17,7 +17,7 @@ import Testing
     }
 
     private func listed() -> [String] {
-        MediaFolder(folder.path, most: 100).files.map { String($0.dropFirst(folder.path.count + 1)) }
+        MediaFolder(folder.path, maxItems: 100).files.map { String($0.dropFirst(folder.path.count + 1)) }
     }
 
     @Test func aFolderPlaysInNaturalOrderWithItsSubfoldersAsMpvDoes() throws {
@@ -47,7 +47,7 @@ import Testing
         make("a.mkv", "b.mkv", "c/d.mkv")
         try FileManager.default.createSymbolicLink(atPath: folder.path("c/back"), withDestinationPath: folder.path)
         #expect(listed() == ["a.mkv", "b.mkv", "c/d.mkv"])
-        let few = MediaFolder(folder.path, most: 2)
+        let few = MediaFolder(folder.path, maxItems: 2)
         #expect(few.files.count == 2 && few.warnings.count == 1)
     }
 

@@ -20,7 +20,7 @@ import Testing
     }
 
     /// Returns the largest deviation of audible frames from the appointment's timeline, in frames.
-    private func soundError(_ queue: VirtualQueue, _ item: Int, _ position: MediaTime, _ instant: HostInstant)
+    private func soundError(_ queue: VirtualQueue, item: Int, position: MediaTime, at instant: HostInstant)
         -> Double?
     {
         let heard = queue.heard.filter { $0.sound == item && $0.at >= instant }
@@ -37,7 +37,7 @@ import Testing
         queue.run(for: .seconds(4))
         let first = try #require(queue.heard.first)
         #expect(first.frame == 7 * Self.rate && max(first.at - instant, instant - first.at) < .microseconds(200))
-        #expect(try #require(soundError(queue, 1, second(7), instant)) < 2)
+        #expect(try #require(soundError(queue, item: 1, position: second(7), at: instant)) < 2)
         // The first frame is shown while film time is stopped.
         let moving = queue.shown.filter(\.isMoving)
         #expect(try #require(moving.first?.number) <= 176)
@@ -58,7 +58,7 @@ import Testing
         queue.card.isAway = false
         queue.run(for: .seconds(4))
         #expect(queue.phase == .playing)
-        #expect(try #require(soundError(queue, 1, second(7), instant)) < 2)
+        #expect(try #require(soundError(queue, item: 1, position: second(7), at: instant)) < 2)
         let line = queue.synchronizer.timebase.snapshot.current
         #expect(line.mediaTime(at: instant) == second(7))
     }
@@ -71,7 +71,7 @@ import Testing
         let instant = queue.clock.now.advanced(by: .seconds(1))
         queue.core.jump(to: items[0].id, at: second(12), perceivedAt: instant)
         queue.run(for: .seconds(3))
-        #expect(try #require(soundError(queue, 1, second(12), instant)) < 2)
+        #expect(try #require(soundError(queue, item: 1, position: second(12), at: instant)) < 2)
     }
 
     @Test func whatFollowsIsInStepWithTheLengthsThatWereMeasured() throws {
@@ -79,7 +79,7 @@ import Testing
         let instant = queue.clock.now.advanced(by: .seconds(1))
         queue.core.jump(to: items[0].id, at: second(15), perceivedAt: instant)
         queue.run(for: .seconds(20))
-        #expect(try #require(soundError(queue, 2, .zero, instant.advanced(by: .seconds(5)))) < 2)
+        #expect(try #require(soundError(queue, item: 2, position: .zero, at: instant.advanced(by: .seconds(5)))) < 2)
         let again = queue.heard.filter { $0.sound == 1 && $0.at > instant.advanced(by: .seconds(10)) }
         #expect(try #require(again.first).frame == 0)
         #expect(max(again[0].at - instant, .zero) - .seconds(15) < .microseconds(400))

@@ -49,15 +49,15 @@ private final class Blocks: PCMConverter {
     }
 
     private func louder(_ gain: Float) -> AudioProcessing {
-        var treatment = AudioProcessing.none
-        treatment.gain = gain
-        return treatment
+        var processing = AudioProcessing.none
+        processing.gain = gain
+        return processing
     }
 
     @Test(arguments: [1, 1.5, 2.197] as [Float]) func impulsesStayWhereTheyAreToTheSample(gain: Float) throws {
         let places: Set<Int64> = [0, 999, 1000, 4321, 9998]
         put(0..<10_000, impulses: places)
-        let converter = TreatedConverter(blocks, format: format, treatment: louder(gain))
+        let converter = TreatedConverter(blocks, format: format, processing: louder(gain))
         var film: [Int64: Float] = [:]
         try take(converter, into: &film)
         converter.finish()
@@ -70,7 +70,7 @@ private final class Blocks: PCMConverter {
     @Test func switchedOnAndOffInMidStreamEveryFrameIsThereOnceAndInPlace() throws {
         let places: Set<Int64> = Set(stride(from: 17, to: 40_000, by: 331))
         put(0..<10_000, impulses: places)
-        let converter = TreatedConverter(blocks, format: format, treatment: .none)
+        let converter = TreatedConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
         try take(converter, into: &film)
         #expect(film.count == 10_000)
@@ -94,9 +94,9 @@ private final class Blocks: PCMConverter {
     @Test func atNightEveryImpulseStaysInPlace() throws {
         let places: Set<Int64> = [0, 999, 1000, 4321, 9998]
         put(0..<10_000, impulses: places)
-        var treatment = louder(1)
-        treatment.isNight = true
-        let converter = TreatedConverter(blocks, format: format, treatment: treatment)
+        var processing = louder(1)
+        processing.isNight = true
+        let converter = TreatedConverter(blocks, format: format, processing: processing)
         var film: [Int64: Float] = [:]
         try take(converter, into: &film)
         converter.finish()
@@ -108,9 +108,9 @@ private final class Blocks: PCMConverter {
     @Test func broughtToOneLoudnessEveryImpulseStaysInPlace() throws {
         let places: Set<Int64> = Set(stride(from: 100, to: 480_000, by: 991))
         put(0..<480_000, impulses: places)
-        var treatment = louder(1)
-        treatment.loudness = -20
-        let converter = TreatedConverter(blocks, format: format, treatment: treatment)
+        var processing = louder(1)
+        processing.loudness = -20
+        let converter = TreatedConverter(blocks, format: format, processing: processing)
         var film: [Int64: Float] = [:]
         try take(converter, into: &film)
         converter.finish()
@@ -123,7 +123,7 @@ private final class Blocks: PCMConverter {
     @Test func aHoleInTheFilmStaysAHoleAndWhatIsHeldComesBeforeIt() throws {
         put(0..<5_000, impulses: [4_999])
         put(96_000..<99_000, impulses: [96_000])
-        let converter = TreatedConverter(blocks, format: format, treatment: louder(2))
+        let converter = TreatedConverter(blocks, format: format, processing: louder(2))
         var film: [Int64: Float] = [:]
         try take(converter, into: &film)
         converter.finish()
@@ -134,7 +134,7 @@ private final class Blocks: PCMConverter {
 
     @Test func whatIsHeldIsForgottenInAJump() throws {
         put(0..<3_000, impulses: [2_999])
-        let converter = TreatedConverter(blocks, format: format, treatment: louder(2))
+        let converter = TreatedConverter(blocks, format: format, processing: louder(2))
         var film: [Int64: Float] = [:]
         try take(converter, into: &film)
         converter.reset()
@@ -149,7 +149,7 @@ private final class Blocks: PCMConverter {
 
     @Test func aPiecesOwnGainBeginsWithItsFirstFrameAndMovesNothing() throws {
         let places: Set<Int64> = Set(stride(from: 0, to: 20_000, by: 125))
-        let converter = TreatedConverter(blocks, format: format, treatment: .none)
+        let converter = TreatedConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
         func send(_ range: Range<Int64>, gain: Float) throws {
             put(range, impulses: places)
@@ -172,7 +172,7 @@ private final class Blocks: PCMConverter {
 
     @Test func untreatedNothingIsHeldAndNothingIsTouched() throws {
         put(0..<3_000, impulses: [2_999])
-        let converter = TreatedConverter(blocks, format: format, treatment: .none)
+        let converter = TreatedConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
         try take(converter, into: &film)
         #expect(film.count == 3_000 && film[2_999] == 0.1)

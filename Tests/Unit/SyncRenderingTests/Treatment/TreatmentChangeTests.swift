@@ -164,7 +164,7 @@ private final class TreatmentRig {
         rig.start()
         rig.run(for: .milliseconds(100))
         let before = tape.slots.count
-        rig.renderer.treatment.dialogueLift = 6
+        rig.renderer.processing.dialogueLift = 6
         rig.run(for: .milliseconds(200))
         #expect(tape.deliveries.count == 1)
         #expect(tape.slots.count >= before && tape.slots.allSatisfy { $0.isUntouched })
@@ -176,9 +176,9 @@ private final class TreatmentRig {
         rig.enqueue(0..<240_000)
         rig.start()
         rig.run(for: .seconds(1))
-        rig.renderer.treatment.isNight = true
+        rig.renderer.processing.isNight = true
         rig.run(for: .seconds(1))
-        rig.renderer.treatment.isNight = false
+        rig.renderer.processing.isNight = false
         rig.run(for: .seconds(1))
         #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.maxError < 0.01)
         let impulses = tape.tape.sounding

@@ -27,7 +27,9 @@ import Testing
         profile.room = room.map { LatencyProfile.Room(run: $0.run, behindFirst: $0.behind) }
         profile.measuredAt = time
         profile.sigma = 0.25
-        profile.shares = [LatencyLedger.Share("queue", 12.5, uncertainty: 0.5, "reported", "the card's | buffer")]
+        profile.shares = [
+            LatencyLedger.Share("queue", 12.5, uncertainty: 0.5, source: "reported", note: "the card's | buffer")
+        ]
         return profile
     }
 

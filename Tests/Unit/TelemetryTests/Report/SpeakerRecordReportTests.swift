@@ -87,4 +87,25 @@ import Testing
             """
         #expect(try report(timeline(), record).routes.first?.error.count == 0)
     }
+
+    @Test func aSampleAndAnUnderrunBelongToTheNewestClaim() throws {
+        let folder = TemporaryFolder()
+        let record = """
+            {"event": "anchor", "host_ns": 1, "rtp": 0, "ptp_ns": 5000}
+            {"event": "underrun", "host_ns": 2}
+            {"event": "anchor", "host_ns": 3, "rtp": 0, "ptp_ns": 5000}
+            {"event": "underrun", "host_ns": 4}
+            {"event": "anchor", "host_ns": 5, "rtp": 0, "ptp_ns": 5000}
+            {"event": "heard", "host_ns": 6, "rtp": 0, "frames": 48000, "rate": 48000}
+            """
+        var heard = try withExtendedLifetime(folder) { try HeardRecord(reading: folder.write(record, to: "s.jsonl")) }
+        let early = heard.nextUnderrun(until: 3)
+        heard.add(.init(film: 1, anchor: 4001, route: 1))
+        heard.add(.init(film: 2, anchor: 6000, route: 2))
+        heard.add(.init(film: 3, anchor: 6001, route: 3))
+        let underruns = (0..<2).map { _ in heard.nextUnderrun(until: 4) }
+        #expect(early == nil && underruns == [3, nil])
+        let point = heard.next(until: .max)
+        #expect(point.flatMap { heard.claim(for: $0) }?.film == 2)
+    }
 }

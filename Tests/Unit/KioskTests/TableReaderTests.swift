@@ -1,0 +1,49 @@
+import MediaCore
+import Testing
+
+@testable import Kiosk
+
+/// Reading of values and nested tables, and the mistakes that are collected.
+@Suite struct TableReaderTests {
+    private func reader(_ text: String) throws -> TableReader {
+        TableReader(try TOMLDocument(Array(text.utf8), file: "hall.toml").root, file: "hall.toml")
+    }
+
+    private func number(_ value: TOMLDocument.Value) throws(ValueError) -> Int64 {
+        guard case .integer(let number) = value else { throw ValueError("expected a number") }
+        return number
+    }
+
+    @Test func aValueReplacesThePresentOneIfItIsValid() throws {
+        var reader = try reader("valid = 7\ninvalid = \"seven\"")
+        var (valid, invalid, absent) = (Int64(1), Int64(2), Int64(3))
+        reader.read("valid", into: &valid, number)
+        reader.read("invalid", into: &invalid, number)
+        reader.read("absent", into: &absent, number)
+        #expect([valid, invalid, absent] == [7, 2, 3])
+        #expect(reader.mistakes.map(\.line) == [2])
+        #expect(reader.mistakes.first?.sentence == "invalid: expected a number")
+    }
+
+    @Test func mistakesOfANestedTableAreRecordedOnceItIsFinished() throws {
+        var reader = try reader("[outer]\nwrong = \"seven\"\nunknown = 1")
+        let table = reader.inside("outer", expected: "a table")
+        var inner = try #require(table)
+        let wrong = inner.value("wrong", number)
+        #expect(wrong == nil)
+        #expect(reader.mistakes.isEmpty)
+        reader.finish(inner)
+        reader.finish()
+        #expect(reader.mistakes.map(\.line) == [2, 3])
+        #expect(reader.mistakes.last?.sentence.hasPrefix("there is no key 'unknown'") == true)
+    }
+
+    @Test func anythingElseInPlaceOfATableIsAMistake() throws {
+        var reader = try reader("outer = 7")
+        let tables = [
+            reader.inside("outer", expected: "a table, [outer]"), reader.inside("absent", expected: "a table"),
+        ]
+        #expect(tables.allSatisfy { $0 == nil })
+        #expect(reader.mistakes.map(\.sentence) == ["outer: expected a table, [outer]"])
+    }
+}
