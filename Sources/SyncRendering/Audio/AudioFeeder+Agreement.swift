@@ -60,7 +60,7 @@ extension AudioFeeder {
                 try output.prepare(wanted, context: context)
             } catch {
                 delivery = nil
-                renderer.fail(.outputFailed(error))
+                renderer.report(.outputFailed(error), isFailed: true)
                 return false
             }
             encoder.remove()
@@ -91,7 +91,7 @@ extension AudioFeeder {
             }
         } catch {
             isRefused = true
-            renderer.fail(.cannotDecode(error))
+            renderer.report(.cannotDecode(error), isFailed: true)
             return false
         }
         // About a fiftieth of a second: short enough for a quick start, long enough for little overhead.

@@ -20,7 +20,7 @@ extension AudioFeeder {
                 answer(request, .flushed(from: request.time))
             }
         }
-        while partialFlush == nil, let request = nextPartialFlush() { begin(request) }
+        while partialFlush == nil, let request = renderer.state.withLock({ $0.beginPartialFlush() }) { begin(request) }
     }
 
     /// Cancels all partial flushes, because another operation discards the audio.
@@ -32,24 +32,9 @@ extension AudioFeeder {
         renderer.reportOvertakenFlushes()
     }
 
-    private func nextPartialFlush() -> PartialFlushRequest? {
-        renderer.state.withLock { state in
-            guard !state.flushRequested, !state.outputChanged else { return nil }
-            return state.partialFlushes.begin()
-        }
-    }
-
     private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
         steps &+= 1
-        let enqueuedUntil = renderer.state.withLock { state -> MediaTime? in
-            state.partialFlushes.end()
-            return state.queue.enqueuedUntil
-        }
-        var result = result
-        // No audio was enqueued up to that time: playback ends where the queue ended.
-        if case .flushed(let time) = result, let enqueuedUntil, enqueuedUntil < time {
-            result = .flushed(from: enqueuedUntil)
-        }
+        let result = renderer.state.withLock { $0.endPartialFlush(result) }
         request.completion(result)
         if request.feedsAgain { continueChange(after: result, of: request) }
         renderer.report(.progress)
@@ -92,14 +77,7 @@ extension AudioFeeder {
     ///
     /// - Parameter isLast: Whether the audio taken by the feeder already ends at that time.
     private mutating func cutQueue(at time: MediaTime, isLast: Bool) {
-        let isEmpty = renderer.state.withLock { state -> Bool in
-            guard let isEmpty = state.queue.cut(at: time, takenUntil: takenUntil, isLast: isLast) else {
-                return false
-            }
-            state.status.isDrained = false
-            state.wasFull = true
-            return isEmpty
-        }
+        let isEmpty = renderer.state.withLock { $0.cut(at: time, takenUntil: takenUntil, isLast: isLast) }
         // The next buffer is different audio, even if it is contiguous.
         if isEmpty, converter != nil { limit = min(limit ?? time, time) }
         isFinishing = false
@@ -139,23 +117,18 @@ extension AudioFeeder {
 
     /// Discards all audio from a time on in the feeder and the queue, after the output has flushed.
     private mutating func cutEverythingHere(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
-        if case .sampleBuffers? = delivery {
+        let takesBuffers = if case .sampleBuffers? = delivery { true } else { false }
+        if takesBuffers {
             cutQueue(at: time, isLast: false)
         } else {
             forget()
             // The end of a shared conversion, whose audio has been discarded.
             resume = ResumePoint()
-            renderer.state.withLock { $0.queue.removeWaiting(keptUntil: time) }
             mustRenegotiate = false
             if passesPackets { passed.resume(after: end) }
             if let truncated { putBack(truncated, until: time) }
         }
-        renderer.state.withLock { state in
-            state.queue.moveEnd(to: time)
-            state.status.isDrained = false
-            state.status.acceptedUntil = end
-            state.wasFull = true
-        }
+        renderer.state.withLock { $0.cutAccepted(at: time, keptUntil: end, isQueueCut: takesBuffers) }
     }
 
     /// Encodes the part of severed packets before `time` again, on encoded delivery.
@@ -190,12 +163,12 @@ extension AudioFeeder {
         }
         let request = PartialFlushRequest(time: moment, feedsAgain: true) { _ in }
         change.begin(request)
-        renderer.state.withLock { $0.partialFlushes.insertFirst(request) }
+        _ = renderer.state.withLock { $0.request(request, isFirst: true) }
     }
 
     /// Requests a full flush and redelivery from the playhead on.
     private func restart() {
-        renderer.state.withLock { renderer.feedAgain(&$0, from: $0.timebase.currentTime) }
+        renderer.state.withLock { _ = $0.feedAgain() }
         renderer.wake.raise()
     }
 
@@ -229,10 +202,6 @@ extension AudioFeeder {
         converter?.reset(to: before)
         converter?.treat(change.processing, from: place)
         resume = ResumePoint(place)
-        renderer.state.withLock { state in
-            state.queue.putBackKept(from: place)
-            state.status.acceptedUntil = end
-            state.status.isDrained = false
-        }
+        renderer.state.withLock { $0.putBackKept(from: place, acceptedUntil: end) }
     }
 }

@@ -22,7 +22,7 @@ extension AudioFeeder {
             shared = try group.conversions.cursor(key, after: buffer, codecs: renderer.codecs)
         } catch {
             isRefused = true
-            renderer.fail(.cannotDecode(error))
+            renderer.report(.cannotDecode(error), isFailed: true)
             return true
         }
         converter = nil
@@ -50,7 +50,7 @@ extension AudioFeeder {
             if let packets = step.packets { pending = .packets(packets, 0) }
             if let (count, lost) = step.damage {
                 _ = reports.noteDamage(count)
-                noteDamage(count, lost)
+                renderer.state.withLock { $0.noteDamage(count, lost) }
             }
             if let error = step.error {
                 renderer.report(.cannotDecode(error))
@@ -73,7 +73,7 @@ extension AudioFeeder {
         forget()
         mustRenegotiate = false
         resume = ResumePoint(place)
-        renderer.state.withLock { $0.queue.putBackTaken(from: start) }
+        renderer.state.withLock { $0.putBackTaken(from: start) }
         if let format, makeConverter(for: format) { converter?.reset(to: processing) }
     }
 }

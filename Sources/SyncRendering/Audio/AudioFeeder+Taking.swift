@@ -25,22 +25,14 @@ extension AudioFeeder {
     /// Returns the next buffer to deliver: from the renderer's queue, or from the group's queue if this is its only
     /// member.
     mutating func takeNext() -> SampleBuffer? {
-        if let waiting = nextFormat {
-            nextFormat = nil
-            return waiting
-        }
+        if let waiting = nextFormat.take() { return waiting }
         guard !isTakenFrom else { return nil }
-        let (buffer, mayAsk) = renderer.state.withLock { state -> (SampleBuffer?, Bool) in
-            guard !state.flushRequested, !state.outputChanged, state.life == life else { return (nil, false) }
-            return (state.queue.takeNext(timebase: state.timebase), true)
-        }
-        if buffer != nil || !mayAsk { return buffer }
-        guard let supplied = supply?.next() else { return nil }
+        let (buffer, mayAsk) = renderer.state.withLock { ($0.takeNext(for: life), $0.mayTake(for: life)) }
+        guard buffer == nil, mayAsk, let supplied = supply?.next() else { return buffer }
         return renderer.state.withLock { state in
-            renderer.append(supplied, &state)
             // If a flush or an output change intervened, the buffer remains in the queue.
-            guard !state.flushRequested, !state.outputChanged, state.life == life else { return nil }
-            return state.queue.takeNext(timebase: state.timebase)
+            state.append(supplied)
+            return state.takeNext(for: life)
         }
     }
 
@@ -52,12 +44,7 @@ extension AudioFeeder {
         followFailure(of: output)
         guard case .sampleBuffers = delivery else { return }
         let until = output.acceptedUntil
-        let hasMoved = renderer.state.withLock { state -> Bool in
-            guard !state.flushRequested, state.status.acceptedUntil != until else { return false }
-            state.status.acceptedUntil = until
-            return true
-        }
-        guard hasMoved else { return }
+        guard renderer.state.withLock({ $0.accept(until: until) }) else { return }
         noteAcceptance(until)
         renderer.report(.progress)
     }
@@ -75,7 +62,7 @@ extension AudioFeeder {
         // The output skips audio that it cannot decode; the next format may be decodable.
         isRefused = failure.code != .unsupportedFormat
         if isRefused { shared = nil }
-        renderer.fail(.outputFailed(failure))
+        renderer.report(.outputFailed(failure), isFailed: true)
     }
 
     /// Logs `acceptedUntil` once per second of media and at each seek, which bounds the size of the event log.
@@ -92,12 +79,7 @@ extension AudioFeeder {
 
     /// Requests more audio if the route has become ready since it was last full.
     func announceReadiness() {
-        let ready = renderer.state.withLock { state -> Bool in
-            guard state.wasFull, renderer.isReady(state) else { return false }
-            state.wasFull = false
-            return true
-        }
-        guard ready else { return }
+        guard renderer.state.withLock({ $0.takeReadiness() }) else { return }
         renderer.report(.readyForMoreMediaData)
         renderer.demand.offer()
     }

@@ -79,7 +79,7 @@ struct AudioFeeder {
     @discardableResult
     mutating func performDueWork(atMost limit: Int = .max) -> HostInstant? {
         guard !isRetired else { return nil }
-        guard renderer.isServed(by: life) else {
+        guard renderer.state.withLock({ $0.isServed(by: life) }) else {
             retire()
             return nil
         }
@@ -100,7 +100,7 @@ struct AudioFeeder {
             attention = renderer.serviceTimeline()
         } while takesOn
         return HostInstant.first(
-            HostInstant.first(attention, renderer.nextNeed), HostInstant.first(takerDue, change.nextDue))
+            HostInstant.first(attention, renderer.state.withLock { $0.nextNeed }), HostInstant.first(takerDue, change.nextDue))
     }
 
     /// Cancels partial flushes, closes the output and ends the feeder.
@@ -118,32 +118,15 @@ struct AudioFeeder {
 
     /// Applies the pending flush, output, speed and processing from the renderer's state.
     private mutating func applyCommands() {
-        let command = renderer.state.withLock { [life] state in
-            // Commands for a later use of the renderer are not for this feeder.
-            guard state.life == life else {
-                return (
-                    changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
-                    gain: state.gain, processing: state.effectiveProcessing, resume: MediaTime?.none
-                )
-            }
-            defer {
-                state.outputChanged = false
-                state.flushRequested = false
-                state.resumesFrom = nil
-            }
-            return (
-                changed: state.outputChanged, output: state.output, id: state.outputID, flush: state.flushRequested,
-                speed: state.speed, gain: state.gain, processing: state.effectiveProcessing, resume: state.resumesFrom
-            )
-        }
-        if command.flush || command.changed {
+        let command = renderer.state.withLock { $0.takeCommand(for: life) }
+        if command.isFlush || command.isOutputChange {
             overtakePartialFlush()
             change.finish()
         }
         change.set(command.processing)
         // Read before the flush, which resets `acceptedUntil`.
         let held = output?.acceptedUntil
-        if command.flush {
+        if command.isFlush {
             forget()
             output?.flush()
         }
@@ -155,7 +138,7 @@ struct AudioFeeder {
             mustRenegotiate = true
             output?.setSpeed(speed)
         }
-        if command.changed {
+        if command.isOutputChange {
             forget()
             var lostFrom: MediaTime?
             if let old = output, old !== command.output {
@@ -169,14 +152,14 @@ struct AudioFeeder {
             converter = nil
             encoder.remove()
             isRefused = false
-            context = renderer.outputContext(command.id)
+            context = renderer.outputContext(command.outputID)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
             output?.setProcessing(change.processing)
-            if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
+            if let lostFrom { renderer.reportAutomaticFlush(from: lostFrom) }
         }
-        if command.flush || command.changed {
-            resume = ResumePoint(command.resume)
+        if command.isFlush || command.isOutputChange {
+            resume = ResumePoint(command.resumesFrom)
             mayShare = true
         }
     }
@@ -296,18 +279,11 @@ struct AudioFeeder {
             isRefused = true
         }
         let damaged = converter.decodeErrorCount
-        if reports.noteDamage(damaged) { noteDamage(damaged, converter.takeUndecodableSound()) }
-        return true
-    }
-
-    /// Publishes the number of undecodable packets and their audio.
-    func noteDamage(_ count: Int, _ lost: UndecodableSound?) {
-        renderer.state.withLock { state in
-            state.status.decodeErrorCount = count
-            guard let lost else { return }
-            state.undecodable = state.undecodable?.adding(lost) ?? lost
-            state.status.undecodable = state.status.undecodable?.adding(lost) ?? lost
+        if reports.noteDamage(damaged) {
+            let lost = converter.takeUndecodableSound()
+            renderer.state.withLock { $0.noteDamage(damaged, lost) }
         }
+        return true
     }
 
     private mutating func handOver(to output: any AudioOutput) -> Bool {
@@ -317,13 +293,9 @@ struct AudioFeeder {
         if passesPackets { passed.noteDelivery(packets) }
         if taken > 0 {
             let until = output.acceptedUntil
-            renderer.state.withLock { [isRefused] state in
-                if !state.flushRequested { state.status.acceptedUntil = until }
-                // The undecodable audio has been passed.
-                if let failure = state.failure, !isRefused, failure is MediaError {
-                    state.failure = nil
-                    state.status.hasFailed = false
-                }
+            renderer.state.withLock { state in
+                state.accept(until: until)
+                if !isRefused { state.clearDecodingFailure() }
             }
             noteAcceptance(until)
             renderer.report(.progress)
@@ -334,7 +306,7 @@ struct AudioFeeder {
 
     /// Drains converter, encoder and output at the end of the queue. Always returns false once the output drains.
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
-        guard isAtEnd() else { return false }
+        guard renderer.state.withLock({ $0.isAtEnd(for: life) }) else { return false }
         if let tail = passed.takeTail() {
             pending = .packets(tail, 0)
             return true
@@ -361,33 +333,9 @@ struct AudioFeeder {
         isFinishing = false
         isFinished = false
         let until = output.acceptedUntil
-        renderer.state.withLock { state in
-            // Audio that arrived meanwhile keeps the renderer undrained.
-            guard !state.flushRequested, state.queue.isEmpty,
-                state.queue.isFinished || state.queue.isEnding
-            else { return }
-            // `acceptedUntil` is published together with `isDrained`.
-            state.status.acceptedUntil = until
-            state.status.isDrained = true
-        }
+        renderer.state.withLock { $0.drain(acceptedUntil: until) }
         renderer.report(.progress)
         return false
-    }
-
-    /// Requests have stopped and less audio than this remains: the queue is considered complete and the converter is
-    /// drained. See `AudioRenderer.nextNeed`.
-    static let lastMoment: Duration = .milliseconds(250)
-
-    private func isAtEnd() -> Bool {
-        renderer.state.withLock { state in
-            guard state.queue.isEmpty, !state.status.isDrained, !state.flushRequested, state.life == life else {
-                return false
-            }
-            guard !state.queue.isFinished else { return true }
-            guard state.queue.isEnding, let last = state.queue.enqueuedUntil else { return false }
-            let until = state.status.acceptedUntil ?? last
-            return (until - state.master.currentTime).duration < Self.lastMoment
-        }
     }
 }
 

@@ -45,12 +45,6 @@ struct RendererQueue: Sendable {
     ///
     /// - Parameter moment: Buffers that end before this media time are dropped first.
     func next(skippingTo moment: MediaTime?) -> SampleBuffer? {
-        renderer.state.withLock { state in
-            guard !state.flushRequested, !state.outputChanged, state.partialFlushes.isIdle, !state.stopping,
-                state.life == life
-            else { return nil }
-            if let moment { state.queue.skip(to: moment) }
-            return state.queue.takeNext(timebase: state.timebase)
-        }
+        renderer.state.withLock { $0.takeNext(for: life, skippingTo: moment) }
     }
 }
