@@ -36,8 +36,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
             if error == nil { Complaint.write("AudioRenderer: \(refusal)") }
             return fail(with: refusal)
         }
-        let isFirstDropped = state.withLock { $0.enqueue(buffer) }
-        if isFirstDropped {
+        if state.withLock({ $0.enqueue(buffer) }) {
             Complaint.write(
                 "AudioRenderer: audio before the playhead is dropped; after a seek, enqueue audio from its media time on"
             )

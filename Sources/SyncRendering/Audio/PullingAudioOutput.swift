@@ -20,12 +20,6 @@ protocol PullingAudioOutput: AudioOutput {
     func takeUndecodableSound() -> UndecodableSound?
 }
 
-/// A source of audio that a feeder reads when its renderer's queue is empty.
-protocol SampleSupply {
-    /// Returns the next buffer; nil if there is none.
-    func next() -> SampleBuffer?
-}
-
 /// The result of `pullAudio`.
 struct PullResult {
     /// Whether audio has advanced, so that dependent work is due.

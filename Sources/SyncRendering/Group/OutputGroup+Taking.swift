@@ -106,7 +106,7 @@ extension OutputGroup: PullingAudioOutput {
 }
 
 /// The audio source of a group's only member: the queue of the group's renderer.
-struct MemberSupply: SampleSupply {
+struct MemberSupply {
     let group: OutputGroup
     let feed: MemberFeed
 
