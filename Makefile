@@ -41,7 +41,7 @@ help:
 	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
 	@echo 'make fuzz     each parser under the fuzzer (SECONDS=60, NAMES=all, SEED=its own)'
 	@echo 'make reference  the library’s reference (DocC), as .build/reference'
-	@echo 'make format   rewrite the sources in the house style;  make lint  only check it, the numbers that parsers read, ignored errors, idioms in messages, comments and documents, their width, and that each feature has a test'
+	@echo 'make format   rewrite the sources in the house style;  make lint  only check it, the numbers that parsers read, ignored errors, idioms in messages, comments and documents, their width, unlabelled parameters, and that each feature has a test'
 	@echo 'make setup    install the Debian packages of Tools/packages.txt'
 
 setup:

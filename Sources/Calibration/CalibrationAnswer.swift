@@ -45,7 +45,8 @@ package struct SpeakerAnswer: Sendable {
     var interval: ClosedRange<Double>
     /// The measurements of all events.
     var readings: [Reading]
-    /// How fast sound falls behind in ppm, and its standard error; nil if not measured.
+    /// The drift of sound against picture in ppm, positive if sound becomes later, and its standard error; nil if not
+    /// measured.
     var drift: (ppm: Double, error: Double)?
     /// The delay of the sound relative to its due time, in milliseconds. `offset` is this minus `screenRest`.
     var soundRest: Double
@@ -53,8 +54,9 @@ package struct SpeakerAnswer: Sendable {
     var screenRest: Double
     /// The source of the screen's own delay.
     var screenShare: ScreenShare
-    /// The delay relative to the first speaker in milliseconds, and its half width; nil for one speaker.
+    /// The delay relative to the first speaker in milliseconds; nil for that speaker.
     var behindFirst: Double?
+    /// Half the width of the 95 % confidence interval of `behindFirst`, in milliseconds.
     var behindFirstHalfWidth: Double?
     /// Whether `offset` is valid; false if only differences between speakers were measured.
     var knowsPicture: Bool

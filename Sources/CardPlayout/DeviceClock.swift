@@ -7,9 +7,10 @@ internal import MediaCore
 /// 25 ms), although frames leave at a steady rate. Hardware pointers advance in bursts, and a thread preempted between
 /// reading and timestamp is late.
 ///
-/// Readings are therefore grouped into buckets, represented by their medians. A bucket's weight follows from the
-/// stability of the readings around it, because no quartz gains milliseconds in a second. A straight line is fitted
-/// whose rate stays near the host clock's until long evidence contradicts it. A persistent step is followed.
+/// Readings are therefore grouped into buckets, represented by their medians. A bucket's weight follows from its length
+/// and from the stability of the readings before and after it, because no quartz gains milliseconds in a second. A
+/// straight line is fitted whose rate stays near the host clock's until long evidence contradicts it. A persistent step
+/// is followed.
 ///
 /// Confined to one thread. Allocates nothing after `init`.
 struct DeviceClock {
@@ -63,7 +64,11 @@ struct DeviceClock {
         /// The ratio of a bucket's noise to its instability over a second.
         var noisePerUnsteadiness = 3.0
         /// Instability decays by 1/e in this time.
-        var unsteadyFor = 10e9
+        var unsteadyFor = 4e9
+        /// Instability also counts against the readings of this time before, less the older they are. If PulseAudio's
+        /// server or client is stalled for 30 ms during a start, the readings agree for half a second. They are up to
+        /// 13 ms wrong, and then move for seconds (measured).
+        var unsteadyBefore = 10e9
         /// A move larger than `step` that stays within `flat` is a true step.
         var step = 2e6
         var flat = 500e3
@@ -214,7 +219,7 @@ struct DeviceClock {
         let span =
             age < 1_000_000_000 ? tuning.buckets.0 : age < 5_000_000_000 ? tuning.buckets.1 : tuning.buckets.2
         if instant.nanoseconds - bucketStart >= span {
-            closeBucket()
+            closeBucket(span: span)
             bucketStart = instant.nanoseconds
         }
         if bucketCount < tuning.minBuckets { followLatest(reading) } else { isSettled = true }
@@ -256,7 +261,10 @@ struct DeviceClock {
     }
 
     /// Reduces the open bucket to its median and fits the line.
-    private mutating func closeBucket() {
+    ///
+    /// Readings share errors that outlast a bucket (PulseAudio's client updates its estimate every 1.5 s), so a short
+    /// bucket weighs less.
+    private mutating func closeBucket(span: Int64) {
         guard readingCount > 0 else { return }
         for index in 0..<readingCount { sorted[index] = readings[index].offset }
         let median = medianOfSorted(readingCount)
@@ -271,13 +279,14 @@ struct DeviceClock {
         buckets[newest] = Bucket(stream: middle.stream, offset: median)
         bucketCount = min(bucketCount + 1, Self.capacity)
         let noise = noiseOfNewest(scatter: scatter)
-        buckets[newest].noise = (noise * noise + scatter * scatter).squareRoot()
+        let shortness = Double(tuning.buckets.2) / Double(span)
+        buckets[newest].noise = (noise * noise * shortness + scatter * scatter).squareRoot()
         dropBeforeStep()
         if bucketCount >= tuning.minBuckets { fit() }
     }
 
     /// Returns the noise of the newest bucket: its movement within the last second beyond the card's rate, which decays
-    /// slowly.
+    /// slowly. Raises the noise of the buckets before.
     private mutating func noiseOfNewest(scatter: Double) -> Double {
         let last = bucket(0)
         var age = 1
@@ -292,6 +301,11 @@ struct DeviceClock {
         let moved = max(0, abs(last.offset - before.offset + rate * (last.stream - before.stream)) - chance)
         let elapsed = last.stream - bucket(1).stream
         unsteadiness = max(moved, unsteadiness * max(0, 1 - elapsed / tuning.unsteadyFor))
+        for age in 1..<bucketCount {
+            let index = (newest - age + Self.capacity) % Self.capacity
+            let nearness = max(0, 1 - (last.stream - buckets[index].stream) / tuning.unsteadyBefore)
+            buckets[index].noise = max(buckets[index].noise, tuning.noisePerUnsteadiness * moved * nearness)
+        }
         return max(tuning.minNoise, tuning.noisePerUnsteadiness * unsteadiness)
     }
 

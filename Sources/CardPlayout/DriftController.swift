@@ -4,7 +4,7 @@ internal import MediaCore
 /// tuner. The card's measured rate is compensated separately.
 ///
 /// Right after a start the card's delay is still being measured, so larger corrections are permitted. Later corrections
-/// are far below the audible limit (5 cents are 2900 ppm).
+/// are below the audible limit (5 cents are 2900 ppm), and exceed 500 ppm only for an error above 3 ms.
 struct DriftController {
     /// The control parameters for an age of the audio.
     struct Stage {
@@ -24,7 +24,7 @@ struct DriftController {
     static let stages = [
         Stage(until: .milliseconds(400), timeConstant: 0.15, limit: 10e-3, slew: 0.2, jump: .milliseconds(3)),
         Stage(until: .seconds(2), timeConstant: 0.5, limit: 3e-3, slew: 10e-3, jump: .milliseconds(8)),
-        Stage(until: .seconds(1 << 40), timeConstant: 6, limit: 500e-6, slew: 200e-6, jump: .milliseconds(20)),
+        Stage(until: .seconds(1 << 40), timeConstant: 6, limit: 1500e-6, slew: 200e-6, jump: .milliseconds(20)),
     ]
 
     /// The current correction as a ratio; positive reads faster.

@@ -164,7 +164,7 @@ package final class SoundCardPump {
     func step() -> Outcome {
         guard let device else { return .lost }
         if playout.decideCut() { context.writable.raise() }
-        var reading = device.readState()
+        var reading = read(device)
         switch reading.state {
         case .lost: return .lost
         case .underrun, .suspended:
@@ -172,13 +172,13 @@ package final class SoundCardPump {
             // A resuming machine needs time; a device that underruns and cannot be recovered is lost.
             let maxAttempts = reading.state == .suspended ? Self.maxFaults : Self.maxFailedRecoveries
             guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: maxAttempts) }
-            reading = device.readState()
+            reading = read(device)
         case .running:
             learn(reading)
             if reading.instant - lastFault > .seconds(1) { faults = 0 }
         case .prepared: break
         }
-        if followTimeline(reading, device) { reading = device.readState() }
+        if followTimeline(reading, device) { reading = read(device) }
         if let outcome = fill(reading, device) { return outcome }
         giveRoom()
         let now = clock.now
@@ -193,6 +193,27 @@ package final class SoundCardPump {
         }
         if let cutAt, cutAt < next { next = max(cutAt, now) }
         return .again(at: next)
+    }
+
+    /// The time within which a reading is accepted, and the number of attempts. PulseAudio's plugin takes 3 to 70 µs.
+    private static let maxReadingTime = Duration.milliseconds(1)
+    private static let maxReadings = 3
+
+    /// Returns the first reading that was prompt, otherwise the fastest one. In a slower one the thread was preempted:
+    /// its position may belong to another instant than the stated one.
+    private func read(_ device: any PlayoutDevice) -> PlayoutDeviceReading {
+        var before = clock.now
+        var fastest = device.readState()
+        var shortest = clock.now - before
+        var count = 1
+        while shortest > Self.maxReadingTime, count < Self.maxReadings {
+            before = clock.now
+            let reading = device.readState()
+            let duration = clock.now - before
+            if duration < shortest { (fastest, shortest) = (reading, duration) }
+            count += 1
+        }
+        return fastest
     }
 
     private static let maxFaults = 100

@@ -289,7 +289,7 @@ package final class ServiceWatch: @unchecked Sendable {
         }
     }
 
-    /// Maximum size of a TXT record in bytes; real ones have some hundred (RFC 6763, section 6.2).
+    /// Maximum size of a TXT record in bytes; typical ones have a few hundred (RFC 6763, section 6.2).
     private static let descriptionLimit = 64 << 10
 
     /// Returns the strings of a TXT record; nil above `descriptionLimit`, which leaves the service unresolved.

@@ -6,7 +6,7 @@ package enum InputBytes {
     /// Reads a regular file.
     ///
     /// - Parameters:
-    ///   - most: maximum size in bytes; larger files are not read.
+    ///   - maxBytes: maximum size in bytes; larger files are not read.
     ///   - what: the expected contents, for the message.
     /// - Throws: `cannotOpen` (exit status 66) or `notPermitted` (77) with a sentence.
     package static func read(_ path: String, maxBytes: Int, what: String) throws(TalkieError) -> [UInt8] {

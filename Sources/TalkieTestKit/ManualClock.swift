@@ -1,7 +1,7 @@
 package import MediaCore
 internal import Synchronization
 
-/// A clock that advances only when the test says so. Callable from any thread.
+/// A clock that advances only by `advance`. Callable from any thread.
 package final class ManualClock: HostClock {
     private let time: Atomic<Int64>
     private let asleep = Atomic<Int64>(0)

@@ -30,6 +30,8 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     package var delayJitter: Duration = .zero
     /// Error of delay readings for a time after a start.
     package var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
+    /// Returns how long the thread is preempted between the position and the instant of the next reading.
+    package var preemption: (() -> Duration)?
     /// The audible samples in order.
     package private(set) var heard: [Heard] = []
     /// Called for every audible frame in order; `heard` then stays empty.
@@ -67,16 +69,11 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     package func advance() {
         guard state == .running else { return }
         let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
-        let due = Int(elapsed / nanosecondsPerFrame)
+        let period = nanosecondsPerFrame
+        let due = Int(elapsed / period)
         let count = min(due, writtenFrames) - playedFrames
         if count > 0 {
-            queue.withUnsafeBufferPointer { queue in
-                for index in 0..<count {
-                    let first = queueHead + index * format.channels
-                    let frame = UnsafeBufferPointer(rebasing: queue[first..<first + format.channels])
-                    record(frame, number: playedFrames + index)
-                }
-            }
+            queue.withUnsafeBufferPointer { record($0.baseAddress! + queueHead, frames: count, every: period) }
             queueHead += count * format.channels
             playedFrames += count
             if queueHead > 65536 {
@@ -87,13 +84,24 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         if due > writtenFrames { state = .underrun }
     }
 
-    private func record(_ frame: UnsafeBufferPointer<Float>, number: Int) {
-        let instant = HostInstant(
-            nanoseconds: startedAt.nanoseconds + latency.wholeNanoseconds
-                + Int64((Double(number) * nanosecondsPerFrame).rounded()))
-        if let listener { return listener(frame, instant) }
-        if number == 0 { heard.append(Heard(start: instant, nanosecondsPerFrame: nanosecondsPerFrame)) }
-        heard[heard.count - 1].samples.append(contentsOf: frame)
+    /// Passes frames that are audible now to the listener, or adds them to `heard`.
+    private func record(_ samples: UnsafePointer<Float>, frames: Int, every period: Double) {
+        let channels = format.channels
+        let origin = startedAt.nanoseconds + latency.wholeNanoseconds
+        guard let listener else {
+            if playedFrames == 0 {
+                heard.append(Heard(start: HostInstant(nanoseconds: origin), nanosecondsPerFrame: period))
+            }
+            heard[heard.count - 1].samples.append(
+                contentsOf: UnsafeBufferPointer(start: samples, count: frames * channels))
+            return
+        }
+        for index in 0..<frames {
+            let audible = origin + Int64((Double(playedFrames + index) * period).rounded())
+            listener(
+                UnsafeBufferPointer(start: samples + index * channels, count: channels),
+                HostInstant(nanoseconds: audible))
+        }
     }
 
     private func next() -> Double {
@@ -118,8 +126,9 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
                 delay += delayErrorAtStart.error.inSeconds * Double(format.sampleRate)
             }
         }
-        return PlayoutDeviceReading(
-            state: state, free: capacity - queuedFrames, delay: Int(delay.rounded()), instant: clock.now)
+        let free = capacity - queuedFrames
+        if let preemption { clock.advance(by: preemption()) }
+        return PlayoutDeviceReading(state: state, free: free, delay: Int(delay.rounded()), instant: clock.now)
     }
 
     package func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult {

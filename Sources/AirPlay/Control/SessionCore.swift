@@ -15,12 +15,13 @@ final class SessionCore {
         /// Short, so that other due work is not delayed; a later response still counts.
         static let keepAlive: Duration = .seconds(1)
         static let tearDown: Duration = .milliseconds(500)
+        /// For a speaker that has not responded for a while: only a late response is collected.
         static let glance: Duration = .milliseconds(100)
         /// A speaker whose connection still works responds within this time after an address change.
         static let move: Duration = .milliseconds(300)
     }
 
-    /// A speaker that is not synchronized with our clock by then never will be on this route.
+    /// A speaker that is not synchronized with our clock after this time does not support it on this route.
     private static let clockTimeout: Duration = .seconds(8)
 
     let configuration: AirPlaySession.Configuration
@@ -45,7 +46,7 @@ final class SessionCore {
     var host: any HostClock { clocks.clock }
     /// Whether the speaker has an anchor and was not stopped since.
     var isPlaying = false
-    /// Called between requests. Returns the next instant at which to call it, or nil.
+    /// Performs the owner's due work between requests. Returns the instant of the next call; nil: none.
     var attend: ((SessionCore) -> HostInstant?)?
     private var suspensions: SuspensionWatch
 
@@ -69,9 +70,9 @@ final class SessionCore {
     /// The timeline of instants sent to the speaker; nil while unknown.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
-    /// The number of sent bytes, which shows that a speaker plays: a buffered stream is sent as fast as it reads.
+    /// The number of bytes sent so far. Grows while a speaker plays: a buffered stream is sent as fast as it is read.
     ///
-    /// Nil if no packet waits. Constant for realtime streams, which are sent whether received or not.
+    /// Nil if no packet is queued. Constant for realtime streams, which are sent without acknowledgement.
     var flowingBytes: Int64? {
         guard configuration.route == .buffered, let writer = shared.writer else { return 0 }
         return writer.store.waiting == 0 ? nil : writer.sentBytes
@@ -339,10 +340,9 @@ final class SessionCore {
 
     /// Checks whether the address of the speaker or of this computer has changed.
     ///
-    /// After a change, a speaker that does not respond will not do so on this connection: a new one is faster than the
-    /// timeout.
+    /// Without a response after a change the session is lost: a new connection is faster than the timeout.
     ///
-    /// - Returns: A sentence about the change if the session is lost by it.
+    /// - Returns: A message about the change if it ended the session; nil otherwise.
     private func lookForMove() -> String? {
         guard let connection else { return nil }
         let socket = connection.socket
@@ -380,8 +380,8 @@ final class SessionCore {
         let timeout = timeout ?? configuration.timeout
         guard let connection else { return }
         defer { shared.noteAnswer(at: connection.lastAnswer) }
-        // During an outage, waiting is useless: user requests must be sent as soon as it ends, and late responses
-        // count.
+        // During an outage a long wait would delay user requests, which are due as soon as it ends. Late responses are
+        // accepted.
         let isAway =
             timeout > .zero
             && HostInstant.now - connection.lastAnswer > SessionSchedule.keepAliveInterval + Deadline.request

@@ -1,4 +1,4 @@
-/// An entry that a user selects: one speaker, or a stereo pair that is played to as one.
+/// An entry of the list of speakers: one speaker or a stereo pair.
 package struct SpeakerEntry: Hashable, Sendable {
     /// The kind of an entry.
     package enum Kind: String, Hashable, Sendable {
@@ -19,7 +19,8 @@ package struct SpeakerEntry: Hashable, Sendable {
     /// Whether all known members are on the network.
     package var isComplete: Bool { kind == .single || members.count > 1 }
 
-    /// Combines pairs and hides speakers that are fed by their leader. A member is listed if its leader is absent.
+    /// Returns the entries of discovered speakers. Pairs are combined. A speaker that its leader feeds is hidden while
+    /// the leader is present.
     package static func entries(of speakers: [DiscoveredSpeaker]) -> [SpeakerEntry] {
         var hiddenBehind: [DiscoveredSpeaker.Key: [DiscoveredSpeaker]] = [:]
         var hidden: Set<DiscoveredSpeaker.Key> = []

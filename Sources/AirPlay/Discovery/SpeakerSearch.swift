@@ -43,7 +43,7 @@ struct SpeakerSearch {
 
     /// Blocks until all speakers are on the network. Returns them in query order.
     ///
-    /// - Parameter notice: Called after `daemonPatience` with the queries still missing.
+    /// - Parameter notice: Called after `daemonTimeout` with the queries still missing.
     /// - Throws: `DiscoveryError`: not found with the names that were found, ambiguous name, or no daemon.
     func find(
         _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }

@@ -21,7 +21,7 @@ extension AirPlaySpeaker: PartialFlushing {
         state.withLock { state in state.session.map { $0.isLost } == false ? state.input?.format : nil }
     }
 
-    /// Returns the delivery into the open stream: its own packets pass through, everything else is re-encoded. Nil
+    /// Returns the delivery into the open stream: packets of its format pass through, others are re-encoded. Nil
     /// without an open stream.
     package func continuation(
         of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
@@ -69,7 +69,7 @@ extension AirPlaySpeaker: PartialFlushing {
     package func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         let (taken, reachesPreroll) = state.withLock { state -> (Int, Bool) in
             if state.failure != nil { return (state.input?.discard(batch, from: offset) ?? 0, false) }
-            // Audio heard more than a second ago is no longer needed; everything later may have to be sent again.
+            // Packets are kept until one second after they were audible: a new session may need them.
             let position = state.context.map { $0.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1)) }
             guard let accepted = state.input?.accept(batch, from: offset, position: position) else { return (0, false) }
             if accepted.taken > 0 { state.session?.wakeWriter() }
@@ -87,7 +87,7 @@ extension AirPlaySpeaker: PartialFlushing {
         }
     }
 
-    /// Marks the end of the input; less than the preroll may then be started.
+    /// Marks the end of the input: playback may then start with less than the preroll.
     package func finish() {
         state.withLock { $0.input?.finish() }
         requestAttention()
@@ -96,7 +96,7 @@ extension AirPlaySpeaker: PartialFlushing {
     /// Media time of the end of the accepted packets; nil after a flush.
     package var acceptedUntil: MediaTime? { state.withLock { $0.input?.acceptedUntil } }
 
-    /// Discards all packets not yet heard. Returns at once; the request is sent on the control thread.
+    /// Discards all packets that are not audible yet. Returns at once; the request is sent on the control thread.
     package func flush() {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
             if state.input?.isEmpty == false { state.session?.haltStream() }
@@ -111,9 +111,9 @@ extension AirPlaySpeaker: PartialFlushing {
         session.control.post { core in try? core.flush(until: position) }
     }
 
-    // MARK: Flushing the end
+    // MARK: Partial flush
 
-    /// The time ahead of the playhead at which a flush must begin: the queue depth of a realtime stream, otherwise 1 s.
+    /// The minimum lead of a partial flush over the playhead: the queue depth of a realtime stream, otherwise 1 s.
     package var partialFlushLead: Duration {
         StreamCut.lead(route, arrivalToRender: state.withLock { $0.setup?.arrivalToRender })
     }
@@ -173,7 +173,7 @@ extension AirPlaySpeaker.State {
     ///
     /// - Parameters:
     ///   - before: The input before the cut.
-    ///   - epoch: That of the request: after a seek there is nothing to continue.
+    ///   - epoch: The epoch of the request. After a seek it differs, and nothing is continued.
     fileprivate mutating func finish(_ outcome: StreamCut.Outcome, of before: StreamInput, _ epoch: UInt64) {
         if let lead = outcome.refusal {
             cuts.decide(.refused(leadNeeded: lead))

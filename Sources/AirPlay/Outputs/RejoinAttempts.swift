@@ -1,14 +1,15 @@
 internal import MediaCore
 
-/// The schedule of the attempts to bring back a lost speaker: which address, when, and when another sender has it.
+/// The schedule of the attempts to reconnect to a lost speaker: the address, the time, and when to leave it to another
+/// sender.
 struct RejoinAttempts {
     /// Intervals of the attempts. Each uses a new connection and our own timers, since TCP's grow past a minute during
     /// an outage.
     private static let eager: (pause: Duration, span: Duration) = (.milliseconds(500), .seconds(120))
     private static let patient: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
-    /// How long a busy speaker is not taken over: it may only now be ending our previous session.
+    /// The time in which a busy speaker is not taken over, because it may still be ending our previous session.
     private static let farewell: Duration = .seconds(1)
-    /// How long a busy speaker is retried.
+    /// The time for which a busy speaker is retried.
     ///
     /// `announced`: its announcements show that another sender owns it. `unknown`: the owner is unknown and may be our
     /// own session, which shairport-sync and others end 60 s after our last message.
@@ -31,10 +32,10 @@ struct RejoinAttempts {
         self.began = began
     }
 
-    /// Returns the next address to try, in turns, and whether a busy speaker there is left alone.
+    /// Returns the next address to try, in rotation, and whether a busy speaker there is left to its sender.
     ///
-    /// - Parameter announcesOurs: Whether the speaker announces our group now. One that became silent and still does
-    ///   has not noticed the end of our session.
+    /// - Parameter announcesOurs: Whether the speaker announces our group now. An unresponsive speaker that
+    ///   still does has not noticed the end of our session.
     mutating func next(
         of addresses: [SpeakerAddress], announcesOurs: Bool, at now: HostInstant
     ) -> (address: SpeakerAddress, isYielding: Bool) {
@@ -65,7 +66,8 @@ struct RejoinAttempts {
 
 /// Counts sessions that the speaker ended soon after they began.
 struct EvictionCounter {
-    /// So many sessions in a row, each shorter than `span`, mean that another sender competes for the speaker.
+    /// This number of consecutive sessions, each shorter than `span`, shows that another sender competes for the
+    /// speaker.
     private static let limit: (span: Duration, count: Int) = (.seconds(5), 6)
 
     private var began = HostInstant(nanoseconds: 0)
@@ -74,7 +76,7 @@ struct EvictionCounter {
     /// Whether another sender competes for the speaker.
     var isUnwelcome: Bool { count >= Self.limit.count }
 
-    /// Records the begin of a session.
+    /// Records the start of a session.
     mutating func begin(at now: HostInstant) { began = now }
 
     /// Records the loss of the session.

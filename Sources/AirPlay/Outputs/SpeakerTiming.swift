@@ -3,7 +3,7 @@ internal import MediaCore
 internal import PTP
 internal import SyncRendering
 
-/// What the clock of a session permits: the earliest start, the wait until then, and the account of the path delay.
+/// The timing of a session: the earliest start, the wait until then, and the shares of the latency.
 struct SpeakerTiming: Sendable {
     let readiness: ClockReadiness
     /// When the speaker's clock is ready; nil while unknown.
@@ -12,7 +12,7 @@ struct SpeakerTiming: Sendable {
     /// The path delay from our clock to the speaker, sent to it for correction.
     var path = Duration.zero
 
-    /// When the speaker has read its stream after its clock became ready.
+    /// The earliest instant of a start command: the speaker reads its stream after its clock is ready.
     private var settled: HostInstant? { ready?.advanced(by: leads.look) }
 
     /// The earliest possible start; nil while unknown.
@@ -20,7 +20,7 @@ struct SpeakerTiming: Sendable {
 
     /// Returns the lead of a start and the shares of the delay.
     ///
-    /// - Parameter timing: That of the session; nil without one.
+    /// - Parameter timing: The timing of the session; nil without a session.
     static func latency(_ timing: SpeakerTiming?, at now: HostInstant) -> OutputLatency {
         var lead = (timing?.leads ?? StartLeads(isAsking: false)).request
         var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
@@ -39,7 +39,7 @@ struct SpeakerTiming: Sendable {
 
     /// Returns the reason why a start must wait; nil if it need not.
     ///
-    /// - Parameter timing: That of the session; nil without one.
+    /// - Parameter timing: The timing of the session; nil without a session.
     static func wait(_ timing: SpeakerTiming?, of speaker: String, at now: HostInstant) -> OutputWait? {
         guard let timing else { return OutputWait(.opening, of: speaker) }
         let remaining = timing.settled.map { max(.zero, $0 - now) }
@@ -47,7 +47,7 @@ struct SpeakerTiming: Sendable {
         return OutputWait(.clock, of: speaker, remaining: remaining)
     }
 
-    /// For a realtime stream only stalls of this computer must be bridged.
+    /// The depth of a realtime stream: it bridges stalls of this computer only.
     private static let realtimeDepth: Duration = .seconds(3)
 
     /// Returns how far ahead a stream is filled: 95 % of the speaker's buffer, at most 240 s; 3 s for realtime streams.

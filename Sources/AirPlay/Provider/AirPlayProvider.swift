@@ -116,6 +116,8 @@ public final class AirPlayProvider: OutputProvider {
     ) throws(TalkieError) -> [OutputPlace] {
         var selection = SpeakerSelection.live(knowledge, interruption: interruption)
         selection.notice = notice
+        let clocks = clocks
+        selection.clockPorts = { .check(toward: $0, reservedIn: clocks) }
         return try find(names, selection)
     }
 
@@ -123,6 +125,7 @@ public final class AirPlayProvider: OutputProvider {
     func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
         let chosen: [[ChosenSpeaker]]
         do { chosen = try selection.choose(names) } catch { throw error.saying(phrases.inErrors) }
+        if !chosen.joined().contains(where: \.route.needsPTP) { clocks.releaseReservations() }
         return SpeakerEntry.entries(of: chosen.flatMap { $0 }.map(\.speaker)).map { entry in
             let members = chosen.joined().filter { one in entry.members.contains { $0.key == one.speaker.key } }
             state.withLock { $0.named[Self.id(entry)] = Array(members) }
@@ -150,10 +153,11 @@ public final class AirPlayProvider: OutputProvider {
         if let known = state.withLock({ $0.driven[Self.key(speaker)] }) { return known }
         let clocks = clocks
         do {
-            return output(
-                of: try ChosenSpeaker(speaker, query: speaker.name, knowledge: knowledge) {
-                    .check(toward: $0, sharing: clocks)
-                })
+            let chosen = try ChosenSpeaker(speaker, query: speaker.name, knowledge: knowledge) {
+                .check(toward: $0, reservedIn: clocks)
+            }
+            if !chosen.route.needsPTP { clocks.releaseReservations() }
+            return output(of: chosen)
         } catch {
             throw error.saying(phrases.inErrors)
         }

@@ -51,7 +51,8 @@ struct SpeakerSelection {
             })
     }
 
-    /// Returns the speakers of each name in order, each once: one, or both members of a stereo pair. Empty for `local`.
+    /// Returns the speakers of each name in order, without duplicates: one speaker, or both members of a stereo pair.
+    /// Empty for `local`.
     ///
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing or unusable speaker,
     ///   `notPermitted` if a PIN, a password or a permission is required.
@@ -79,7 +80,7 @@ struct SpeakerSelection {
         return chosen
     }
 
-    /// Returns the receivers of one name: one, or the members of a stereo pair.
+    /// Returns the receivers of one name: one receiver, or the members of a stereo pair.
     ///
     /// - Throws: `invalidArgument` for an ambiguous name, `unavailable` for a missing speaker.
     func receivers(_ query: SpeakerQuery) throws(TalkieError) -> [DiscoveredSpeaker] {

@@ -5,16 +5,16 @@ package import Sockets
 extension RouteConditions.ClockPorts {
     /// Checks whether the PTP ports are available on the local address toward a speaker. Sends nothing.
     ///
-    /// - Parameter clocks: The PTP instances of this process, which may already hold the ports.
+    /// - Parameter clocks: The PTP instances of this process, which may already hold the ports; otherwise they are
+    ///   reserved there. Nil to check only.
     package static func check(
-        toward speaker: NetworkAddress?, sharing clocks: PTPDirectory? = nil
+        toward speaker: NetworkAddress?, reservedIn clocks: PTPDirectory? = nil
     ) -> RouteConditions.ClockPorts {
         let local =
             speaker.flatMap { IPv4Address($0.description) }.flatMap { TCPSocket.localAddress(toward: $0) }
             ?? IPv4Address(rawValue: 0x7F00_0001)
-        if clocks?.isServing(on: local) == true { return .available }
         do {
-            try PTPPorts.check(on: local)
+            if let clocks { try clocks.reserve(on: local) } else { try PTPPorts.check(on: local) }
             return .available
         } catch {
             return error.code == .notPermitted ? .forbidden(error.message) : .unavailable(error.message)

@@ -1,10 +1,10 @@
-/// A way to drive a speaker: the stream type and the timing protocol.
+/// The stream type and the timing protocol that a speaker is used with.
 package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The word in commands, recordings and state files.
+    /// The name in commands, recordings and state files.
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Stream type 103 with PTP timing: minutes of buffer, and immediate pause.
+    /// Stream type 103 with PTP timing: buffers minutes of audio and pauses at once.
     package static let buffered = Route(rawValue: "buffered")
     /// Stream type 96 with PTP timing.
     package static let realtime = Route(rawValue: "realtime")
@@ -14,7 +14,7 @@ package struct Route: RawRepresentable, Hashable, Sendable, CustomStringConverti
     /// All routes in order of preference.
     static let all = [buffered, realtime, realtimeNTP]
 
-    /// Returns a known route; nil for other words.
+    /// Returns the route of a name; nil if it is unknown.
     init?(word: String) {
         guard let known = Self.all.first(where: { $0.rawValue == word }) else { return nil }
         self = known

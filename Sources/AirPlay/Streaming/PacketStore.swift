@@ -25,7 +25,7 @@ final class PacketStore: Sendable {
 
     deinit { contents.withLock { $0.deallocate() } }
 
-    /// Appends a copy of a packet. Returns false without space, which `takesRoomNotice` reports later.
+    /// Appends a copy of a packet. Returns false without space, which `shouldSignalWritable` reports later.
     func append(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> Bool {
         contents.withLock { $0.append(packet, timestamp: timestamp) }
     }

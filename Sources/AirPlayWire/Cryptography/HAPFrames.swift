@@ -43,7 +43,7 @@ package struct HAPFrameOpener: Sendable {
     private let key: SecretBytes
     private var counter: UInt64 = 0
     private var partial: [UInt8] = []
-    private var failed = false
+    private var hasFailed = false
 
     package init(key: SecretBytes) { self.key = key }
 
@@ -54,7 +54,7 @@ package struct HAPFrameOpener: Sendable {
     ///
     /// - Throws: `notAuthentic` if a tag does not match. The channel is then unusable: every later call throws as well.
     package mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [UInt8] {
-        if failed { throw Self.altered }
+        if hasFailed { throw Self.altered }
         partial.append(contentsOf: bytes)
         var out: [UInt8] = []
         var start = 0
@@ -62,14 +62,14 @@ package struct HAPFrameOpener: Sendable {
             let size = Int(partial[start]) | Int(partial[start + 1]) << 8
             let end = start + 2 + size + ChaChaPoly.tagSize
             guard partial.count >= end else { break }
-            let authentic = partial.withUnsafeBufferPointer { buffer in
+            let isAuthentic = partial.withUnsafeBufferPointer { buffer in
                 ChaChaPoly.open(
                     UnsafeBufferPointer(rebasing: buffer[(start + 2)..<end]),
                     additionalData: UnsafeBufferPointer(rebasing: buffer[start..<(start + 2)]),
                     nonce: .init(counter: counter), key: key, into: &out)
             }
-            guard authentic else {
-                failed = true
+            guard isAuthentic else {
+                hasFailed = true
                 partial = []
                 throw Self.altered
             }

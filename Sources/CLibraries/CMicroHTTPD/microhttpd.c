@@ -38,14 +38,14 @@ int32_t chttp_load(void) {
   return chttp_is_loaded;
 }
 
-enum { chttp_most_connections = 64, chttp_connection_memory = 16384 };
+enum { chttp_max_connections = 64, chttp_connection_memory = 16384 };
 
 struct chttp_server {
   struct MHD_Daemon *daemon;
   chttp_handler handler;
   void *context;
-  int32_t patience_ms;
-  int32_t most;
+  int32_t timeout_ms;
+  int32_t max_connections;
   /* Nonzero if a connection was closed since the last run. At its connection limit, libmicrohttpd removes the listening
    * socket from epoll and adds it again only in the next run, which no event would trigger. */
   int has_room;
@@ -54,7 +54,7 @@ struct chttp_server {
     int descriptor;
     int64_t began_ms;
     int is_ending;
-  } connections[chttp_most_connections];
+  } connections[chttp_max_connections];
 };
 
 struct chttp_exchange {
@@ -73,13 +73,13 @@ static int64_t chttp_now_ms(void) {
 /* Closes the oldest connection at the limit: after shutdown(2) the library reads the end of stream and closes it. */
 static void chttp_make_room(chttp_server *server) {
   int count = 0, oldest = -1;
-  for (int i = 0; i < chttp_most_connections; i++) {
+  for (int i = 0; i < chttp_max_connections; i++) {
     if (server->connections[i].descriptor < 0) continue;
     count++;
     if (server->connections[i].is_ending) continue;
     if (oldest < 0 || server->connections[i].began_ms < server->connections[oldest].began_ms) oldest = i;
   }
-  if (count < server->most || oldest < 0) return;
+  if (count < server->max_connections || oldest < 0) return;
   shutdown(server->connections[oldest].descriptor, SHUT_RDWR);
   server->connections[oldest].is_ending = 1;
 }
@@ -95,7 +95,7 @@ static void chttp_connection(void *context, struct MHD_Connection *connection, v
   *place = NULL;
   chttp_make_room(server);
   const union MHD_ConnectionInfo *info = library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  for (int i = 0; info && i < chttp_most_connections; i++) {
+  for (int i = 0; info && i < chttp_max_connections; i++) {
     if (server->connections[i].descriptor >= 0) continue;
     server->connections[i].descriptor = info->connect_fd;
     server->connections[i].began_ms = chttp_now_ms();
@@ -154,19 +154,20 @@ static void chttp_done(void *context, struct MHD_Connection *connection, void **
   *place = NULL;
 }
 
-chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, chttp_handler handler, void *context) {
+chttp_server *chttp_open(int32_t descriptor, int32_t max_connections, int32_t timeout_ms, chttp_handler handler,
+                         void *context) {
   chttp_server *server = calloc(1, sizeof *server);
   if (!server) return NULL;
   server->handler = handler;
   server->context = context;
-  server->patience_ms = patience_ms;
-  for (int i = 0; i < chttp_most_connections; i++) server->connections[i].descriptor = -1;
+  server->timeout_ms = timeout_ms;
+  for (int i = 0; i < chttp_max_connections; i++) server->connections[i].descriptor = -1;
   /* Spare slots are for connections that arrive before the oldest has been closed. */
-  server->most = most > chttp_most_connections / 2 ? chttp_most_connections / 2 : most;
+  server->max_connections = max_connections > chttp_max_connections / 2 ? chttp_max_connections / 2 : max_connections;
   server->daemon = library.MHD_start_daemon(
       MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, chttp_take, server, MHD_OPTION_LISTEN_SOCKET,
-      (MHD_socket)descriptor, MHD_OPTION_CONNECTION_LIMIT, (unsigned)chttp_most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-      (unsigned)((patience_ms + 999) / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)chttp_connection_memory,
+      (MHD_socket)descriptor, MHD_OPTION_CONNECTION_LIMIT, (unsigned)chttp_max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+      (unsigned)((timeout_ms + 999) / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)chttp_connection_memory,
       MHD_OPTION_NOTIFY_CONNECTION, chttp_connection, server, MHD_OPTION_NOTIFY_COMPLETED, chttp_done, server,
       MHD_OPTION_END);
   if (!server->daemon) {
@@ -186,9 +187,9 @@ int64_t chttp_due_ms(chttp_server *server) {
   int64_t due = -1, now = chttp_now_ms();
   MHD_UNSIGNED_LONG_LONG wait;
   if (library.MHD_get_timeout(server->daemon, &wait) == MHD_YES) due = wait > INT32_MAX ? INT32_MAX : (int64_t)wait;
-  for (int i = 0; i < chttp_most_connections; i++) {
+  for (int i = 0; i < chttp_max_connections; i++) {
     if (server->connections[i].descriptor < 0) continue;
-    int64_t left = server->connections[i].began_ms + 3 * (int64_t)server->patience_ms - now;
+    int64_t left = server->connections[i].began_ms + 3 * (int64_t)server->timeout_ms - now;
     if (left < 0) left = 0;
     if (due < 0 || left < due) due = left;
   }
@@ -197,9 +198,9 @@ int64_t chttp_due_ms(chttp_server *server) {
 
 void chttp_serve(chttp_server *server) {
   int64_t now = chttp_now_ms();
-  for (int i = 0; i < chttp_most_connections; i++) {
+  for (int i = 0; i < chttp_max_connections; i++) {
     if (server->connections[i].descriptor < 0) continue;
-    if (now - server->connections[i].began_ms < 3 * (int64_t)server->patience_ms) continue;
+    if (now - server->connections[i].began_ms < 3 * (int64_t)server->timeout_ms) continue;
     /* The library reads the end of the stream and closes the connection. */
     shutdown(server->connections[i].descriptor, SHUT_RDWR);
     server->connections[i].began_ms = now;

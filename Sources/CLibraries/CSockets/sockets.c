@@ -34,7 +34,7 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
   return count;
 }
 
-int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int most) {
+int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int max) {
   union {
     /* SCM_MAX_FD of unix(7), so that every received descriptor is stored or closed. */
     char bytes[CMSG_SPACE(253 * sizeof(int))];
@@ -50,7 +50,7 @@ int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int m
     for (size_t at = 0; at + sizeof(int) <= item->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
       int descriptor;
       memcpy(&descriptor, CMSG_DATA(item) + at, sizeof descriptor);
-      if (count == 1 && found < most) descriptors[found++] = descriptor;
+      if (count == 1 && found < max) descriptors[found++] = descriptor;
       else close(descriptor);
     }
   }

@@ -182,14 +182,8 @@ package final class Microphone: @unchecked Sendable {
         guard have < Self.maxAnchors, snd_pcm_status(handle, status) >= 0,
             snd_pcm_status_get_state(status) == SND_PCM_STATE_RUNNING
         else { return }
-        var stamp = snd_htimestamp_t()
-        snd_pcm_status_get_htstamp(status, &stamp)
-        let instant =
-            stamp.tv_sec == 0 && stamp.tv_nsec == 0
-            ? HostInstant.now
-            : HostInstant(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
         let frame = frameCount.load(ordering: .relaxed) + Int(snd_pcm_status_get_delay(status))
-        (anchors + have).initialize(to: CapturedSound.Anchor(frame: Int64(frame), instant: instant))
+        (anchors + have).initialize(to: CapturedSound.Anchor(frame: Int64(frame), instant: HostInstant(of: status)))
         anchorCount.store(have + 1, ordering: .releasing)
     }
 

@@ -117,7 +117,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     /// Returns the channel map of the device that is most similar to a layout.
     ///
     /// Sound servers accept any channel count and have no channel maps. The layout of the server's sink is used then;
-    /// if unknown, stereo, which is nearly always right.
+    /// if that is unknown, stereo.
     private func bestOrder(
         for film: ChannelLayout, _ choice: ChannelChoice, _ parameters: HardwareParameters
     ) -> ChannelOrder {
@@ -172,7 +172,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     }
 
     /// Returns true for hardware of this computer, which supports rewinding; data sent to a sound server cannot be
-    /// taken back.
+    /// rewound.
     private static func isCard(_ handle: OpaquePointer) -> Bool {
         var info: OpaquePointer?
         snd_pcm_info_malloc(&info)
@@ -187,13 +187,6 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         let code = snd_pcm_status(handle, status)
         guard code >= 0 else { return PlayoutDeviceReading(state: Self.state(code), free: 0, delay: 0, instant: .now) }
         let free = min(capacity, Int(snd_pcm_status_get_avail(status)))
-        var stamp = snd_htimestamp_t()
-        snd_pcm_status_get_htstamp(status, &stamp)
-        // Drivers without timestamps return zero.
-        let instant =
-            stamp.tv_sec == 0 && stamp.tv_nsec == 0
-            ? HostInstant.now
-            : HostInstant(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
         let state: PlayoutDeviceReading.State
         switch snd_pcm_status_get_state(status) {
         case SND_PCM_STATE_RUNNING, SND_PCM_STATE_DRAINING: state = .running
@@ -203,7 +196,8 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         default: state = .lost
         }
         return PlayoutDeviceReading(
-            state: state, free: max(0, free), delay: Int(snd_pcm_status_get_delay(status)), instant: instant)
+            state: state, free: max(0, free), delay: Int(snd_pcm_status_get_delay(status)),
+            instant: HostInstant(of: status))
     }
 
     private static func state(_ code: Int32) -> PlayoutDeviceReading.State {
@@ -247,5 +241,16 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
             snd_pcm_drop(handle)
         }
         return snd_pcm_prepare(handle) >= 0
+    }
+}
+
+extension HostInstant {
+    /// Returns the timestamp of a status query, or the current instant if the driver has no timestamps.
+    init(of status: OpaquePointer?) {
+        var stamp = snd_htimestamp_t()
+        snd_pcm_status_get_htstamp(status, &stamp)
+        self =
+            stamp.tv_sec == 0 && stamp.tv_nsec == 0
+            ? .now : HostInstant(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
     }
 }

@@ -2,8 +2,8 @@ internal import CardPlayout
 internal import MediaCore
 internal import Synchronization
 
-/// Polls for a device that should replace the current one. That is the requested device while a substitute plays, or
-/// the new target of its name after a change of ALSA's configuration.
+/// Polls for a device that should replace the current one: the requested device while a substitute plays, or the device
+/// that its name refers to after a change of ALSA's configuration.
 ///
 /// ALSA sends no notification for either, hence a poll every 2 s. It runs on its own background thread, because opening
 /// a device blocks.
@@ -41,7 +41,7 @@ final class DeviceMonitor: Sendable {
 
     private func run() {
         let configuration = ALSAConfiguration()
-        var meaning = configuration.definition(of: failover.own)
+        var definition = configuration.definition(of: failover.own)
         var next = HostInstant.now.advanced(by: Self.interval)
         while !stopping.load(ordering: .acquiring) {
             tick.wait(until: next)
@@ -51,15 +51,15 @@ final class DeviceMonitor: Sendable {
             failover.closeRetired()
             // Without any device, the pump thread itself tries to reopen one.
             guard let place = failover.place else { continue }
-            let isElsewhere = place != failover.own
-            var hasNewMeaning = false
+            let isSubstitute = place != failover.own
+            var isRedefined = false
             if configuration.hasChanged {
                 let now = configuration.definition(of: failover.own)
-                hasNewMeaning = now != nil && now != meaning
-                if !isElsewhere, !hasNewMeaning { meaning = now ?? meaning }
+                isRedefined = now != nil && now != definition
+                if !isSubstitute, !isRedefined { definition = now ?? definition }
             }
-            guard isElsewhere || hasNewMeaning, let device = open(failover.own) else { continue }
-            meaning = configuration.definition(of: failover.own) ?? meaning
+            guard isSubstitute || isRedefined, let device = open(failover.own) else { continue }
+            definition = configuration.definition(of: failover.own) ?? definition
             failover.offer(device, name: failover.own)
             wake.raise()
         }

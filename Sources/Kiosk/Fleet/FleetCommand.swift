@@ -7,7 +7,7 @@ package struct FleetCommand: Sendable, Hashable {
         case previous
         case pause
         case play
-        /// Reads the configuration again.
+        /// Reloads the configuration.
         case reload
         case screenshot
         /// 0…130.

@@ -42,7 +42,7 @@ package struct KioskLog: Sendable {
     /// Creates a log.
     ///
     /// - Parameters:
-    ///   - most: The least severe level that is logged.
+    ///   - maxLevel: The least severe level that is logged.
     ///   - journal: `ServiceJournal.ofStandardError()`.
     ///   - plainly: Writes a sentence to the terminal.
     package init(

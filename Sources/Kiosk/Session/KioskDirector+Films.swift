@@ -149,7 +149,9 @@ extension KioskDirector {
     }
 
     private func handleOutput(_ output: OutputID, isUnresponsive: Bool) {
-        logRemark(sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now))
+        logRemark(
+            sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now),
+            rest: MessageRateLimiter.restOfChanges)
         beatNow()
     }
 

@@ -45,7 +45,7 @@ extension KioskDirector {
         case .next where !rules.allowsSeeking, .previous where !rules.allowsSeeking:
             return reply(false, "a wall plays at the position of its clock; its screens cannot seek")
         case .next where isWaiting, .previous where isWaiting: return reply(false, "nothing is scheduled at this time")
-        // It would end the image of the slate.
+        // A skip would end the image of the slate.
         case .next where !isPlaying: return reply(false, "no film is shown")
         case .next: stage.player.skip()
         case .previous:
@@ -74,7 +74,7 @@ extension KioskDirector {
 }
 
 extension FleetCommand.Action {
-    /// The command as the log names it.
+    /// The name of the command in the log.
     fileprivate var words: String {
         switch self {
         case .next: "next"

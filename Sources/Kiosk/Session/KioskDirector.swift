@@ -267,7 +267,8 @@ final class KioskDirector: @unchecked Sendable {
         switch event {
         case .player(let event): handlePlayerEvent(event)
         case .screen(let input): handleInput(input)
-        case .output(let output, let isLost): logRemark(sound?.handleOutput(output, isLost: isLost))
+        case .output(let output, let isLost):
+            logRemark(sound?.handleOutput(output, isLost: isLost), rest: MessageRateLimiter.restOfChanges)
         case .sound(let event):
             logRemark(sound?.handle(event, at: now))
             noteRoutes()
@@ -299,14 +300,16 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Logs a remark about outputs.
-    func logRemark(_ remark: KioskRouteSupervisor.Remark?) {
-        if let remark { say(remark.level, remark.text, KioskNote(.output)) }
+    func logRemark(_ remark: KioskRouteSupervisor.Remark?, rest: Duration = MessageRateLimiter.rest) {
+        if let remark { say(remark.level, remark.text, KioskNote(.output), rest: rest) }
     }
 
-    /// Logs a text. Warnings and errors that repeat with every film are logged at most once per hour.
-    func say(_ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote()) {
-        if level <= .warning, !messageLimiter.shouldLog(text, at: now) { return }
-        stage.log.say(level, text, note)
+    /// Logs a text. Warnings and errors that repeat with every film are logged at most once per `rest`.
+    func say(
+        _ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote(), rest: Duration = MessageRateLimiter.rest
+    ) {
+        guard level <= .warning else { return stage.log.say(level, text, note) }
+        if let line = messageLimiter.line(for: text, rest: rest, at: now) { stage.log.say(level, line, note) }
     }
 
     // MARK: Window

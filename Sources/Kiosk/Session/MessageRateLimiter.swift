@@ -1,21 +1,34 @@
 internal import MediaCore
 
-/// Limits repeated log sentences, such as a missing speaker, to one per hour instead of one per film. A value.
+/// Limits repeated log sentences, such as a missing speaker, to one per interval instead of one per film, and counts
+/// the others. A value; the caller provides the time.
 struct MessageRateLimiter {
-    private static let rest = Duration.seconds(3600)
+    /// The usual interval.
+    static let rest = Duration.seconds(3600)
+    /// The interval of changes, such as a speaker that is lost and returns.
+    static let restOfChanges = Duration.seconds(60)
     private static let maxSentences = 256
 
-    private var lastLogged: [String: HostInstant] = [:]
+    /// When a sentence was logged, and how often it was not since.
+    private var lastLines: [String: (at: HostInstant, left: Int)] = [:]
 
-    /// Returns true if a sentence must be logged, and records it as logged.
-    mutating func shouldLog(_ sentence: String, at now: HostInstant) -> Bool {
-        if let last = lastLogged[sentence], now - last < Self.rest { return false }
-        if lastLogged.count >= Self.maxSentences { lastLogged = lastLogged.filter { now - $0.value < Self.rest } }
-        if lastLogged.count >= Self.maxSentences { lastLogged.removeAll() }
-        lastLogged[sentence] = now
-        return true
+    /// Returns the line for a sentence; nil within `rest` of its last line. The line states how often the sentence was
+    /// omitted since the last one.
+    mutating func line(
+        for sentence: String, rest: Duration = MessageRateLimiter.rest, at now: HostInstant
+    ) -> String? {
+        let last = lastLines[sentence]
+        if let last, now - last.at < rest {
+            lastLines[sentence]?.left += 1
+            return nil
+        }
+        if lastLines.count >= Self.maxSentences { lastLines = lastLines.filter { now - $0.value.at < Self.rest } }
+        if lastLines.count >= Self.maxSentences { lastLines.removeAll() }
+        lastLines[sentence] = (now, 0)
+        guard let left = last?.left, left > 0 else { return sentence }
+        return "\(sentence) (\(left) more times since the last line)"
     }
 
     /// Forgets a sentence after a recovery: its next occurrence is logged.
-    mutating func forget(_ sentence: String) { lastLogged[sentence] = nil }
+    mutating func forget(_ sentence: String) { lastLines[sentence] = nil }
 }

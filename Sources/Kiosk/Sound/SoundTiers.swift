@@ -25,7 +25,7 @@ struct SoundTiers: Sendable, Equatable {
     /// In order of preference. The output of this computer is appended unless it is configured.
     let fallbacks: [String]
     private(set) var presence: [String: Presence]
-    /// True while the wanted outputs are waited for before fallbacks are used.
+    /// True during the wait for the wanted outputs, in which no fallback is used.
     var waitsForWanted = true
 
     static let thisComputer = "local"
@@ -46,7 +46,7 @@ struct SoundTiers: Sendable, Equatable {
         if self.presence[name] != nil { self.presence[name] = presence }
     }
 
-    /// The outputs to use; nil while the wanted ones are waited for.
+    /// The outputs to use; nil during the wait for the wanted ones.
     var choice: Choice? {
         if wanted.isEmpty {
             // A group must have at least one member.

@@ -31,7 +31,7 @@ final class SpeakerFinder: Sendable {
     /// Creates a finder; `start` starts its thread.
     ///
     /// - Parameters:
-    ///   - clock: If it does not advance automatically, `start` starts no thread; the caller calls `runDueWork`.
+    ///   - clock: Unless it is `isRealTime`, `start` starts no thread, and the caller calls `runDueWork`.
     ///   - report: Called on the finder's thread; must not block.
     init(
         _ registry: OutputRegistry, clock: any HostClock,
@@ -54,7 +54,7 @@ final class SpeakerFinder: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// Searches if that is due and no thread does it.
+    /// Searches if a search is due. No effect with a real-time clock: the thread searches then.
     func runDueWork() { if !clock.isRealTime { _ = searchIfDue() } }
 
     /// Replaces the names to search for. Returns at once.

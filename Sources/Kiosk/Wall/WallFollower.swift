@@ -50,16 +50,17 @@ final class WallFollower: TimelineSource {
         var isOutvotedReported = false
     }
 
-    /// Deviations caused by an item's end, a late start or a playlist change are over within this time.
+    /// A deviation that lasts this long requires a seek. Those caused by an item's end, a late start or a playlist
+    /// change are shorter.
     private static let endurance = Duration.milliseconds(1500)
     /// The minimum interval between seeks; doubled with each, and reset after a minute in sync.
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(80)
-    /// The same if an output with a fixed clock takes precedence: the two clocks drift apart again after each seek. At
-    /// 50 ppm the deviation is 30 ms by then.
+    /// The minimum interval while an output with a fixed clock takes precedence: the two clocks drift apart again after
+    /// each seek. At 50 ppm the deviation is 30 ms by then.
     private static let pauseWhenOutvoted = Duration.seconds(600)
     /// The typical time for opening an item and filling buffers. A player that takes longer starts at the wall's
-    /// position at that time.
+    /// position of the actual start.
     static let lead = Duration.milliseconds(1500)
 
     private let wall: WallClock

@@ -69,7 +69,7 @@ struct WallLine: Sendable, Hashable {
     /// Returns where and when to start in sync, not before an instant; nil after the end of a playlist without loop.
     /// Starts within the current item, or at the next one if the remainder is shorter than `minDuration`.
     ///
-    /// - Parameter least: The minimum remainder of an item.
+    /// - Parameter minDuration: The minimum remainder of an item.
     func meeting(notBefore instant: WallInstant, minDuration: Duration = .seconds(2)) -> (
         place: Place, at: WallInstant
     )? {

@@ -40,7 +40,7 @@ package final class VideoDecoder: PictureDecoder {
     private var showFrom: MediaTime?
     /// Latest time at or before `showFrom` of a packet sent since the seek.
     private var latestSent: MediaTime?
-    /// The last frame dropped by `discardPictures(before:)`; returned if no later one follows.
+    /// The last frame dropped by `dropFrames(before:)`; returned if no later one follows.
     private var held: SampleBuffer?
 
     /// Opens a decoder.

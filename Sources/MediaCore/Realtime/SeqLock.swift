@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// A small value with one writer at a time and any number of readers that need no lock.
@@ -32,7 +33,7 @@ package final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Senda
         let start = sequence.load(ordering: .relaxed)
         sequence.store(start &+ 1, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
-        withUnsafeBytes(of: value) { write($0) }
+        withUnsafePointer(to: value) { write($0) }
         sequence.store(start &+ 2, ordering: .releasing)
     }
 
@@ -44,27 +45,28 @@ package final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Senda
         while true {
             let before = sequence.load(ordering: .acquiring)
             if before & 1 == 0 {
-                withUnsafeMutableBytes(of: &copy) { read(into: $0) }
+                withUnsafeMutablePointer(to: &copy) { read(into: $0) }
                 atomicMemoryFence(ordering: .acquiring)
                 if sequence.load(ordering: .relaxed) == before { return copy }
             }
         }
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer) {
+    private func write(_ bytes: UnsafeRawPointer) {
         for index in 0..<count {
             var word: UInt64 = 0
-            let part = UnsafeRawBufferPointer(rebasing: bytes[(index * 8)..<min(bytes.count, index * 8 + 8)])
-            withUnsafeMutableBytes(of: &word) { $0.copyMemory(from: part) }
+            memcpy(&word, bytes + index * 8, size(of: index))
             words[index].store(word, ordering: .relaxed)
         }
     }
 
-    private func read(into bytes: UnsafeMutableRawBufferPointer) {
+    private func read(into bytes: UnsafeMutableRawPointer) {
         for index in 0..<count {
-            let word = words[index].load(ordering: .relaxed)
-            let part = UnsafeMutableRawBufferPointer(rebasing: bytes[(index * 8)..<min(bytes.count, index * 8 + 8)])
-            withUnsafeBytes(of: word) { part.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<part.count])) }
+            var word = words[index].load(ordering: .relaxed)
+            memcpy(bytes + index * 8, &word, size(of: index))
         }
     }
+
+    /// Returns the number of bytes of the value in a word.
+    private func size(of index: Int) -> Int { index + 1 < count ? 8 : MemoryLayout<Value>.size - index * 8 }
 }

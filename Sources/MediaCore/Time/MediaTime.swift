@@ -56,11 +56,47 @@ public struct MediaTime: Sendable, BitwiseCopyable {
     /// Returns the time in units of `1 / newTimescale` seconds, rounded, ties away from zero; saturates.
     public func rescaled(to newTimescale: Int32) -> Int64 {
         if newTimescale == timescale { return value }
+        let (units, isLarge) = value.multipliedReportingOverflow(by: Int64(newTimescale))
+        if !isLarge, let quotient = Self.dividedRounding(units, by: Int64(timescale)) { return quotient }
         return Self.dividedRounding(Int128(value) * Int128(newTimescale), by: Int128(timescale))
     }
 
     /// The time as a duration, for arithmetic on host clocks.
     public var duration: Duration { .nanoseconds(nanoseconds) }
+
+    // The values of films fit 64 bits. 128 bits are for the rest: without optimization each conversion to `Int128` is a
+    // generic call of 100 ns.
+
+    /// Returns both values in units of `1 / (left.timescale * right.timescale)` seconds; nil if they exceed 64 bits.
+    private static func commonUnits(_ left: MediaTime, _ right: MediaTime) -> (left: Int64, right: Int64)? {
+        let (first, isFirstLarge) = left.value.multipliedReportingOverflow(by: Int64(right.timescale))
+        let (second, isSecondLarge) = right.value.multipliedReportingOverflow(by: Int64(left.timescale))
+        return isFirstLarge || isSecondLarge ? nil : (first, second)
+    }
+
+    private static func greatestCommonDivisor(_ first: UInt64, _ second: UInt64) -> UInt64 {
+        var (a, b) = (first, second)
+        while b != 0 { (a, b) = (b, a % b) }
+        return a
+    }
+
+    /// Returns the quotient, rounded, ties away from zero; nil if that takes more than 64 bits.
+    private static func dividedRounding(_ numerator: Int64, by denominator: Int64) -> Int64? {
+        let half = denominator / 2
+        let (sum, isLarge) = numerator.addingReportingOverflow(numerator >= 0 ? half : -half)
+        return isLarge ? nil : sum / denominator
+    }
+
+    /// As the function of 128 bits; nil if the result takes these.
+    private static func normalized(numerator: Int64, denominator: Int64) -> MediaTime? {
+        if denominator <= Int64(Int32.max) { return MediaTime(value: numerator, timescale: Int32(denominator)) }
+        let divisor = Int64(greatestCommonDivisor(numerator.magnitude, denominator.magnitude))
+        let bottom = denominator / divisor
+        if bottom <= Int64(Int32.max) { return MediaTime(value: numerator / divisor, timescale: Int32(bottom)) }
+        // A sum with a number of nanoseconds.
+        guard denominator % 1_000_000_000 == 0 else { return nil }
+        return dividedRounding(numerator, by: denominator / 1_000_000_000).map(MediaTime.init(nanoseconds:))
+    }
 
     static func dividedRounding(_ numerator: Int128, by denominator: Int128) -> Int64 {
         // Does not overflow 128 bits: callers multiply 64 by 32 bits or check for overflow themselves.
@@ -91,21 +127,21 @@ extension MediaTime: Comparable, Hashable {
     /// Compares the rational values.
     public static func == (left: MediaTime, right: MediaTime) -> Bool {
         if left.timescale == right.timescale { return left.value == right.value }
+        if let (first, second) = commonUnits(left, right) { return first == second }
         return Int128(left.value) * Int128(right.timescale) == Int128(right.value) * Int128(left.timescale)
     }
 
     /// Compares the rational values.
     public static func < (left: MediaTime, right: MediaTime) -> Bool {
         if left.timescale == right.timescale { return left.value < right.value }
+        if let (first, second) = commonUnits(left, right) { return first < second }
         return Int128(left.value) * Int128(right.timescale) < Int128(right.value) * Int128(left.timescale)
     }
 
     /// Hashes the reduced fraction.
     public func hash(into hasher: inout Hasher) {
         // Equal times with different timescales must hash equally.
-        var (a, b) = (value.magnitude, UInt64(timescale))
-        while b != 0 { (a, b) = (b, a % b) }
-        let divisor = Int64(clamping: a == 0 ? 1 : a)
+        let divisor = Int64(Self.greatestCommonDivisor(value.magnitude, UInt64(timescale)))
         hasher.combine(value / divisor)
         hasher.combine(Int64(timescale) / divisor)
     }
@@ -117,6 +153,11 @@ extension MediaTime {
         if left.timescale == right.timescale {
             let (sum, overflow) = left.value.addingReportingOverflow(right.value)
             return MediaTime(value: overflow ? (left.value < 0 ? .min : .max) : sum, timescale: left.timescale)
+        }
+        if let (first, second) = commonUnits(left, right) {
+            let (sum, isLarge) = first.addingReportingOverflow(second)
+            let denominator = Int64(left.timescale) * Int64(right.timescale)
+            if !isLarge, let time = normalized(numerator: sum, denominator: denominator) { return time }
         }
         return normalized(
             numerator: Int128(left.value) * Int128(right.timescale) + Int128(right.value) * Int128(left.timescale),
@@ -138,7 +179,9 @@ extension MediaTime {
 
     /// Returns an integer multiple of this time.
     public static func * (time: MediaTime, factor: Int64) -> MediaTime {
-        normalized(numerator: Int128(time.value) * Int128(factor), denominator: Int128(time.timescale))
+        let (value, isLarge) = time.value.multipliedReportingOverflow(by: factor)
+        if !isLarge { return MediaTime(value: value, timescale: time.timescale) }
+        return normalized(numerator: Int128(time.value) * Int128(factor), denominator: Int128(time.timescale))
     }
 
     /// Returns the media time a host duration later at rate 1.

@@ -4,7 +4,7 @@ package import MediaCore
 enum InterstitialReading {
     private static let kind = "com.apple.hls.interstitial"
 
-    /// Returns the interstitials in order of film time: those before the film count as 0, those after it are last.
+    /// Returns the interstitials in order of film time. Those before the film have time 0; those after it are last.
     ///
     /// - Parameter location: The base of relative URLs. Only `http` and `https` URLs are accepted.
     static func interstitials(of playlist: MediaPlaylist, at location: String) -> [Interstitial] {

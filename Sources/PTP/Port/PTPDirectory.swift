@@ -6,6 +6,8 @@ package import Sockets
 package final class PTPDirectory: Sendable {
     private struct Entry {
         weak var instance: PTPInstance?
+        /// Holds the ports from `reserve` to the first `instance`.
+        var reserved: PTPInstance?
     }
 
     package let identity: ClockIdentity
@@ -15,7 +17,7 @@ package final class PTPDirectory: Sendable {
     package let clock: any HostClock
     private let eventPort: UInt16
     private let generalPort: UInt16
-    /// Weak references to running instances, by local address.
+    /// Weak references to running instances, and the reserved ones, by local address.
     private let entries = Lock<[IPv4Address: Entry]>([:])
 
     /// - Parameters:
@@ -32,20 +34,46 @@ package final class PTPDirectory: Sendable {
         served = ServedTimeline(clock: clock)
     }
 
-    /// Returns true if an instance of this process currently holds the PTP ports of a local address.
-    package func isServing(on address: IPv4Address) -> Bool { entries.withLock { $0[address]?.instance != nil } }
+    /// Starts the instance on a local address, unless it runs, and keeps it until it is requested: no other program can
+    /// take the ports between the choice of a route and the session. It sends nothing.
+    ///
+    /// - Throws: as `instance(on:)`.
+    package func reserve(on address: IPv4Address) throws(PTPError) {
+        try entries.withLock { (entries) throws(PTPError) in
+            guard entries[address]?.instance == nil else { return }
+            let started = try start(on: address)
+            entries[address] = Entry(instance: started, reserved: started)
+        }
+    }
+
+    /// Releases the instances that were reserved and not requested.
+    package func releaseReservations() {
+        // The last reference ends a thread, which must not happen under the lock.
+        let released = entries.withLock { entries in
+            let reserved = entries.values.compactMap(\.reserved)
+            for address in entries.keys { entries[address]?.reserved = nil }
+            return reserved
+        }
+        withExtendedLifetime(released) {}
+    }
 
     /// Returns the instance on a local address, or starts one. It runs until its last reference is released.
     ///
     /// - Throws: `PTPError` if the ports cannot be bound or the thread cannot start; nothing is left running.
     package func instance(on address: IPv4Address) throws(PTPError) -> PTPInstance {
         try entries.withLock { (entries) throws(PTPError) -> PTPInstance in
-            if let running = entries[address]?.instance { return running }
-            let started = try PTPInstance(
-                address: address, identity: identity, served: served, eventPort: eventPort,
-                generalPort: generalPort)
+            if let running = entries[address]?.instance {
+                entries[address]?.reserved = nil
+                return running
+            }
+            let started = try start(on: address)
             entries[address] = Entry(instance: started)
             return started
         }
+    }
+
+    private func start(on address: IPv4Address) throws(PTPError) -> PTPInstance {
+        try PTPInstance(
+            address: address, identity: identity, served: served, eventPort: eventPort, generalPort: generalPort)
     }
 }

@@ -1,4 +1,4 @@
-/// Owns the completion handlers of edits that playback does not agree with yet, and the outcome so far. Confined to the
+/// Owns the completion handlers of edits that playback has not applied yet, and their outcome so far. Confined to the
 /// player's thread.
 final class PendingEdits {
     private var handlers: [@Sendable (QueueEditOutcome) -> Void] = []
@@ -6,7 +6,7 @@ final class PendingEdits {
 
     func add(_ handler: @escaping @Sendable (QueueEditOutcome) -> Void) { handlers.append(handler) }
 
-    /// Records how playback was affected.
+    /// Records the effect of the edits on playback.
     func setOutcome(_ outcome: QueueEditOutcome) { self.outcome = outcome }
 
     /// Reports the recorded outcome.

@@ -58,7 +58,7 @@ public final class Player: Sendable {
     /// Creates a player with a custom thread.
     ///
     /// - Parameter start: Creates the engine with its argument and runs it on the returned thread; if that is nil, the
-    ///   caller calls `PlaybackEngine.listPosition`.
+    ///   caller calls `PlaybackEngine.runIteration`.
     init(
         parts: Parts, options: PlayerOptions, events: EventLog, onEvent: @escaping @Sendable (PlayerEvent) -> Void,
         start: (_ make: @escaping @Sendable (EngineWork) -> PlaybackEngine) throws(ExhaustionError) -> WorkerThread?
@@ -152,7 +152,7 @@ public final class Player: Sendable {
     /// ended continues with added items.
     public func apply(_ edit: QueueEdit) { mailbox.post { $0.apply(edit) } }
 
-    /// Same; waits until playback agrees with the playlist, which takes up to about a second on a playing speaker.
+    /// Same; waits until playback has applied the edits, which takes up to about a second on a playing speaker.
     public func apply(_ edit: QueueEdit) async -> QueueEditOutcome {
         await withCheckedContinuation { continuation in
             let isTaken = mailbox.post { engine in engine.apply(edit) { continuation.resume(returning: $0) } }
@@ -201,7 +201,7 @@ public final class Player: Sendable {
         mailbox.post { $0.jump(to: item, at: position) }
     }
 
-    /// Same as `jump(to:at:)` by appointment: the position is presented at a host instant. If the player is ready
+    /// Same as `jump(to:at:)` at a scheduled time: the position is presented at a host instant. If the player is ready
     /// later, it starts at the position that would be reached by then.
     package func jump(to item: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant) {
         mailbox.post { $0.jump(to: item, at: position, perceivedAt: instant) }

@@ -6,7 +6,7 @@ internal import MediaFiles
 final class FilmOfParts: MediaSource {
     let summary: MediaSummary
     private let parts: [any MediaSource]
-    /// The part of each track, and the track in it.
+    /// The index of the input of each track by track identifier, and the track's description in that input.
     private let places: [Int: (part: Int, track: Track)]
 
     /// Combines inputs.

@@ -25,7 +25,7 @@ struct MediaFolder {
     ///
     /// - Parameters:
     ///   - path: The path of the folder, which prefixes each name.
-    ///   - most: The maximum number of files.
+    ///   - maxItems: The maximum number of files.
     init(_ path: String, maxItems: Int) {
         self.maxItems = maxItems
         scan(into: path, inside: [])

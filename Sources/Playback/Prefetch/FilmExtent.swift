@@ -8,7 +8,7 @@ package struct FilmExtent: Sendable, Hashable {
     /// The end in media time.
     package var end: MediaTime
 
-    /// Creates an extent; an end before the start is moved to it.
+    /// Creates an extent; an end before the start is set to the start.
     package init(start: MediaTime = .zero, end: MediaTime) { (self.start, self.end) = (start, max(start, end)) }
 
     /// The duration between start and end.
@@ -18,7 +18,7 @@ package struct FilmExtent: Sendable, Hashable {
 extension Player.Parts {
     /// Opens an item and determines its end from its last packets. Blocks on the disk or the network.
     ///
-    /// - Parameter options: The options of the later playback; the tracks that they select count.
+    /// - Parameter options: The options of the later playback; they select the tracks.
     /// - Throws: If the item cannot be opened, has no playable track, or its end cannot be determined.
     package func extent(of address: String, _ options: PlayerOptions, _ cancellation: OpenCancellation)
         throws(MediaError) -> FilmExtent
@@ -51,18 +51,18 @@ extension Player.Parts {
     }
 }
 
-/// Determines the end of an audio track as the stage that reads it will: the end of the last audible packet.
+/// Determines the end of an audio track, as `AudioStage` will later: the end of its last audible packet.
 enum SoundEndFinder {
     /// The distance from the likely end at which reading starts, so that the last packets are included even if the
     /// container's duration is inaccurate.
     private static let margin = MediaTime(value: 2, timescale: 1)
-    /// Days of the shortest packets.
+    /// The maximum number of packets to read: days of the shortest ones.
     private static let maxPackets = 20_000_000
 
-    /// Returns film time; nil where no packet says.
+    /// Returns the end in film time; nil if no packet states a time.
     static func find(in film: any MediaSource, _ track: Track) throws(MediaError) -> MediaTime? {
         if let likely = film.summary.duration, film.summary.isSeekable,
-            // ignored: what cannot be read near its end is read from its beginning.
+            // ignored: after an error near its end, the track is read from its start.
             let found = try? last(in: film, track, from: max(.zero, likely - margin))
         {
             return found

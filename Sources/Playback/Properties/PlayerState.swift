@@ -25,7 +25,7 @@ public struct PlayerState: Sendable, Equatable {
     public var phase: Phase = .idle
     /// The current or awaited item and the upcoming ones.
     public var items: [QueueItem] = []
-    /// The items that have passed, oldest first; older ones than 10,000 are dropped.
+    /// The last 10,000 items that have passed, oldest first.
     public internal(set) var history: [QueueItem] = []
     /// The position of the current item among all items including those that have passed, 1 for the first.
     public internal(set) var itemNumber = 0
@@ -58,7 +58,7 @@ public struct PlayerState: Sendable, Equatable {
     public var volume: Double = 100
     /// Whether audio is muted.
     public var isMuted = false
-    /// The delay of audio; positive is later than video.
+    /// The delay of audio relative to video; positive: audio is later.
     public var audioDelay: Duration = .zero
     /// Whether the item has moving video.
     public var hasVideo = false
@@ -86,16 +86,16 @@ public struct PlayerState: Sendable, Equatable {
     public var routeChange: String?
     /// The offset of audio from video as reported by the outputs (positive: audio late); nil if unknown.
     public var offset: Duration?
-    /// Position on the player's timeline up to which every selected track has been read that is not at its end; nil
-    /// while one of them has nothing.
+    /// Position on the player's timeline up to which all selected tracks have been read, without those at their end.
+    /// Nil until each of them has delivered media.
     public var loadedUntil: MediaTime?
-    /// The timeline up to which the output has accepted audio; with several outputs the minimum.
+    /// Position on the player's timeline up to which the output has accepted audio; the minimum of several outputs.
     public var handedUntil: MediaTime?
     /// The number of iterations of the engine's thread, for a watchdog; at least four per second during playback.
     package internal(set) var turns = 0
     /// Whether the audio track was read to its end or waits for the next item.
     package internal(set) var soundIsRead = true
-    /// Position on the player's timeline up to which sound has been read; nil before the first.
+    /// Position on the player's timeline up to which audio has been read; nil before the first packet.
     package internal(set) var soundReadUntil: MediaTime?
     /// Whether the video track was read to its end or waits for the next item.
     package internal(set) var picturesAreRead = true
@@ -108,12 +108,13 @@ public struct PlayerState: Sendable, Equatable {
     /// The reason for a wait, for the user: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s", "Waiting
     /// for the network: 34 %".
     public var reason: String?
-    /// The progress of a hold for a slow source: the share of the reserve that was read, 0…1. Nil otherwise.
+    /// The progress while playback is held for a slow source: the read fraction of the required reserve, 0…1. Nil
+    /// otherwise.
     public internal(set) var bufferingProgress: Double?
     /// The reason for the phase `failed`.
     public var failure: TalkieError?
-    /// What could not be read or decoded of `current`; truncated media still ends in the phase `ended`. Nil if nothing
-    /// is missing, and reset when another item begins.
+    /// The part of `current` that could not be read or decoded; nil if there is none. Truncated media still ends in the
+    /// phase `ended`. Reset when another item begins.
     public internal(set) var mediaFailure: MediaFailure?
 
     /// Creates the state of an idle player.

@@ -1,6 +1,7 @@
 internal import MediaCore
 
-/// The encoder of an encoded delivery, and the contiguous audio that it was given. Without an encoder nothing happens.
+/// The encoder of an encoded delivery, and the contiguous run of audio sent to it. Without an encoder all
+/// methods have no effect.
 ///
 /// Encoder packets are contiguous: a gap in the media finishes the current run, and overlapping blocks are dropped.
 /// Confined to the feeder thread.
@@ -146,7 +147,7 @@ struct EncoderRun {
         return cut
     }
 
-    /// Decodes severed packets and encodes their part before `time` again.
+    /// Decodes truncated packets and encodes their part before `time` again.
     ///
     /// - Parameters:
     ///   - packets: In `format`.

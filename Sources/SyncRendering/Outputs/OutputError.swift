@@ -24,7 +24,7 @@ extension CodedError<OutputErrors>.Code {
 }
 
 extension OutputError {
-    /// Converts an error of the system.
+    /// Creates the error for a thread or descriptor that the system did not provide.
     ///
     /// - Parameter name: The name of the output.
     package init(_ error: ExhaustionError, output name: String) {
@@ -33,6 +33,6 @@ extension OutputError {
 }
 
 extension Remedy {
-    /// For an output that does not get this computer's time.
+    /// The remedy for an output that receives no timing messages of this computer.
     package static let checkFirewall = Remedy(.checkFirewall, advice: "a firewall may block its messages")
 }

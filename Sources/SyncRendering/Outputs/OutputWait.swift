@@ -14,7 +14,7 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
         case sound = "sound"
         /// No video frame is available.
         case picture = "picture"
-        /// An application's own renderer has not enough media.
+        /// A renderer of the application does not have enough media.
         case material = "material"
 
         /// Whether the cause is missing media and not an output.

@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// How a screen refreshes.
+/// The refresh mode of a screen.
 public enum RefreshMode: Sendable, Hashable {
     /// Unknown: every video frame is presented at its own instant.
     case unpaced

@@ -7,7 +7,7 @@ internal import SyncRendering
 /// Calibration without hardware: flash and sound drift against each other until the user presses a key when they
 /// coincide, from both directions alternately.
 extension CalibrationSession {
-    /// The keys for "now".
+    /// The keys that report that flash and sound coincide.
     private static let presses: Set<String> = ["SPACE", "ENTER", "KP_ENTER"]
 
     /// Runs the passages and evaluates the key presses. Called on the main thread.

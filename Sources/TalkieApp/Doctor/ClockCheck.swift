@@ -21,7 +21,7 @@ enum ClockCheck {
         )
     }
 
-    /// Returns the fastest of several runs, since the machine may be busy.
+    /// Returns the duration of one reading: the minimum of several runs, because the machine may be busy.
     private static func readingTime() -> Duration {
         var best = Duration.seconds(1)
         for _ in 0..<8 {

@@ -13,7 +13,7 @@ enum PortCheck {
             holder: { PortHolder.name(ofUDP: 319) ?? PortHolder.name(ofUDP: 320) })
     }
 
-    /// Returns the finding for local addresses.
+    /// Returns one finding: that of the first address whose ports cannot be bound, otherwise success.
     ///
     /// - Parameters:
     ///   - check: Binds the ports on an address and releases them.

@@ -6,9 +6,9 @@ internal import Synchronization
 
 /// The event channel: the speaker sends requests, the sender connects to it and answers them.
 ///
-/// The first request is `updateInfo`, as from real receivers. A sender that does not answer within
-/// `answerLimit` loses its session. Callable from any thread. The owner must call `stop`: the thread
-/// `speaker-events` keeps this object alive until then.
+/// The first request is `updateInfo`, as from real receivers. The session of a sender that does not answer within
+/// `answerLimit` ends. Callable from any thread. The owner must call `stop`: the thread `speaker-events` keeps this
+/// object alive until then.
 final class EventChannel: Sendable {
     /// Time after which an unanswered event ends the session (25 to 30 s on tvOS, measured by others).
     private static let answerLimit: Duration = .seconds(25)
@@ -29,7 +29,7 @@ final class EventChannel: Sendable {
     private let connection = Signal()
     /// Requests not yet sent; appended by any thread, removed by the thread.
     private let outgoing = Lock<[PropertyList]>([])
-    /// When the event that awaits its answer was sent; nil if none does.
+    /// When the unanswered event was sent; nil if there is none.
     private let unanswered = Lock<HostInstant?>(nil)
 
     var port: UInt16 { listener.port }

@@ -8,10 +8,11 @@ internal import Synchronization
 ///
 /// The owner must call `stop`: the thread `speaker-data` keeps this object alive until then.
 final class RealtimeReceiver: Sendable {
-    /// Time in which only an initial sync packet is accepted; others belong to the previous stream.
-    private static let leftovers: Duration = .seconds(2)
+    /// The time after the start in which only a sync packet that is marked as the first is accepted; others belong to
+    /// the previous stream.
+    private static let stalePeriod: Duration = .seconds(2)
     /// Interval of the check for missing packets.
-    private static let beat: Duration = .milliseconds(20)
+    private static let checkInterval: Duration = .milliseconds(20)
 
     private let data: DatagramSocket
     private let control: DatagramSocket
@@ -77,14 +78,14 @@ final class RealtimeReceiver: Sendable {
                 case .resent(let packet): store(packet[...], &progress)
                 case .sync(let position, let instant, let clock, let isFirst):
                     progress.syncPort = datagram.sourcePort
-                    guard isFirst || HostInstant.now - progress.started > Self.leftovers else { continue }
+                    guard isFirst || HostInstant.now - progress.started > Self.stalePeriod else { continue }
                     engine.setAnchor(PlayoutAnchor(position: position, instant: instant, clock: clock))
                 }
             }
             let now = HostInstant.now
             if now >= next {
-                next = now.advanced(by: Self.beat)
-                ask(at: now, &progress)
+                next = now.advanced(by: Self.checkInterval)
+                requestMissing(at: now, &progress)
             }
         }
     }
@@ -101,7 +102,7 @@ final class RealtimeReceiver: Sendable {
         ])
     }
 
-    private func ask(at now: HostInstant, _ progress: inout Progress) {
+    private func requestMissing(at now: HostInstant, _ progress: inout Progress) {
         guard let port = progress.syncPort else { return }
         for run in engine.missing(at: now) {
             progress.requestSequence &+= 1
@@ -113,7 +114,7 @@ final class RealtimeReceiver: Sendable {
     }
 }
 
-/// Decides which packets are lost, reproducibly (a linear congruential generator, Knuth's constants).
+/// Simulates packet loss, reproducibly (a linear congruential generator with Knuth's constants).
 struct LossDice: Sendable {
     private let threshold: UInt64
     private var state: UInt64 = 0x5EED

@@ -59,7 +59,7 @@ import Testing
         #expect(result.errorLines.count <= 1, "\(result.errors)")
     }
 
-    @Test func aHeaderThatLiesAboutItsSize() throws {
+    @Test func aHeaderWithAWrongSize() throws {
         var lying = try Data(contentsOf: URL(filePath: Program.media("flash-and-beep.mp4")))
         // The second box claims a size of 4 GB.
         let first = Int(lying[0]) << 24 | Int(lying[1]) << 16 | Int(lying[2]) << 8 | Int(lying[3])
@@ -119,7 +119,7 @@ import Testing
         expectOneSentence(try play([path]), status: 66)
     }
 
-    @Test func anAddressWhereNobodyAnswers() throws {
+    @Test func anAddressWithoutAServer() throws {
         // Port 9 (discard) on loopback is closed.
         expectOneSentence(try play(["http://127.0.0.1:9/film.mp4"]), status: 66)
     }

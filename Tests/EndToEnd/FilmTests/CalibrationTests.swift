@@ -67,7 +67,7 @@ import Testing
     }
 
     // feature: talkie calibrate, talkie profile, talkie latency
-    @Test func aMicrophoneTellsKeepsAndIsUsed() throws {
+    @Test func aMicrophoneCalibrationIsReportedStoredAndApplied() throws {
         try withServer {
             let recording = scratch.path("rec.wav")
             let result = try talkie(

@@ -34,14 +34,14 @@ import Testing
     }
 
     @Test(arguments: [5, 7, 9, 12])
-    func fewDescriptorsAreToldAsSuch(limit: Int) throws {
+    func exhaustedDescriptorsAreReportedAsTheCause(limit: Int) throws {
         expectSentence(try play(["prlimit", "--nofile=\(limit):\(limit)"]), "ulimit -n")
     }
 
     @Test(
         .enabled(if: PlainUser.isWanted, "no plain user here: \(PlainUser.obstacle ?? "")"),
         arguments: [3, 9, 12])
-    func fewThreadsAreToldAsSuch(limit: Int) throws {
+    func exhaustedThreadsAreReportedAsTheCause(limit: Int) throws {
         let user = try PlainUser(Self.nobody)
         let words = ["play", "--audio-device", "null", "--end", "0.3", user.film]
         expectSentence(

@@ -37,7 +37,7 @@ struct FrozenSpeakerTests {
     }
 
     /// Nine seconds: longer than the time to report it, shorter than the timeout of the connection.
-    @Test func aSpeakerThatStandsStillIsToldOfWithinSixSecondsAndPlaysInStepAfterwards() async throws {
+    @Test func aFrozenSpeakerIsReportedWithinSixSecondsAndPlaysInSyncAfterwards() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (route, address) in [("buffered", "127.0.0.34"), ("realtime", "127.0.0.35")] {
                 group.addTask { try play(route, to: address) }

@@ -52,7 +52,7 @@ import Testing
         #expect(try play([try scratch.file("whole." + ending, whole), "--end", "1"]).status == 0)
     }
 
-    @Test func theListGoesOnBehindATruncatedFilm() throws {
+    @Test func theListContinuesAfterATruncatedFilm() throws {
         let whole = try film("mp4", seconds: 8)
         let cut = try scratch.file("cut.mp4", whole.prefix(whole.count * 45 / 100))
         let next = try scratch.file("next.mp4", whole)

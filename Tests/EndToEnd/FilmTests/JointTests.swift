@@ -106,7 +106,7 @@ import Testing
         func error(at boundary: Int, from before: Int, to after: Int) -> Double {
             let (window, edge) = (12_000, 480)
             func turned(_ value: Double, _ period: Double) -> Double { value - (value / period).rounded() * period }
-            func look(_ hertz: Int, _ direction: Int) -> Double {
+            func phaseAtBoundary(_ hertz: Int, _ direction: Int) -> Double {
                 let places = [1, 2].map { count in
                     let far = boundary + direction * (edge + count * window)
                     let near = boundary + direction * (edge + (count - 1) * window)
@@ -115,7 +115,7 @@ import Testing
                 let drift = turned(places[1] - places[0], 48_000 / Double(hertz))
                 return places[0] - drift * (0.5 + Double(edge) / Double(window))
             }
-            return turned(look(after, 1) - look(before, -1), 48_000 / Double(max(before, after)))
+            return turned(phaseAtBoundary(after, 1) - phaseAtBoundary(before, -1), 48_000 / Double(max(before, after)))
         }
 
         /// Returns the longest run of samples near zero; in an uninterrupted tone it is shorter than 1 ms.

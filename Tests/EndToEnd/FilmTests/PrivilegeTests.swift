@@ -75,7 +75,7 @@ struct PrivilegeTests {
 
     // MARK: The ports of PTP
 
-    @Test func whoMayNotBindThePortsIsToldOfSysctlAndOfTheHelper() throws {
+    @Test func withoutPermissionForThePortsSysctlAndTheHelperAreSuggested() throws {
         let result = try user.speak()
         #expect(result.status == 77)
         #expect(result.errorLines.count == 1)
@@ -170,7 +170,7 @@ struct PrivilegeTests {
         #expect(result.errors.isEmpty)
     }
 
-    @Test func aServiceManagersSocketsThatDoNotFitAreToldOfAndThePlayerGoesOn() throws {
+    @Test func unsuitableSocketsOfAServiceManagerAreReportedAndPlaybackContinues() throws {
         let result = try user.run(
             "talkie", ["--version"],
             through: "exec python3 -c '\(Self.manager)' tcp:127.0.0.5:7001,udp:127.0.0.5:319 \"$@\"", inNetwork: true)

@@ -64,8 +64,8 @@ struct SlowFilmTests {
             address = "http://127.0.0.1:\(number)/\(film.lastPathComponent)"
         }
 
-        func leave() { kill(process.pid, SIGUSR1) }
-        func comeBack() { kill(process.pid, SIGUSR2) }
+        func stopServing() { kill(process.pid, SIGUSR1) }
+        func resumeServing() { kill(process.pid, SIGUSR2) }
     }
 
     // MARK: Observation
@@ -83,7 +83,7 @@ struct SlowFilmTests {
         private var pictures: [(second: Int, picture: DisplayPicture)] = []
         private let painter = TextPainter()
 
-        func look(at picture: DisplayPicture) {
+        func sample(_ picture: DisplayPicture) {
             guard let second = FeatureFilms.second(of: Self.ground(of: picture)) else { return }
             func isLit(_ columns: Range<Int>, _ rows: Range<Int>) -> Bool {
                 rows.contains { y in
@@ -155,7 +155,7 @@ struct SlowFilmTests {
         var setup = ObservedPlayback.Setup(screen: "\(Self.screen.width)x\(Self.screen.height)")
         setup.words = ["--fs", "--timeline", record] + options + [server.address]
         setup.isOver = { playback in
-            if let picture = playback.screen { watch.look(at: picture) }
+            if let picture = playback.screen { watch.sample(picture) }
             each(playback)
             return false
         }
@@ -225,10 +225,10 @@ struct SlowFilmTests {
             guard let last = playback.looks.last, let second = last.second, second >= 1, !isBack else { return }
             if let left, last.at - left > 6 {
                 isBack = true
-                server.comeBack()
+                server.resumeServing()
             } else if left == nil {
                 left = last.at
-                server.leave()
+                server.stopServing()
             }
         }
         try expectWhole(played)
@@ -248,7 +248,7 @@ struct SlowFilmTests {
     @Test func aServerThatStaysAwayIsAFailureAndNotTheEnd() throws {
         let server = try Server(share: 4)
         let played = try play(server, ["--network-timeout", "2"]) { playback in
-            if playback.looks.last?.second == 1 { server.leave() }
+            if playback.looks.last?.second == 1 { server.stopServing() }
         }
         #expect(played.run.result.status == 1, "\(played.run.result.errors)")
         #expect(played.run.result.errors.contains("sends no data"), "\(played.run.result.errors)")

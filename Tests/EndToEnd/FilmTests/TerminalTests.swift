@@ -18,7 +18,7 @@ import Testing
         #expect(!process.isAsShellsLeaveIt)
         process.type(" ")
         #expect(process.see("(paused)"))
-        process.look()
+        process.discardOutput()
         process.type("\u{1B}[A")
         // One minute ahead is beyond the end of the clip: a paused seek stops 0.1 s before the end.
         #expect(process.see("(99%)"))
@@ -51,12 +51,12 @@ import Testing
         #expect(process.isAsShellsLeaveIt)
     }
 
-    @Test func controlZHaltsTheFilmAndItGoesOnLater() throws {
+    @Test func controlZSuspendsTheFilmWhichResumesLater() throws {
         let process = try play()
         process.type("\u{1A}")
         #expect(process.wait() == .stopped)
         #expect(process.isAsShellsLeaveIt)
-        process.look()
+        process.discardOutput()
         process.send(SIGCONT)
         #expect(process.see("V: 00:00:0"))
         #expect(!process.isAsShellsLeaveIt)

@@ -112,7 +112,7 @@ extension LoopTests {
             #expect(speaker.failure == nil, "it is tried again")
         }
 
-        @Test func aSpeakerThatRefusesToStartIsGivenUpAndTheFilmGoesOn() throws {
+        @Test func aSpeakerThatRefusesToStartIsDroppedAndPlaybackContinues() throws {
             let receiver = try receiver(["status=SETRATEANCHORTIME:403"])
             defer { receiver.stop() }
             let speaker = speaker(receiver)
@@ -146,7 +146,7 @@ extension LoopTests {
             #expect(states.first == .cold && states.contains(.ready), "\(states)")
         }
 
-        @Test func aFilmThatWaitsForASpeakerWhoseQuestionsDoNotArriveIsToldWhy() throws {
+        @Test func theWaitForASpeakerWithoutTimingRequestsIsExplained() throws {
             let receiver = try receiver([])
             defer { receiver.stop() }
             let speaker = speaker(receiver, isKnownToProbe: true)
@@ -163,7 +163,7 @@ extension LoopTests {
             #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 
-        @Test func aReceiverThatEndsAtItsFirstAnchorIsToldBeforeThatItMayPlay() throws {
+        @Test func aReceiverGetsTheRateBeforeItsFirstAnchor() throws {
             let receiver = try receiver(["shairport-start"])
             defer { receiver.stop() }
             let speaker = speaker(receiver)
@@ -199,7 +199,7 @@ extension LoopTests {
             #expect(speaker.failure == nil && speaker.interruption == nil)
         }
 
-        @Test func aSpeakerIsToldWhatPlaysAlsoWhenThatChanges() throws {
+        @Test func aSpeakerReceivesTheTitleAndItsChanges() throws {
             let receiver = try receiver([])
             defer { receiver.stop() }
             let speaker = speaker(receiver)

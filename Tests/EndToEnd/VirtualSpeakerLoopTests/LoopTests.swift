@@ -128,7 +128,7 @@ import VirtualSpeaker
         #expect(missing.isEmpty, "\(missing)")
     }
 
-    @Test func aRealtimeStreamThatIsPausedFallsSilentAndGoesOnWhereItWas() throws {
+    @Test func aPausedRealtimeStreamIsSilentAndResumesAtItsPosition() throws {
         let speaker = try speaker()
         defer { speaker.stop() }
         let (session, anchor) = try playing(6, from: RTPTimestamp(rawValue: 0), on: speaker, route: .realtime)
@@ -185,7 +185,7 @@ import VirtualSpeaker
         #expect(session.queuedPackets > 0)
     }
 
-    @Test func pausedSoundStopsAtOnceAndTheSessionGoesOn() throws {
+    @Test func aPauseIsImmediateAndKeepsTheSession() throws {
         let speaker = try speaker()
         defer { speaker.stop() }
         let (session, anchor) = try playing(6, from: RTPTimestamp(rawValue: 0), on: speaker)
@@ -205,7 +205,7 @@ import VirtualSpeaker
         #expect(abs(try error(speaker, resumed, due: again)) < 1)
     }
 
-    @Test func anotherSenderMayTakeTheSpeakerAndTheFirstIsTold() throws {
+    @Test func anotherSenderMayTakeTheSpeakerAndTheFirstIsNotified() throws {
         let speaker = try speaker()
         defer { speaker.stop() }
         let first = session(speaker)

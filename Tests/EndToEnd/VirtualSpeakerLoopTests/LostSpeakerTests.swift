@@ -115,7 +115,7 @@ extension LoopTests {
         }
 
         /// One second after the receiver responds again, our old session is still active on it.
-        @Test func aReceiverThatWasStoppedPlaysAgainAndOurOldSessionIsNotTakenForSomebodyElses() throws {
+        @Test func aSuspendedReceiverPlaysAgainAndOurOldSessionIsRecognized() throws {
             let receiver = try receiver(["freezes=0.5:5"])
             defer { receiver.stop() }
             let speaker = try playing(on: receiver)
@@ -130,7 +130,7 @@ extension LoopTests {
 
         /// At another address, where another session is active: our previous one, or that of another sender.
         @Test(arguments: [true, false])
-        func aSpeakerIsFoundAgainByItsIDAndLeftToWhoeverHasIt(isOurs: Bool) throws {
+        func aSpeakerIsFoundAgainByItsIDAndLeftToItsNewSender(isOurs: Bool) throws {
             let id = try #require(SpeakerID("02:00:00:00:00:07"))
             let (old, new) = (try receiver(["freezes=0.5:60"]), try receiver(host: 3))
             defer {
@@ -176,7 +176,7 @@ extension LoopTests {
             #expect(stranger.record.spans.isEmpty)
         }
 
-        @Test func whoeverAnswersUnderAnotherIDIsAnotherSpeaker() throws {
+        @Test func aResponseWithAnotherIDIsAnotherSpeaker() throws {
             let receiver = try receiver()
             defer { receiver.stop() }
             var configuration = configuration(receiver)

@@ -51,17 +51,17 @@ extension LoopTests {
                 receiver.record.wait(until: sound.start.advanced(by: .seconds(4))) { record in
                     record.spans.reduce(0) { $0 + $1.frames } > 12_000
                 }, "\(receiver.record.events.suffix(6))")
-            func told() -> [Double] {
+            func sentVolumes() -> [Double] {
                 receiver.record.events.compactMap { if case .volume(let decibels) = $0 { decibels } else { nil } }
             }
-            #expect(told().isEmpty && card.state.withLock { $0.gains.isEmpty }, "untouched")
+            #expect(sentVolumes().isEmpty && card.state.withLock { $0.gains.isEmpty }, "untouched")
             func volumes() -> [Double] { [card, speaker].map { (group.volume(of: $0) * 1000).rounded() / 1000 } }
             #expect(volumes() == [100, 30] && group.volume == 100)
             group.changeVolume(by: -2)
             #expect(
-                receiver.record.wait(until: .now.advanced(by: .seconds(4))) { _ in !told().isEmpty },
+                receiver.record.wait(until: .now.advanced(by: .seconds(4))) { _ in !sentVolumes().isEmpty },
                 "the speaker is told")
-            #expect(told().allSatisfy { abs($0 + 21.6) < 0.01 }, "\(told())")
+            #expect(sentVolumes().allSatisfy { abs($0 + 21.6) < 0.01 }, "\(sentVolumes())")
             #expect(card.state.withLock { $0.gain } == VolumeCurve.gain(volume: 98))
             #expect(volumes() == [98, 28])
         }
@@ -76,11 +76,11 @@ extension LoopTests {
             defer { sound.end() }
             for second in 0..<Int64(6) { sound.renderer.enqueue(PulsedTone.buffer(second: second)) }
             try sound.startWhenReady()
-            func told() -> [Double] {
+            func sentVolumes() -> [Double] {
                 receiver.record.events.compactMap { if case .volume(let decibels) = $0 { decibels } else { nil } }
             }
-            #expect(receiver.record.wait(until: .now.advanced(by: .seconds(4))) { _ in !told().isEmpty })
-            #expect(told().allSatisfy { abs($0 + 21.6) < 0.01 }, "\(told())")
+            #expect(receiver.record.wait(until: .now.advanced(by: .seconds(4))) { _ in !sentVolumes().isEmpty })
+            #expect(sentVolumes().allSatisfy { abs($0 + 21.6) < 0.01 }, "\(sentVolumes())")
             #expect(abs(group.volume - 28) < 0.01)
         }
     }

@@ -211,7 +211,7 @@ extension LoopTests {
             #expect(plays, "the film goes on on the other")
         }
 
-        @Test func aMasterWhoseTimeStepsIsToldTheLineAnew() throws {
+        @Test func aMasterWhoseTimeStepsReceivesANewAnchor() throws {
             let receiver = try receiver(["own-clock", "clock-steps=7:3"])
             defer { receiver.stop() }
             let cinema = Cinema(speaker(receiver, directory()), synchronizer, events)
@@ -228,7 +228,7 @@ extension LoopTests {
             #expect(abs(late) < 1)
         }
 
-        @Test func aMasterThatFallsSilentIsToldOfAndTheSoundGoesOn() throws {
+        @Test func aSilentMasterIsReportedAndAudioContinues() throws {
             let receiver = try receiver(["own-clock", "clock-stops=5"])
             defer { receiver.stop() }
             let cinema = Cinema(speaker(receiver, directory()), synchronizer, events)
@@ -307,7 +307,7 @@ extension LoopTests {
         }
 
         /// A speaker that stops sending timing requests is reported, and gets a new session after 15 s.
-        @Test func aRealtimeSpeakerWhoseClockStallsGetsANewSessionAndTheFilmGoesOn() throws {
+        @Test func aRealtimeSpeakerWithAStalledClockGetsANewSessionWhilePlaybackContinues() throws {
             let receiver = try receiver(["probes-stop=4"])
             defer { receiver.stop() }
             let output = speaker(receiver, directory(), route: .realtime)
@@ -330,7 +330,7 @@ extension LoopTests {
         }
 
         @Test(arguments: [Route.buffered, .realtime])
-        func afterASuspensionSoundGoesOnWithTheFilm(route: Route) throws {
+        func afterASuspensionAudioContinuesInSync(route: Route) throws {
             let receiver = try receiver([])
             defer { receiver.stop() }
             let cinema = Cinema(speaker(receiver, directory(), route: route), synchronizer, events)
@@ -348,7 +348,7 @@ extension LoopTests {
             #expect(abs(late) < 1)
         }
 
-        @Test func aSpeakerThatDoesNotAnswerAfterASuspensionIsJoinedAnew() throws {
+        @Test func anUnresponsiveSpeakerIsRejoinedAfterASuspension() throws {
             let receiver = try receiver(["silent=/feedback"])
             defer { receiver.stop() }
             let output = speaker(receiver, directory())

@@ -3,14 +3,14 @@
 struct FilmFiles: Sendable {
     static let mark: [UInt8] = [0xFE, 0xFD]
     private static let kinds = ["m3u8", "ts", "mp4", "m4s", "aac", "key", "mpd", "vtt"]
-    private static let most = 12
+    private static let maxLines = 12
 
     let all: [(name: String, bytes: [UInt8])]
 
     init(_ bytes: [UInt8]) {
         var all: [(name: String, bytes: [UInt8])] = []
         var rest = bytes[...]
-        while !rest.isEmpty, all.count < Self.most {
+        while !rest.isEmpty, all.count < Self.maxLines {
             let end = rest.dropFirst().firstRange(of: Self.mark)?.lowerBound ?? rest.endIndex
             var part = rest[..<end]
             rest = rest[end...]

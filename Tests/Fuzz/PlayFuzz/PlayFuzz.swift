@@ -91,7 +91,7 @@ private final class Cinema {
     func play() {
         let end = clock.now.advanced(by: Self.longestPlay)
         while !hasEnded, clock.now < end {
-            settle()
+            runUntilIdle()
             for drawer in drawers { drawer.step() }
             var next = clock.now.advanced(by: .milliseconds(20))
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
@@ -104,11 +104,11 @@ private final class Cinema {
             precondition(failure?.message.isEmpty == false)
         }
         core.shutDown()
-        settle()
+        runUntilIdle()
     }
 
     /// Runs everything that can progress without time passing.
-    private func settle() {
+    private func runUntilIdle() {
         var hasMoved = true
         while hasMoved {
             hasMoved = false

@@ -35,7 +35,7 @@ extension SpeakerLabTests {
             )
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: [StreamFormat.aac48000, .aac44100], Receiver.mostForeign)
+        @Test(.timeLimit(.minutes(2)), arguments: [StreamFormat.aac48000, .aac44100], Receiver.defaultReceivers)
         func aacIsHeardAtTheAnchoredInstant(format: StreamFormat, receiver: Receiver) throws {
             let peer = try Peer(receiver)
             let units = try peer.lab.aacBeeps(seconds: 10, rate: format.sampleRate)

@@ -6,8 +6,8 @@ import Testing
 extension SpeakerLabTests {
     @Suite struct ContractTests {
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)
-        func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(route: RouteUnderTest) throws {
-            try RouteContract.theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(route)
+        func theRendererRequestsTheDesiredDepthUntilStopped(route: RouteUnderTest) throws {
+            try RouteContract.theRendererRequestsTheDesiredDepthUntilStopped(route)
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)

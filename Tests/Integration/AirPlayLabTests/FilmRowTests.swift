@@ -49,7 +49,7 @@ extension SpeakerLabTests {
             #expect(holes.allSatisfy { $0 < 0.03 }, "seconds: \(holes)")
         }
 
-        @Test(.timeLimit(.minutes(4)), arguments: Receiver.mostForeign)
+        @Test(.timeLimit(.minutes(4)), arguments: Receiver.defaultReceivers)
         func filmsOfAListFollowOneAnother(receiver: Receiver) throws {
             let files = try tones()
             defer { for file in files { try? FileManager.default.removeItem(at: file) } }
@@ -75,7 +75,7 @@ extension SpeakerLabTests {
                 beside.isEmpty ? "software, realtime" : "software, group")
         }
 
-        @Test(.timeLimit(.minutes(4)), arguments: Receiver.mostForeign)
+        @Test(.timeLimit(.minutes(4)), arguments: Receiver.defaultReceivers)
         func aLoopIsHeardAsOneTone(receiver: Receiver) throws {
             let film = try Lab.tone(
                 500, seconds: 2, rate: 48000, ["-c:a", "aac", "-b:a", "256k", "-movie_timescale", "48000"],

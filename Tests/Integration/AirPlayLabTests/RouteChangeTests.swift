@@ -9,7 +9,7 @@ extension SpeakerLabTests {
     /// Audio that moves from this computer's card to shairport-sync and back, both recorded.
     @Suite(.enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct RouteChangeTests {
-        @Test(.timeLimit(.minutes(2))) func fromTheCardToAForeignSpeakerAndBackTheFilmGoesOnInStep() async throws {
+        @Test(.timeLimit(.minutes(2))) func fromTheCardToAForeignSpeakerAndBackPlaybackStaysInSync() async throws {
             let peer = try Peer(.foreign)
             let server = try PulseServer()
             defer { server.stop() }

@@ -62,7 +62,7 @@ extension SpeakerLabTests {
             }
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: Receiver.mostForeign)
+        @Test(.timeLimit(.minutes(2)), arguments: Receiver.defaultReceivers)
         func anItemThatIsRemovedWhileItsNeighbourPlaysIsNeverHeard(receiver: Receiver) throws {
             try #require(
                 FileManager.default.isExecutableFile(atPath: Self.player.path),

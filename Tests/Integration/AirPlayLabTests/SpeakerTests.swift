@@ -77,7 +77,7 @@ extension SpeakerLabTests {
 
         private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
 
-        @Test(.timeLimit(.minutes(2)), arguments: Receiver.mostForeign)
+        @Test(.timeLimit(.minutes(2)), arguments: Receiver.defaultReceivers)
         func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem(receiver: Receiver) throws {
             let peer = try Peer(receiver)
             let units = try peer.lab.aacBeeps(seconds: 30, rate: 48000)
@@ -96,7 +96,7 @@ extension SpeakerLabTests {
 
             /// The due instants of the beeps of all timeline segments; beeps are at whole seconds of film.
             var expected: [HostInstant] = []
-            func note(_ segment: TimebaseSegment, until end: HostInstant) {
+            func record(_ segment: TimebaseSegment, until end: HostInstant) {
                 for second in 0..<30 {
                     guard let instant = segment.hostInstant(of: MediaTime(value: Int64(second), timescale: 1)) else {
                         continue
@@ -114,21 +114,21 @@ extension SpeakerLabTests {
             play(for: line.hostAnchor - .now + .milliseconds(3300))
             var pausedAt = HostInstant.now
             synchronizer.setRate(0)
-            note(line, until: pausedAt)
+            record(line, until: pausedAt)
 
             play(for: .milliseconds(1000))
             line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
             let resumedAt = line.hostAnchor
             play(for: line.hostAnchor - .now + .milliseconds(2500))
             synchronizer.setRate(0)
-            note(line, until: .now)
+            record(line, until: .now)
 
             speaker.flush()
             let target = MediaTime(value: 20, timescale: 1)
             try feeder.feed(from: target)
             line = synchronizer.setRate(1, time: target, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
             play(for: line.hostAnchor - .now + .milliseconds(3500))
-            note(line, until: .now)
+            record(line, until: .now)
             speaker.close()
 
             let heard = try peer.heard()

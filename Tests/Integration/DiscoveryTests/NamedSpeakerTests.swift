@@ -143,7 +143,7 @@ extension SpeakerBrowserTests {
         #expect(seconds(heardBy: club) > 1.5)
     }
 
-    @Test func anAddressTellsItsNameAndWorksWithoutADaemon() throws {
+    @Test func anAddressResolvesToItsNameWithoutADaemon() throws {
         let attic = try speaker("Attic", host: 17)
         defer { attic.stop() }
         let state = try Scratch()

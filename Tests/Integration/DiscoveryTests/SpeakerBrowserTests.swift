@@ -72,7 +72,7 @@ struct SpeakerBrowserTests {
         _ = try #require(reached(browser) { $0.speakers.isEmpty })
     }
 
-    @Test func theListOutlivesTheDaemonAndIsMadeAnewWhenItReturns() throws {
+    @Test func theListOutlivesTheDaemonAndIsRebuiltWhenItReturns() throws {
         announceKitchen()
         let browser = try SpeakerBrowser()
         _ = try #require(reached(browser) { $0.speakers.first?.endpoints.count == 2 })

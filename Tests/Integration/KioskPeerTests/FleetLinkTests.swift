@@ -65,7 +65,7 @@ struct FleetLinkTests {
         #expect(kiosk.told.withLock { $0 }.isEmpty)
     }
 
-    @Test func aBrokerThatVanishesIsToldOnceAndFoundAgain() throws {
+    @Test func aLostBrokerIsReportedOnceAndReconnected() throws {
         let broker = try Mosquitto()
         try broker.start()
         let kiosk = try Kiosk(fleet(broker))

@@ -87,7 +87,7 @@ final class MessageBus {
     /// Returns the inhibitor locks as logind lists them.
     func locks() throws -> String { try call(Self.logind, "org.freedesktop.login1.Manager.ListInhibitors") }
 
-    func say(sleeps: Bool) throws {
+    func announce(sleeps: Bool) throws {
         try call(
             Self.logind, "org.freedesktop.DBus.Mock.EmitSignal", "'org.freedesktop.login1.Manager'",
             "'PrepareForSleep'", "'b'", "[<\(sleeps)>]")

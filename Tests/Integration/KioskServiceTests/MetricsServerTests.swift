@@ -112,7 +112,7 @@ private enum Prometheus {
         var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    private func ask(
+    private func request(
         _ path: String, _ port: UInt16, method: String = "GET", more: String = "", host: String = "127.0.0.1"
     ) throws -> Answer {
         let descriptor = try connect(port)
@@ -131,31 +131,31 @@ private enum Prometheus {
             health.shown = shown.withLock { $0 }
             return health
         }) { port in
-            var answer = try ask("/healthz", port)
+            var answer = try request("/healthz", port)
             #expect(answer.status == 200 && answer.text == "ok playing 'é.mp4'\n")
             shown.withLock { $0 = .off("quiet hours until 07:00") }
-            answer = try ask("/healthz?verbose=1", port)
+            answer = try request("/healthz?verbose=1", port)
             #expect(answer.status == 200 && answer.text == "ok off on purpose: quiet hours until 07:00\n")
             shown.withLock { $0 = .nothing("the list is empty") }
-            answer = try ask("/healthz", port)
+            answer = try request("/healthz", port)
             #expect(answer.status == 503 && answer.text == "nothing to show: the list is empty\n")
         }
     }
 
     @Test func metricsAreServedInTheirFormat() async throws {
         try await serving { port in
-            let answer = try ask("/metrics", port)
+            let answer = try request("/metrics", port)
             #expect(answer.status == 200)
             #expect(answer.head.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8"))
             #expect(answer.text.contains("talkie_av_offset_seconds -0.00125\n"))
-            let head = try ask("/metrics", port, method: "HEAD")
+            let head = try request("/metrics", port, method: "HEAD")
             #expect(head.status == 200 && head.body.isEmpty && head.head.contains("Content-Length:"))
         }
     }
 
     @Test(.enabled(if: hasPrometheus)) func prometheusReadsWhatIsServed() async throws {
         try await serving { port in
-            let reading = try Prometheus.read(try ask("/metrics", port).text)
+            let reading = try Prometheus.read(try request("/metrics", port).text)
             #expect(reading.samples["talkie_av_offset_seconds"] == -0.00125)
             #expect(reading.samples["talkie_pictures_total"] == 1440)
             #expect(reading.samples["talkie_output_buffer_seconds|output=Hall \"A\\B\"\nnext"] == 1.5)
@@ -170,14 +170,15 @@ private enum Prometheus {
 
     @Test func otherPathsAndMethodsAreRefused() async throws {
         try await serving { port in
-            #expect(try ask("/", port).status == 404)
-            #expect(try ask("/metrics/../etc/passwd", port).status == 404)
-            let post = try ask("/metrics", port, method: "POST", more: "Content-Length: 100000000\r\n")
+            #expect(try request("/", port).status == 404)
+            #expect(try request("/metrics/../etc/passwd", port).status == 404)
+            let post = try request("/metrics", port, method: "POST", more: "Content-Length: 100000000\r\n")
             #expect(post.status == 405 && post.head.contains("Allow: GET, HEAD"))
-            #expect(try ask("/healthz", port, method: "DELETE").status == 405)
-            #expect(try ask("/" + String(repeating: "x", count: 100_000), port).status >= 400)
-            #expect(try ask("/metrics", port, more: "A: \(String(repeating: "x", count: 100_000))\r\n").status >= 400)
-            #expect(try ask("/healthz", port).status == 200, "it goes on serving")
+            #expect(try request("/healthz", port, method: "DELETE").status == 405)
+            #expect(try request("/" + String(repeating: "x", count: 100_000), port).status >= 400)
+            #expect(
+                try request("/metrics", port, more: "A: \(String(repeating: "x", count: 100_000))\r\n").status >= 400)
+            #expect(try request("/healthz", port).status == 200, "it goes on serving")
         }
     }
 
@@ -192,19 +193,19 @@ private enum Prometheus {
                 _ = receive(descriptor)
                 close(descriptor)
             }
-            #expect(try ask("/healthz", port).status == 200)
+            #expect(try request("/healthz", port).status == 200)
         }
     }
 
-    @Test func silentConnectionsHoldNobodyUpForLong() async throws {
+    @Test func silentConnectionsDoNotBlockOthers() async throws {
         try await serving { port in
             // More than the 32 that are kept: the oldest are closed at once, the others by their timeout.
             let silent = try (0..<40).map { _ in try connect(port) }
             defer { silent.forEach { close($0) } }
             for descriptor in silent { send("GET /metr", on: descriptor) }
-            #expect(try ask("/healthz", port).status == 200)
+            #expect(try request("/healthz", port).status == 200)
             for descriptor in silent { #expect(receive(descriptor).isEmpty) }
-            #expect(try ask("/healthz", port).status == 200)
+            #expect(try request("/healthz", port).status == 200)
         }
     }
 
@@ -220,7 +221,7 @@ private enum Prometheus {
                     send(text, on: descriptor)
                 }
                 let start = HostInstant.now
-                #expect(try ask("/healthz", port).status == 200)
+                #expect(try request("/healthz", port).status == 200)
                 // Less than the request timeout of the other clients.
                 #expect(HostInstant.now - start < .milliseconds(900))
             }
@@ -230,11 +231,11 @@ private enum Prometheus {
     @Test func metricsAreServedUnderAddressesAndThisComputersNamesOnly() async throws {
         try await serving { port in
             for host in ["127.0.0.1:9595", "LocalHost", ProcessInfo.processInfo.hostName.uppercased()] {
-                let answer = try ask("/metrics", port, host: host)
+                let answer = try request("/metrics", port, host: host)
                 #expect(answer.status == 200, "\(host)")
             }
-            #expect(try ask("/metrics", port, host: "evil.example").status == 403)
-            #expect(try ask("/screenshot.png", port, host: "LOCALHOST").status == 503, "no picture, but no refusal")
+            #expect(try request("/metrics", port, host: "evil.example").status == 403)
+            #expect(try request("/screenshot.png", port, host: "LOCALHOST").status == 503, "no picture, but no refusal")
         }
     }
 
@@ -253,20 +254,20 @@ private enum Prometheus {
     @Test func thePictureOfTheScreenIsServedToThisComputer() async throws {
         let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47] + (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         try await serving(screenshot: { picture }) { port in
-            let answer = try ask("/screenshot.png", port)
+            let answer = try request("/screenshot.png", port)
             #expect(answer.status == 200 && answer.head.contains("Content-Type: image/png") && answer.body == picture)
-            #expect(try ask("/screenshot.png", port, host: "localhost:9595").status == 200)
+            #expect(try request("/screenshot.png", port, host: "localhost:9595").status == 200)
             // DNS rebinding: a web page whose host name resolves to this address.
-            #expect(try ask("/screenshot.png", port, host: "evil.example").status == 403)
-            #expect(try ask("/screenshot.png", port, method: "POST").status == 405)
+            #expect(try request("/screenshot.png", port, host: "evil.example").status == 403)
+            #expect(try request("/screenshot.png", port, method: "POST").status == 405)
         }
         try await serving { port in
-            let answer = try ask("/screenshot.png", port)
+            let answer = try request("/screenshot.png", port)
             #expect(answer.status == 503)
         }
     }
 
-    @Test func aScreenThatGivesNoPictureHoldsNobodyUp() async throws {
+    @Test func aScreenWithoutAPictureDoesNotBlockRequests() async throws {
         let gate = AsyncStream<Void>.makeStream()
         try await serving(screenshot: {
             for await _ in gate.stream { break }
@@ -275,14 +276,14 @@ private enum Prometheus {
             let waiting = try connect(port)
             defer { close(waiting) }
             send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
-            #expect(try ask("/healthz", port).status == 200)
-            #expect(try ask("/screenshot.png", port).status == 503, "one at a time")
+            #expect(try request("/healthz", port).status == 200)
+            #expect(try request("/screenshot.png", port).status == 503, "one at a time")
             #expect(String(decoding: receive(waiting), as: UTF8.self).contains("503"))
             gate.continuation.finish()
         }
     }
 
-    @Test func aServerThatEndsLeavesNobodyWaiting() async throws {
+    @Test func aStoppedServerAnswersHeldRequests() async throws {
         let gate = AsyncStream<Void>.makeStream()
         var waiting: Int32 = -1
         try await serving(screenshot: {
@@ -291,14 +292,14 @@ private enum Prometheus {
         }) { port in
             waiting = try connect(port)
             send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
-            #expect(try ask("/healthz", port).status == 200)
+            #expect(try request("/healthz", port).status == 200)
         }
         _ = receive(waiting)
         close(waiting)
         gate.continuation.finish()
     }
 
-    @Test func aPortThatIsTakenIsToldWithItsHolderAndTheKioskGoesOn() async throws {
+    @Test func aPortInUseIsReportedWithItsHolderAndTheKioskContinues() async throws {
         let taken = try TCPListener(address: Self.loopback)
         let told = Lock<[String]>([])
         let heard = Signal()

@@ -22,7 +22,7 @@ import Testing
         entries.count { if case .started = $0.event { true } else { false } }
     }
 
-    @Test func whoGivesSignsOfLifeIsLeftAlone() throws {
+    @Test func aProcessThatReportsItsHealthKeepsRunning() throws {
         let supervisor = try supervisor("live") { $0.watchdog = .seconds(2) }
         try supervisor.start()
         #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.filter { $0 == "WATCHDOG=1" }.count >= 6 })
@@ -35,8 +35,8 @@ import Testing
         #expect(events.last == .exited(status: 0) && supervisor.hasEnded)
     }
 
-    @Test func whoGivesNoneIsAbortedAndStartedAnew() throws {
-        let supervisor = try supervisor("silent") { ($0.watchdog, $0.mostStarts) = (.milliseconds(300), 2) }
+    @Test func aSilentProcessIsAbortedAndRestarted() throws {
+        let supervisor = try supervisor("silent") { ($0.watchdog, $0.maxStarts) = (.milliseconds(300), 2) }
         try supervisor.start()
         #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.hasEnded })
         let events = supervisor.entries.map(\.event)
@@ -47,7 +47,7 @@ import Testing
         #expect(missed.at - ready.at >= .milliseconds(300))
     }
 
-    @Test func whoIsDeafIsKilledInTheEnd() throws {
+    @Test func aProcessThatIgnoresSignalsIsKilled() throws {
         let supervisor = try supervisor("deaf") {
             ($0.watchdog, $0.stopTimeout) = (.milliseconds(200), .milliseconds(200))
         }
@@ -57,8 +57,8 @@ import Testing
         #expect(supervisor.entries.map(\.event).contains(.forced))
     }
 
-    @Test func whoFailsIsStartedAnewAndWhoEndsWellIsNot() throws {
-        let failing = try supervisor("fail") { $0.mostStarts = 3 }
+    @Test func aFailedProcessIsRestartedUnlikeASuccessfulOne() throws {
+        let failing = try supervisor("fail") { $0.maxStarts = 3 }
         try failing.start()
         #expect(failing.wait(within: .seconds(20)) { _ in failing.hasEnded })
         #expect(failing.entries.map(\.event).count { $0 == .exited(status: 69) } == 3)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func aKillFromOutsideIsAFailure() throws {
-        let supervisor = try supervisor("silent") { $0.mostStarts = 2 }
+        let supervisor = try supervisor("silent") { $0.maxStarts = 2 }
         try supervisor.start()
         #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.contains("READY=1") })
         supervisor.send(SIGKILL)

@@ -9,11 +9,11 @@ import Testing
 @Suite(
     .serialized, .enabled(if: MessageBus.isWanted, "no dbus-daemon or python3-dbusmock here"), .timeLimit(.minutes(1)))
 struct SleepInhibitorTests {
-    private final class Told: Sendable {
+    private final class ReceivedEvents: Sendable {
         let events = Lock<[SleepInhibitor.Event]>([])
         let signal = Signal()
 
-        func take(_ item: SleepInhibitor.Event) {
+        func record(_ item: SleepInhibitor.Event) {
             events.withLock { $0.append(item) }
             signal.raise()
         }
@@ -30,23 +30,23 @@ struct SleepInhibitorTests {
     }
 
     private func inhibitor(
-        _ told: Told, system: MessageBus?, session: MessageBus? = nil
+        _ received: ReceivedEvents, system: MessageBus?, session: MessageBus? = nil
     ) throws -> SleepInhibitor {
         let nowhere = "unix:path=/nonexistent"
         return try SleepInhibitor(
             why: "Films are shown",
             buses: SleepInhibitor.Buses(system: system?.address ?? nowhere, session: session?.address ?? nowhere),
-            tell: told.take)
+            tell: received.record)
     }
 
     /// Returns an inhibitor that holds logind's lock.
-    private func kept(by bus: MessageBus) throws -> (Told, SleepInhibitor) {
+    private func kept(by bus: MessageBus) throws -> (ReceivedEvents, SleepInhibitor) {
         try bus.serveLogind()
-        let told = Told()
-        let inhibitor = try inhibitor(told, system: bus)
+        let received = ReceivedEvents()
+        let inhibitor = try inhibitor(received, system: bus)
         try inhibitor.start()
-        #expect(told.has([.kept(.system(what: "sleep:idle"))]))
-        return (told, inhibitor)
+        #expect(received.has([.kept(.system(what: "sleep:idle"))]))
+        return (received, inhibitor)
     }
 
     @Test func logindHoldsALockForAsLongAsTheKioskRuns() throws {
@@ -60,32 +60,32 @@ struct SleepInhibitorTests {
 
     @Test func thatTheComputerSleptIsHeard() throws {
         let bus = try MessageBus()
-        let (told, inhibitor) = try kept(by: bus)
+        let (received, inhibitor) = try kept(by: bus)
         defer { inhibitor.stop() }
-        try bus.say(sleeps: true)
-        try bus.say(sleeps: false)
-        #expect(told.has([.kept(.system(what: "sleep:idle")), .fallsAsleep, .woke]))
+        try bus.announce(sleeps: true)
+        try bus.announce(sleeps: false)
+        #expect(received.has([.kept(.system(what: "sleep:idle")), .fallsAsleep, .woke]))
     }
 
     @Test func whereThereIsNoLogindTheDesktopIsAsked() throws {
         let desktop = try MessageBus()
         try desktop.servePortal()
-        let told = Told()
-        let inhibitor = try inhibitor(told, system: nil, session: desktop)
+        let received = ReceivedEvents()
+        let inhibitor = try inhibitor(received, system: nil, session: desktop)
         try inhibitor.start()
         defer { inhibitor.stop() }
-        #expect(told.has([.kept(.portal)]))
+        #expect(received.has([.kept(.portal)]))
         // Flags 4 (suspend) and 8 (idle) of the portal.
         #expect(try desktop.log().contains("Inhibit \"\" 12 {\"reason\": \"Films are shown\"}"))
     }
 
-    @Test func whereNobodyKeepsItAwakeThatIsSaidOnce() throws {
-        let told = Told()
-        let inhibitor = try inhibitor(told, system: nil)
+    @Test func aMissingSleepInhibitorIsReportedOnce() throws {
+        let received = ReceivedEvents()
+        let inhibitor = try inhibitor(received, system: nil)
         try inhibitor.start()
-        #expect(told.has([.refused(SystemCause.text(ENOENT))]))
+        #expect(received.has([.refused(SystemCause.text(ENOENT))]))
         inhibitor.stop()
-        #expect(told.events.withLock { $0.count } == 1)
+        #expect(received.events.withLock { $0.count } == 1)
     }
 
     @Test func aBusThatEndsAndReturnsHoldsTheLockAgain() throws {

@@ -118,7 +118,7 @@ struct DisplayTests {
         #expect(try probe.quit() == 0)
     }
 
-    @Test func aServerThatEndsIsToldAsLostForGoodAndCostsNothing() throws {
+    @Test func aStoppedServerIsReportedAsLostPermanently() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "fs=1", "follow=1")
         try probe.tell("picture 640x360")
@@ -130,7 +130,7 @@ struct DisplayTests {
         #expect(try probe.quit() == 0)
     }
 
-    @Test func whoFollowsDisplaysWaitsForTheFirst() throws {
+    @Test func anObserverOfDisplaysWaitsForTheFirst() throws {
         let display = try SwitchingDisplay()
         try display.randr("--output", "DUMMY0", "--off")
         let probe = try Probe(on: display.name, "fs=1", "follow=1")
@@ -173,7 +173,7 @@ struct DisplayPowerTests {
         #expect(powers().suffix(2) == ["DPMS 6 0", "DPMS 5"])
     }
 
-    @Test func aDisplayThatCannotBeSwitchedOffIsBlackAndThatIsToldOnce() throws {
+    @Test func aDisplayThatCannotBeSwitchedOffIsBlackAndReportedOnce() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360")
         try probe.tell("power 0")

@@ -28,7 +28,7 @@ struct KioskCompositorTests {
     }
 
     /// SDL before 2.30 crashes there.
-    @Test func aComputerWithoutKeyboardAndPointerIsToldWhatIsMissing() throws {
+    @Test func missingInputDevicesAreReported() throws {
         let compositor = try KioskCompositor(.bareWeston, on: nil)
         let probe = try Probe(in: compositor.environment, "fs=1")
         try probe.waitForInput("the compositor there has no keyboard or pointer")

@@ -96,7 +96,7 @@ struct KioskOnScreenTests {
         try eventually("the words are gone") { try wall.display.picture().bright.isEmpty }
     }
 
-    @Test func theOwnersPictureStandsWhileThereIsNothingToShow() throws {
+    @Test func theOwnersPictureIsShownWhileThereIsNothingToPlay() throws {
         let wall = try Wall([:], "slate = \"slate.png\"\n")
         try PlayedFilm.make([
             "-f", "lavfi", "-i", "color=c=green:s=320x180", "-frames:v", "1", wall.folder + "/slate.png",
@@ -188,7 +188,7 @@ struct KioskOnScreenTests {
         #expect(wall.log.contains("it resumes at its last position"))
     }
 
-    @Test func aKioskThatStandsStillIsStartedAnew() throws {
+    @Test func aFrozenKioskIsRestarted() throws {
         let wall = try Wall(["1.mkv": "red"], watchdog: .seconds(2))
         try eventually("the film is seen") { isRed(try wall.colour) }
         #expect(wall.supervisor.wait(within: .seconds(10)) { _ in wall.supervisor.told.contains("WATCHDOG=1") })

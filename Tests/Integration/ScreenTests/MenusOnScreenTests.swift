@@ -96,7 +96,7 @@ struct MenusOnScreenTests {
     }
 
     // feature: bar, guide: By mouse or finger
-    @Test func theBarComesWithThePointerAndNotByItself() throws {
+    @Test func theBarAppearsOnlyWithThePointer() throws {
         let evening = try Evening()
         try evening.begin()
         for _ in 0..<100 {

@@ -68,7 +68,7 @@ struct PictureOnScreenTests {
     }
 
     @Test(arguments: ["surface", "texture", "placebo"])
-    func gravityFillsTheWindowOrKeepsTheShapeWhileThePictureStandsStill(presentation: String) throws {
+    func gravityAppliesToAStillPicture(presentation: String) throws {
         let display = try VirtualDisplay("640x640")
         let probe = try Probe(on: display.name, "size=640x640", "presentation=\(presentation)")
         try probe.tell("picture 640x360")
@@ -121,7 +121,7 @@ struct PictureOnScreenTests {
     }
 
     @Test(arguments: ["surface", "texture", "placebo"])
-    func aPersonsViewLiesAlikeOnEveryWayToTheScreen(presentation: String) throws {
+    func theViewIsPlacedAlikeByEveryPresenter(presentation: String) throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360", "presentation=\(presentation)")
         try probe.tell("picture 640x360")
@@ -179,7 +179,7 @@ struct PictureOnScreenTests {
     }
 
     @Test(arguments: ["surface", "texture", "placebo"])
-    func aTurnedPictureStandsUpright(presentation: String) throws {
+    func aRotatedPictureIsUpright(presentation: String) throws {
         let display = try VirtualDisplay("800x600")
         let probe = try Probe(on: display.name, "size=800x600", "presentation=\(presentation)")
         for (rotation, order) in [(0, [0, 1, 2, 3]), (90, [2, 0, 3, 1]), (180, [3, 2, 1, 0]), (270, [1, 3, 0, 2])] {
@@ -203,7 +203,7 @@ struct PictureOnScreenTests {
     }
 
     /// Text and its box have the same pixels in each presentation.
-    @Test func aMessageLiesAlikeOnEveryWayToTheScreen() throws {
+    @Test func aMessageIsPlacedAlikeByEveryPresenter() throws {
         let displays = [try VirtualDisplay("320x180"), try VirtualDisplay("320x180")]
         let probes = try zip(displays, ["surface", "placebo"]).map {
             try Probe(on: $0.0.name, "size=320x180", "presentation=\($0.1)")

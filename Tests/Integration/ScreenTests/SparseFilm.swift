@@ -99,7 +99,7 @@ struct FilmWatch {
 
     var moment: Double? { looks.last?.moment }
 
-    mutating func look(at display: VirtualDisplay) throws {
+    mutating func sample(_ display: VirtualDisplay) throws {
         let (at, picture) = (Double(HostInstant.now.nanoseconds) / 1e9, try display.picture())
         guard let moment = SparseFilm.moment(picture) else { return }
         func isLit(_ rows: Range<Int>) -> Bool {

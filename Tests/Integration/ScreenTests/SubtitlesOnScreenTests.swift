@@ -49,7 +49,7 @@ struct SubtitlesOnScreenTests {
         ("film.mkv", ["-i", "LINES", "-c:v", "ffv1", "-c:s", "srt", "-disposition:s:0", "default"]),
         ("film.mp4", ["-i", "LINES", "-c:v", "mpeg4", "-c:s", "mov_text", "-disposition:s:0", "default"]),
     ])
-    func aLineStandsBelowInTheMiddleForItsTimeAndNoLonger(_ name: String, _ arguments: [String]) throws {
+    func aLineIsShownBottomCentreForItsDuration(_ name: String, _ arguments: [String]) throws {
         let film = try film(name, arguments)
         try show(film, at: "2", until: isLine)
         try show(film, at: "3.2") { $0.isEmpty }

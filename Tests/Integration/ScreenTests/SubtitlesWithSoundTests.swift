@@ -89,7 +89,7 @@ final class SubtitlesWithSoundTests {
         var left = runs
         while !left.isEmpty {
             for run in left {
-                try run.watch.look(at: run.played.display)
+                try run.watch.sample(run.played.display)
                 while let step = run.steps.first, step.isDue(run.watch) {
                     run.steps.removeFirst()
                     try step.act(run.played.display)

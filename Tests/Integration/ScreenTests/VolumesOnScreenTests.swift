@@ -56,7 +56,7 @@ struct VolumesOnScreenTests {
                 instants.contains(sound.instant(of: Double($0)))
                     && instants.contains(sound.instant(of: Double($0 + 4_800)))
             }
-            let levels = frames.map { sound.look(440, $0..<($0 + 4_800)).level }.sorted()
+            let levels = frames.map { sound.tone(440, $0..<($0 + 4_800)).level }.sorted()
             return levels.isEmpty ? nil : levels[levels.count / 2]
         }
         let lowered = try #require(level(from: changed.advanced(by: .milliseconds(300)), to: end))

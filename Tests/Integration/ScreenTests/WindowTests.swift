@@ -151,7 +151,7 @@ struct WindowTests {
     }
 
     /// As at the end of a session, when all its programs are terminated at once.
-    @Test func aDisplayThatGoesAwayWhileTheWindowClosesKeepsNobodyFromEnding() throws {
+    @Test func aDisplayLostDuringCloseDoesNotBlockTheEnd() throws {
         let display = try VirtualDisplay("640x360")
         // Opcode of UnmapWindow.
         let server = try RecordingServer(before: display, endingAt: 10)

@@ -8,8 +8,8 @@ extension SoundCardTests {
         .serialized, .timeLimit(.minutes(2)),
         .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
     struct ContractTests {
-        @Test func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold() throws {
-            try RouteContract.theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(.soundCard)
+        @Test func theRendererRequestsTheDesiredDepthUntilStopped() throws {
+            try RouteContract.theRendererRequestsTheDesiredDepthUntilStopped(.soundCard)
         }
 
         @Test func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays() throws {

@@ -54,7 +54,7 @@ extension SoundCardTests {
             #expect(moves == 1)
         }
 
-        @Test func withoutAServerNobodyKnows() throws {
+        @Test func withoutAServerTheSinkIsUnknown() throws {
             // ALSA's null device.
             let knowledge = try SoundCardProbe.sink(of: "null")
             #expect(knowledge.sink == nil)

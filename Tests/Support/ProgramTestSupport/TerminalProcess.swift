@@ -100,7 +100,7 @@ final class TerminalProcess {
     }
 
     /// Discards the output read so far.
-    func look() { output = "" }
+    func discardOutput() { output = "" }
 
     func type(_ keys: String) {
         let bytes = Array(keys.utf8)

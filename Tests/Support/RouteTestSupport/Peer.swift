@@ -14,7 +14,7 @@ enum Receiver: CaseIterable {
 
     /// For tests whose body also runs against the software speaker elsewhere: all receivers only with tight bounds,
     /// because both take twice the time.
-    static var mostForeign: [Receiver] { Bounds.isTight ? allCases : [.foreign] }
+    static var defaultReceivers: [Receiver] { Bounds.isTight ? allCases : [.foreign] }
 }
 
 /// A running receiver and the recording of what it plays.

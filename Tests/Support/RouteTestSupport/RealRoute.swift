@@ -53,7 +53,7 @@ final class CardRoute: RecordedRoute {
     let renderer = AudioRenderer(codecs: FilmAudioCodecs())
     let queue: any MediaRequestQueue = DispatchQueue(label: "test feeding")
     let promises = RoutePromises(
-        flushLead: .milliseconds(350), mostFlushLead: .milliseconds(350), depth: 1...3, factor: Bounds.factor,
+        flushLead: .milliseconds(350), maxFlushLead: .milliseconds(350), depth: 1...3, factor: Bounds.factor,
         startError: 5)
     private let server: PulseServer
     private let recorder: PulseServer.Recorder
@@ -91,7 +91,7 @@ final class SpeakerRoute: RecordedRoute {
         // A realtime stream needs its queue, which is at most 700 ms deep, and 20 ms (`StreamCut.lead`).
         promises = RoutePromises(
             flushLead: route == .buffered ? .milliseconds(1050) : .milliseconds(750),
-            mostFlushLead: route == .buffered ? .milliseconds(1500) : .milliseconds(750),
+            maxFlushLead: route == .buffered ? .milliseconds(1500) : .milliseconds(750),
             depth: route == .buffered ? 30...600 : 1...20, factor: Bounds.factor, startError: 5)
         peer = try Peer(receiver, tolerance)
         try peer.record(seconds: Int((seconds + Self.margin).rounded(.up)))

@@ -24,7 +24,7 @@ struct RoutePromises {
     /// A partial flush requested with this lead succeeds.
     var flushLead: Duration
     /// A partial flush with a longer lead is never refused.
-    var mostFlushLead: Duration
+    var maxFlushLead: Duration
     /// How far ahead of the playhead the renderer requests audio, in seconds of film.
     var depth: ClosedRange<Double>
     /// Factor for bounds that are exact in virtual time.

@@ -5,7 +5,7 @@ import MediaCore
 extension Recording {
     /// Returns the level of a frequency in a range of samples (1 for a full-scale tone), and its phase in turns at
     /// sample 0.
-    func look(_ hertz: Int, _ range: Range<Int>) -> (level: Double, turns: Double) {
+    func tone(_ hertz: Int, _ range: Range<Int>) -> (level: Double, turns: Double) {
         var (sine, cosine) = (0.0, 0.0)
         for index in range where samples.indices.contains(index) {
             let angle = 2 * Double.pi * Double(hertz) * Double(index) / rate
@@ -29,7 +29,7 @@ extension Recording {
         let window = Int(rate * 0.02)
         var all: [Stretch] = []
         for start in stride(from: 0, to: samples.count - window, by: window) {
-            let levels = hertz.map { (hertz: $0, level: look($0, start..<(start + window)).level) }
+            let levels = hertz.map { (hertz: $0, level: tone($0, start..<(start + window)).level) }
             guard let strongest = levels.max(by: { $0.level < $1.level }), strongest.level > threshold else { continue }
             let (from, to) = (Double(start) / rate, Double(start + window) / rate)
             if let last = all.last, last.hertz == strongest.hertz, from - last.end < 0.03 {
@@ -48,7 +48,7 @@ extension Recording {
         func shift(_ stretch: Stretch, _ from: Double, _ to: Double) -> Double {
             // An interval next to a hole may be too short for the analysis.
             guard to > from else { return .nan }
-            let (level, turns) = look(stretch.hertz, Int(from * rate)..<Int(to * rate))
+            let (level, turns) = tone(stretch.hertz, Int(from * rate)..<Int(to * rate))
             return level > 0 ? -turns / Double(stretch.hertz) * 48000 : .nan
         }
         let before = shift(first, max(first.start + 0.05, first.end - 0.55), first.end - 0.05)
@@ -66,7 +66,7 @@ extension Recording {
     func shift(of hertz: Int, at seconds: Double) -> Double {
         func lateness(_ from: Double) -> Double {
             let range = Int((from * rate).rounded())..<Int(((from + 0.1) * rate).rounded())
-            return -look(hertz, range).turns / Double(hertz) * 48000
+            return -tone(hertz, range).turns / Double(hertz) * 48000
         }
         let period = 48000 / Double(hertz)
         let away = (lateness(seconds + 0.03) - lateness(seconds - 0.13)) / period

@@ -45,7 +45,7 @@ final class RequestedPieces: Sendable {
 extension RouteContract {
     /// A renderer requests as much as its route needs, continues while it plays, and stops after
     /// `stopRequestingMediaData`. What it received by then is audible to the end.
-    static func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(_ kind: RouteUnderTest) throws {
+    static func theRendererRequestsTheDesiredDepthUntilStopped(_ kind: RouteUnderTest) throws {
         let route = try kind.open(seconds: 6)
         let (renderer, synchronizer) = (route.renderer, route.synchronizer)
         // More than a shallow route requests before the start, and enough for a deep one.

@@ -75,7 +75,7 @@ extension RouteContract {
             Issue.record("\(route.name): \(result)")
             return
         }
-        #expect(needed <= route.promises.mostFlushLead)
+        #expect(needed <= route.promises.maxFlushLead)
         #expect(took < .milliseconds(300))
         route.run(until: start.advanced(by: .milliseconds(4000)))
         let stretches = try route.finish().stretches(of: Tone.allCases.map(\.rawValue))

@@ -5,7 +5,7 @@ struct Stalls: Equatable {
     var worst = Duration.zero
     var altogether = Duration.zero
 
-    mutating func note(_ lateness: Duration) {
+    mutating func record(_ lateness: Duration) {
         worst = max(worst, lateness)
         if lateness > Self.noticed { altogether += lateness }
     }
@@ -36,7 +36,7 @@ final class StallWatch: Sendable {
                 let due = HostInstant.now.advanced(by: Self.step)
                 due.sleep()
                 let lateness = HostInstant.now - due
-                record.withLock { $0.note(lateness) }
+                record.withLock { $0.record(lateness) }
             }
         }
     }

@@ -11,7 +11,7 @@ final class VirtualRoute: RecordedRoute {
     let renderer: AudioRenderer
     let queue: any MediaRequestQueue
     let promises = RoutePromises(
-        flushLead: .milliseconds(350), mostFlushLead: .milliseconds(350), depth: 0.3...3, factor: 1, startError: 2)
+        flushLead: .milliseconds(350), maxFlushLead: .milliseconds(350), depth: 0.3...3, factor: 1, startError: 2)
     private let clock = ManualClock()
     private let hand: ManualQueue
     private let card: VirtualSoundCard
@@ -48,7 +48,7 @@ final class VirtualRoute: RecordedRoute {
         renderer.setOutput(card)
     }
 
-    private func settle() {
+    private func runUntilIdle() {
         for _ in 0..<100 {
             let moved = hand.runIteration()
             feeder.performDueWork()
@@ -59,10 +59,10 @@ final class VirtualRoute: RecordedRoute {
 
     func run(until instant: HostInstant) {
         while clock.now < instant {
-            settle()
+            runUntilIdle()
             card.run(until: min(instant, clock.now.advanced(by: .milliseconds(2))))
         }
-        settle()
+        runUntilIdle()
     }
 
     func addAgain() {

@@ -20,7 +20,7 @@ package final class ServiceSupervisor: Sendable {
         /// `RestartSec=`.
         package var restartDelay = Duration.milliseconds(100)
         /// Maximum number of starts; afterwards the service stays stopped.
-        package var mostStarts = 5
+        package var maxStarts = 5
         /// `TimeoutStopSec=`: from SIGTERM, or SIGABRT, to SIGKILL.
         package var stopTimeout = Duration.seconds(10)
         /// File to which standard output and error are appended; nil discards them.
@@ -134,11 +134,11 @@ package final class ServiceSupervisor: Sendable {
 
     private func run() {
         defer { state.withLock { ($0.hasEnded, $0.process) = (true, 0) } }
-        for number in 0..<unit.mostStarts {
+        for number in 0..<unit.maxStarts {
             if number > 0, rest() { return }
             guard let process = try? spawn() else { return }
             state.withLock { $0.process = process }
-            note(.started(process: process))
+            record(.started(process: process))
             if !watch(process) || !unit.restarts { return }
         }
     }
@@ -163,7 +163,7 @@ package final class ServiceSupervisor: Sendable {
             _ = wake.wait(until: .now.advanced(by: Self.glance), orReadable: ear.descriptor)
             while let text = ear.receive() {
                 let lines = text.split(separator: "\n").map(String.init)
-                note(.told(lines))
+                record(.told(lines))
                 if let watchdog = unit.watchdog,
                     lines.contains("WATCHDOG=1") || lines.contains("READY=1") && end == nil
                 {
@@ -173,7 +173,7 @@ package final class ServiceSupervisor: Sendable {
             var status: Int32 = 0
             if waitpid(process, &status, WNOHANG) == process {
                 let signal = status & 0x7F
-                note(signal == 0 ? .exited(status: status >> 8 & 0xFF) : .killed(signal: signal))
+                record(signal == 0 ? .exited(status: status >> 8 & 0xFF) : .killed(signal: signal))
                 state.withLock { $0.process = 0 }
                 if state.withLock({ $0.isStopping }) { return false }
                 // The clean exit signals of systemd.service(5).
@@ -181,7 +181,7 @@ package final class ServiceSupervisor: Sendable {
                     ? hasMissed || status >> 8 != 0 : ![SIGHUP, SIGINT, SIGTERM, SIGPIPE].contains(signal)
             }
             if let limit = deadline, HostInstant.now >= limit {
-                note(.forced)
+                record(.forced)
                 kill(process, SIGKILL)
                 deadline = nil
                 end = nil
@@ -190,7 +190,7 @@ package final class ServiceSupervisor: Sendable {
                 deadline = .now.advanced(by: unit.stopTimeout)
             } else if let limit = end, HostInstant.now >= limit, !hasMissed {
                 hasMissed = true
-                note(.watchdogMissed)
+                record(.watchdogMissed)
                 kill(process, SIGABRT)
                 deadline = .now.advanced(by: unit.stopTimeout)
             }
@@ -204,7 +204,7 @@ package final class ServiceSupervisor: Sendable {
         return entries[start...].contains { $0.event == .forced }
     }
 
-    private func note(_ event: Event) { state.withLock { $0.entries.append(Entry(at: .now, event: event)) } }
+    private func record(_ event: Event) { state.withLock { $0.entries.append(Entry(at: .now, event: event)) } }
 
     private func spawn() throws -> pid_t {
         let making = unit.log == nil ? 0 : O_CREAT | O_APPEND

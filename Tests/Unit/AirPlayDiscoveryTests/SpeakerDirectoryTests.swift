@@ -73,7 +73,7 @@ import Testing
             ])
     }
 
-    @Test func groupHintsThatAreLeftOutAreKeptAndThoseThatChangeAreNot() throws {
+    @Test func missingGroupHintsAreKeptAndChangedOnesReplaced() throws {
         var directory = SpeakerDirectory()
         func hints() -> GroupHints? { directory.speakers.first?.traits.group }
         try add(

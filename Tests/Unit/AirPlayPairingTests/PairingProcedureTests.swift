@@ -35,7 +35,7 @@ import Testing
         return try #require(procedure.learned)
     }
 
-    @Test func everybodyIsLetInByAnOpenSpeaker() throws {
+    @Test func anOpenSpeakerAcceptsEverySender() throws {
         var procedure = session()
         let result = try accessory.run(&procedure)
         #expect(result.secret == accessory.secret)
@@ -91,7 +91,7 @@ import Testing
     @Test(arguments: Excuse.allCases) func aPairedSpeakerIsNeverDrivenByLess(_ excuse: Excuse) throws {
         let stored = try register()
         let before = accessory.requests.count
-        accessory.forgetEverybody()
+        accessory.removeAllPairings()
         accessory.admission = .open
         if excuse == .status470 { accessory.status = 470 }
         if excuse == .status401 { accessory.status = 401 }
@@ -139,7 +139,7 @@ import Testing
         #expect(procedure.learned == nil)
     }
 
-    @Test func aSpeakerThatWantsAPINIsToldApartBeforeAndAfterAsking() throws {
+    @Test func aSpeakerThatRequiresAPINIsRecognizedBeforeAndAfterPairing() throws {
         var announced = session(try traits("flags=0x8"))
         #expect(failure(of: &announced)?.code == .pinRequired)
         #expect(accessory.requests.isEmpty)
@@ -148,7 +148,7 @@ import Testing
         #expect(failure(of: &surprised)?.code == .pinRequired)
     }
 
-    @Test func aPasswordReplacesTheOneEverybodyKnows() throws {
+    @Test func aPasswordReplacesTheDefaultOne() throws {
         accessory.admission = .password("sesame")
         var without = session(try traits("pw=true"))
         #expect(failure(of: &without)?.code == .passwordRequired)
@@ -160,7 +160,7 @@ import Testing
         #expect(failure(of: &wrong)?.code == .wrongCode)
     }
 
-    @Test func aPasswordThatIsGivenAndNotNeededIsToldApart() throws {
+    @Test func anUnneededPasswordIsReported() throws {
         func introduction(_ password: String) -> PairingProcedure {
             PairingProcedure(.introduction(password: password), identity: identity, traits: SpeakerTraits())
         }
@@ -180,7 +180,7 @@ import Testing
         #expect(try accessory.run(&silent).usedPassword)
     }
 
-    @Test func aPasswordThatIsAPINPairsForGood() throws {
+    @Test func aPasswordThatIsAPINPairsPermanently() throws {
         accessory.refusesTransient = true
         accessory.admission = .password("sesame")
         var procedure = session(password: "sesame", try traits("flags=0x80"))
@@ -189,19 +189,19 @@ import Testing
         #expect(result.usedPassword)
     }
 
-    @Test func aHomePodIsAskedLikeEverybodyBecauseItsPasswordComesLater() throws {
+    @Test func aHomePodStartsWithTransientPairing() throws {
         var procedure = session(try traits("model=AudioAccessory5,1", "pw=true"))
         #expect(try !accessory.run(&procedure).usedPassword)
     }
 
-    @Test func aSpeakerThatShutsEverybodyOutIsNotAskedTwice() throws {
+    @Test func aSpeakerThatRefusesPairingIsNotRetried() throws {
         accessory.status = 403
         var procedure = session(password: "x", try traits("pw=true"))
         #expect(failure(of: &procedure)?.status == 403)
         #expect(accessory.requests.count == 1)
     }
 
-    @Test func anAnswerNobodyAskedForIsRefused() {
+    @Test func anUnsolicitedResponseIsRefused() {
         var procedure = session()
         #expect(throws: PairingFailure.self) { try procedure.receive(PairingReply()) }
     }

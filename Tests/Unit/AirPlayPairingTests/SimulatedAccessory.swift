@@ -31,7 +31,7 @@ final class SimulatedAccessory {
         PairedAccessory(identifier: Array(key.identifier.utf8), publicKey: key.publicKey)
     }
 
-    func forgetEverybody() { knows = [:] }
+    func removeAllPairings() { knows = [:] }
 
     private func reconnect() {
         connections += 1

@@ -77,7 +77,7 @@ final class ScratchState {
         #expect(scratch.mode(".lock") == 0o600)
     }
 
-    @Test func whoDoesNotLetGoIsToldOfAndNothingIsChanged() throws {
+    @Test func aHeldLockIsReportedAndNothingIsChanged() throws {
         let folder = scratch.folder
         try folder.write("x", [1])
         try folder.exclusively { () throws(StateError) in
@@ -178,7 +178,7 @@ final class ScratchState {
         }
     }
 
-    @Test func aLaterVersionIsToldFromDamage() {
+    @Test func aLaterVersionIsDistinguishedFromDamage() {
         let error = #expect(throws: StateRecord.Failure.self) {
             try StateRecord(kind: "pairing", version: 1, decoding: Array("talkie pairing 2\n{anything\n".utf8))
         }
@@ -225,7 +225,7 @@ final class ScratchState {
         #expect(InstallationIdentity.load(from: scratch.folder).identity.number == second.number)
     }
 
-    @Test func aNewerIdentityIsLeftAloneAndTheRunGoesOn() throws {
+    @Test func aNewerIdentityIsKeptAndTheProgramContinues() throws {
         let newer = Array("talkie identity 9\nwhatever\n".utf8)
         try scratch.folder.write("identity", newer)
         let (identity, note) = InstallationIdentity.load(from: scratch.folder)

@@ -104,7 +104,7 @@ import Testing
 
     // MARK: Unreadable files
 
-    @Test func aDamagedIdentityIsPutAsideAndToldAndPairingsMadeWithItTooAreTold() throws {
+    @Test func aDamagedIdentityIsSetAsideAndReportedWithItsPairings() throws {
         let bytes = try spoil("identity")
         let (identity, note) = InstallationIdentity.load(from: scratch.folder)
         #expect(note?.contains("identity.damaged") == true && identity.isKept)
@@ -113,14 +113,14 @@ import Testing
         #expect(keys.accessory == nil && told?.contains("pair it again") == true)
     }
 
-    @Test func aDamagedPairingIsPutAsideAndTold() throws {
+    @Test func aDamagedPairingIsSetAsideAndReported() throws {
         let bytes = try spoil("pairings/3EA790B32481")
         #expect(store().credentials(for: kitchen).note?.contains("3EA790B32481.damaged") == true)
         #expect(try scratch.folder.read("pairings/3EA790B32481.damaged") == bytes)
         #expect(store().credentials(for: salon).credentials.password == "öffne dich")
     }
 
-    @Test func newerKeysAreLeftAsTheyAreAndTold() throws {
+    @Test func newerKeysAreKeptAndReported() throws {
         let pairing = try age("pairings/3EA790B32481", kind: "pairing")
         #expect(store().credentials(for: kitchen).note?.contains("newer Talkie (version 2)") == true)
         #expect(throws: StateError.self) {
@@ -132,7 +132,7 @@ import Testing
         #expect(try scratch.folder.read("identity") == identity)
     }
 
-    @Test func damagedLessonsArePutAsideToldAndLearnedAnew() throws {
+    @Test func damagedRoutesAreSetAsideReportedAndRelearned() throws {
         let (route, history) = (try spoil("routes/3EA790B32481"), try spoil("route-habits"))
         let (lesson, told) = RouteStore(scratch.folder).memory(of: kitchen)
         #expect(lesson == nil && told?.contains("routes/3EA790B32481.damaged") == true)
@@ -147,7 +147,7 @@ import Testing
         #expect(RouteStore(scratch.folder).memory(of: kitchen).memory == memory)
     }
 
-    @Test func aHistoryFoundDamagedWhenItIsAddedToIsToldThen() throws {
+    @Test func aHistoryFoundDamagedAtAnAppendIsReported() throws {
         _ = try spoil("route-habits")
         let entry = RouteHistory.Entry(folder: 1, hour: 1, minutes: 1, routes: ["local"])
         #expect(try RouteHistory(scratch.folder).append(entry)?.contains("route-habits.damaged") == true)
@@ -155,7 +155,7 @@ import Testing
         #expect(try RouteHistory(scratch.folder).append(entry) == nil)
     }
 
-    @Test func newerLessonsAreToldAndNotOverwritten() throws {
+    @Test func newerRoutesAreReportedAndNotOverwritten() throws {
         let route = try age("routes/3EA790B32481", kind: "route")
         let history = try age("route-habits", kind: "route-habits")
         let (lesson, told) = RouteStore(scratch.folder).memory(of: kitchen)
@@ -169,7 +169,7 @@ import Testing
         #expect(try scratch.folder.read("route-habits") == history)
     }
 
-    @Test func whoeverDrivesSpeakersHearsOfEachFileOnce() throws {
+    @Test func eachFileIsReportedOnce() throws {
         _ = try (spoil("pairings/3EA790B32481"), spoil("routes/3EA790B32481"))
         _ = try age("pairings/0673FDC91C6A", kind: "pairing")
         let knowledge = SpeakerKnowledge(folder: scratch.folder)
@@ -185,7 +185,7 @@ import Testing
         #expect(AirPlayProvider(knowledge: knowledge).notes == knowledge.notes)
     }
 
-    @Test func aDamagedPairingThatIsLookedThroughByNameIsTold() throws {
+    @Test func aDamagedPairingFoundByNameIsReported() throws {
         _ = try spoil("pairings/3EA790B32481")
         let knowledge = SpeakerKnowledge(folder: scratch.folder)
         #expect(knowledge.name(of: kitchen) == nil && knowledge.name(of: salon) == "Salon")

@@ -32,7 +32,7 @@ import Testing
         var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: 0xBAD))
         for sequence in 0..<UInt16(48) {
             instance.engine.beat(&round)
-            func say(_ channel: PTPChannel) {
+            func send(_ channel: PTPChannel) {
                 guard isSpeaking else { return }
                 instance.engine.handle(
                     DatagramSocket.Datagram(
@@ -40,10 +40,10 @@ import Testing
                         received: clock.now), writer.bytes[...], on: channel, &round)
             }
             writer.sync(sequence: sequence)
-            say(.event)
+            send(.event)
             writer.followUp(
                 origin: PTPTimestamp(PTPInstant(nanoseconds: clock.now.nanoseconds + 5)), sequence: sequence)
-            say(.general)
+            send(.general)
             clock.advance(by: .milliseconds(125))
         }
         return SpeakerExperience(of: try #require(instance.peer(speaker)))

@@ -25,7 +25,7 @@ import Testing
         #expect(text.contains("POST /feedback RTSP/1.0\r\nCSeq: 2\r\n"))
     }
 
-    @Test func aLateAnswerToAGivenUpRequestIsForgotten() throws {
+    @Test func aLateResponseToACancelledRequestIsDropped() throws {
         let (server, connection) = try connect()
         let error = #expect(throws: AirPlayError.self) {
             try connection.exchange("POST", "/feedback", timeout: .milliseconds(20))
@@ -193,14 +193,14 @@ import Testing
         #expect(!SessionPairing.translated(busy).isMistrust && !AirPlayError(.lost, "").isMistrust)
     }
 
-    @Test func whatSpeakersAskLiesOnAFewPortsThatAFirewallCanBeTold() throws {
+    @Test func speakersConnectToAFewConfigurablePorts() throws {
         let address = IPv4Address("127.0.0.1")!
         let sockets = try (0..<4).map { _ in try SenderPorts.open(on: address) }
         #expect(Set(sockets.map(\.port)).count == 4)
         #expect(sockets.allSatisfy { SenderPorts.range.contains($0.port) })
     }
 
-    @Test func nobodyThereIsSaidInOneSentence() throws {
+    @Test func anUnreachableAddressIsReportedInOneSentence() throws {
         let port = try LoopbackServer().port
         let error = #expect(throws: AirPlayError.self) {
             try TCPSocket.speaker(at: .init("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(1)))
@@ -242,7 +242,7 @@ import Testing
         #expect(writer.isOver)
     }
 
-    @Test func aSpeakerThatDoesNotReadFillsTheStoreAndIsToldOfRoomLater() throws {
+    @Test func aSpeakerThatDoesNotReadFillsTheStoreAndSpaceIsSignalledLater() throws {
         let server = try LoopbackServer()
         let onWritable = Signal()
         let writer = try writer(server) { onWritable.raise() }

@@ -39,7 +39,7 @@ import Testing
         var (told, beside): (SentAnchor?, SentAnchor?) = (nil, nil)
         var run = Run()
         for beat in 0..<(seconds * 8) {
-            hear(foreign.exchange(at: clock.now), UInt16(truncatingIfNeeded: beat), &observer)
+            receive(foreign.exchange(at: clock.now), UInt16(truncatingIfNeeded: beat), &observer)
             clock.advance(by: .milliseconds(125))
             if let mapping = observer.mapping(at: clock.now, fallbackPath: .zero) {
                 served.follow(identity, of: peer, at: mapping, isPlaying: told != nil)
@@ -73,7 +73,7 @@ import Testing
         return run
     }
 
-    private func hear(_ word: ForeignClock.Exchange, _ sequence: UInt16, _ observer: inout MasterObserver) {
+    private func receive(_ word: ForeignClock.Exchange, _ sequence: UInt16, _ observer: inout MasterObserver) {
         func header(_ type: PTPMessageType) -> PTPHeader {
             PTPHeader(
                 type: type, flags: 0, correction: 0, source: PortIdentity(clock: identity, port: 1),

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [44100, 48000], [1, 1.5]) func anAnchorThatIsToldAnewIsTheSameLine(_ rate: Int, _ speed: Double)
+    @Test(arguments: [44100, 48000], [1, 1.5]) func aRenewedAnchorKeepsTheTimeline(_ rate: Int, _ speed: Double)
         throws
     {
         let first = SentAnchor(

@@ -40,7 +40,7 @@ import Testing
         #expect(!isFirstAgain)
     }
 
-    @Test func whatWouldComeTooLateIsLeftOut() {
+    @Test func packetsThatWouldArriveLateAreSkipped() {
         let pacing = pacing(heardAt: 100)
         #expect(pacing.verdict(on: frame(0), at: at(61)) == .leaveOut)
         #expect(pacing.verdict(on: frame(0), at: at(60)) == .send)

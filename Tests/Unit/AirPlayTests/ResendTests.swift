@@ -57,7 +57,7 @@ import Testing
             sender.halt()
         }
 
-        func ask(for count: UInt16, from socket: DatagramSocket) {
+        func requestResend(of count: UInt16, from socket: DatagramSocket) {
             socket.send(
                 ResendRequest.bytes(sequence: 1, firstMissing: first, count: count), to: ours, port: port)
         }
@@ -85,9 +85,9 @@ import Testing
     @Test func requestsOfAnotherProgramGetNoAnswer() throws {
         let stream = try Stream()
         defer { stream.sender.close() }
-        stream.ask(for: 10, from: stream.other)
+        stream.requestResend(of: 10, from: stream.other)
         // This request is read after the other one: when it is answered, both have been read.
-        stream.ask(for: 2, from: stream.control)
+        stream.requestResend(of: 2, from: stream.control)
         var (answers, strays) = (0, 0)
         let answered = Self.eventually {
             answers += stream.answers(at: stream.control)
@@ -102,7 +102,7 @@ import Testing
         let stream = try Stream()
         defer { stream.sender.close() }
         let began = HostInstant.now
-        for _ in 0..<200 { stream.ask(for: 60, from: stream.control) }
+        for _ in 0..<200 { stream.requestResend(of: 60, from: stream.control) }
         _ = Self.eventually {
             HostInstant.now - began >= .milliseconds(300) && stream.sender.resentPackets >= 60
         }

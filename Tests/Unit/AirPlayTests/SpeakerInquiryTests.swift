@@ -10,7 +10,7 @@ import Testing
     private let identity = SenderIdentity(rawValue: 0xA1B2_C3D4_E5F6_0718, name: "Test")
 
     /// Queries a receiver that sends these bytes.
-    private func ask(_ answer: [UInt8]) throws -> DiscoveredSpeaker {
+    private func inquire(_ answer: [UInt8]) throws -> DiscoveredSpeaker {
         let server = try LoopbackServer()
         let receiver = try! WorkerThread.start(name: "receiver") { server.answerNext(answer) }
         defer { receiver.join() }
@@ -23,29 +23,29 @@ import Testing
         Array("RTSP/1.0 \(status)\r\nCSeq: 1\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body
     }
 
-    @Test func aReceiverTellsWhoItIs() throws {
+    @Test func aReceiverIdentifiesItself() throws {
         let info: PropertyList = [
             "name": "Den\u{1B}[2J", "deviceID": "02:00:00:00:00:01", "features": .integer(1 << 9 | 1 << 38),
             "statusFlags": .integer(0x204), "sourceVersion": "366.0",
         ]
-        let speaker = try ask(reply("200 OK", info.binary()))
+        let speaker = try inquire(reply("200 OK", info.binary()))
         #expect(speaker.name == "Den\u{FFFD}[2J")
         #expect(speaker.id == SpeakerID("020000000001") && speaker.endpoint?.address.description == "127.0.0.1")
         #expect(speaker.traits.needsPIN && speaker.traits.sourceVersion == "366.0")
     }
 
     @Test func oneThatKnowsNoInfoIsAnAirPlay1Speaker() throws {
-        let speaker = try ask(reply("404 Not Found"))
+        let speaker = try inquire(reply("404 Not Found"))
         #expect(speaker.endpoints.isEmpty && speaker.raopEndpoints.count == 1)
         #expect(RouteDecision.decide(for: speaker).verdict == .impossible(.needsAirPlay1))
     }
 
     @Test func nonsenseIsNoSpeakerAndNotAskedForAgain() throws {
-        let error = #expect(throws: AirPlayError.self) { try ask(reply("200 OK", [1, 2, 3])) }
+        let error = #expect(throws: AirPlayError.self) { try inquire(reply("200 OK", [1, 2, 3])) }
         #expect(error?.code == .protocolViolation)
     }
 
-    @Test func whoIsBeingSwitchedOnIsAskedAgainUntilTheDeadlineOrAnInterruption() throws {
+    @Test func aStartingSpeakerIsRetriedUntilTheDeadlineOrAnInterruption() throws {
         // A port that was just closed, so that connections are refused.
         let port = try LoopbackServer().port
         var pauses = 0

@@ -23,7 +23,7 @@ import Testing
         #expect(line.timestamp(of: seconds(12), rate: 2)?.rawValue == 47999)
     }
 
-    @Test func timestampsGoOnUpwardAfterAJumpBack() {
+    @Test func timestampsIncreaseAfterASeekBack() {
         var line = RTPTimestampMapper(sampleRate: 44100, first: RTPTimestamp(rawValue: 1000))
         _ = line.place(seconds(100), frames: 1024, isContiguous: false)
         line.jump()
@@ -120,7 +120,7 @@ import Testing
         #expect(DeliveryChoice.untouched(aac([0x11, 0x90, 0x56, 0xE5, 0x00])) == .aac48000)
     }
 
-    @Test func everythingElseIsEncodedAnew() {
+    @Test func otherFormatsAreReencoded() {
         for format in [
             aac([0x11, 0x90, 0x56, 0xE5, 0x80]),  // SBR in use
             aac([0x11, 0xB0], layout: .surround51), aac([0x11, 0x94]),  // 960 frames

@@ -65,7 +65,7 @@ import Testing
         #expect(store.removeNext(into: &out) == RTPTimestamp(rawValue: 1000))
     }
 
-    @Test func packetsOfAnotherKindThatOverlapTheLastOneAreLeftOut() {
+    @Test func overlappingPacketsOfAnotherFormatAreDropped() {
         var input = input()
         _ = input.accept(packets(10), from: 0, heard: nil)
         input.join(isPassThrough: false)
@@ -270,7 +270,7 @@ import Testing
         #expect(attempts.noteBusy(announcesOurs: true, at: began) == true)
     }
 
-    @Test func sixShortSessionsInARowMeanThatTheSpeakerIsWantedBySomebodyElse() {
+    @Test func sixShortSessionsInARowYieldTheSpeakerToAnotherSender() {
         var evictions = EvictionCounter()
         func play(_ seconds: Int) {
             evictions.begin(at: began)

@@ -71,7 +71,7 @@ import Testing
         #expect(sent.until.sequence == 15)
     }
 
-    @Test func aLineThatIsCutGoesOnWhereItWasCut() {
+    @Test func aTruncatedStreamContinuesAtTheCut() {
         var line = RTPTimestampMapper(sampleRate: 48000, first: at(1000))
         for _ in 0..<10 { _ = line.place(MediaTime(value: 0, timescale: 1), frames: 352, isContiguous: true) }
         line.cut(at: at(1000 + 3 * 352))

@@ -121,7 +121,7 @@ import Testing
         #expect(opened == message)
     }
 
-    @Test func anAlteredFrameEndsTheChannelForGood() throws {
+    @Test func anAlteredFrameEndsTheChannelPermanently() throws {
         let key = SecretBytes.random(count: 32)
         var sealer = HAPFrameSealer(key: key)
         var opener = HAPFrameOpener(key: key)

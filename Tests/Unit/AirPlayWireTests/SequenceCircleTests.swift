@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func timestampsAreToldApartHoweverOftenTheyWentRound() {
+    @Test func timestampsAreDistinguishedAcrossWraparounds() {
         let first = RTPTimestamp(rawValue: 0xFFFF_0000)
         for frames in [0, 1, -1, 1 << 31, 1 << 32, 72 * 3600 * 48000, 1 << 50] as [Int64] {
             let there = first.advanced(byFrames: frames)

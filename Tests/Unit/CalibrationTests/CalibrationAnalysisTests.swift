@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [16000, 44100, 96000])
-    func everyUsualRateOfRecordingTellsTheSame(rate: Int) throws {
+    func everyUsualSampleRateGivesTheSameResult(rate: Int) throws {
         var room = SyntheticRoom()
         room.rate = rate
         room.delays = [33.3]
@@ -49,7 +49,7 @@ import Testing
         #expect(abs(try room.answer().speakers[0].offset + 80.4) < 0.5)
     }
 
-    @Test func aSpeakersDriftIsToldInPartsPerMillion() throws {
+    @Test func aSpeakersDriftIsReportedInPartsPerMillion() throws {
         var room = SyntheticRoom()
         room.delays = [10]
         room.drift = 120
@@ -58,7 +58,7 @@ import Testing
         #expect(answer.remarks.contains { $0.contains("drifts by +120 ppm") })
     }
 
-    @Test func twoSpeakersTwelveMillisecondsApartAreToldApart() throws {
+    @Test func twoSpeakersTwelveMillisecondsApartAreDistinguished() throws {
         var room = SyntheticRoom(speakers: 2)
         room.delays = [40, 52]
         room.noise = 0.5
@@ -108,7 +108,7 @@ import Testing
         #expect(answer.remarks.contains { $0.contains("EDID") })
     }
 
-    @Test func someEventsThatWentWrongAreLeftOutWithTheirReasons() throws {
+    @Test func rejectedEventsAreExcludedWithReasons() throws {
         var room = SyntheticRoom()
         room.delays = [20]
         var recording = room.recording()

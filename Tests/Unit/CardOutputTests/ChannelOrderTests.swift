@@ -7,12 +7,12 @@ import Testing
     private let rear51 = ChannelLayout(mask: 0x3F, count: 6)
 
     private func count(
-        _ film: ChannelLayout, _ choice: ChannelChoice, server: ChannelLayout? = nil, most: Int = 32
+        _ film: ChannelLayout, _ choice: ChannelChoice, server: ChannelLayout? = nil, maxChannels: Int = 32
     ) -> Int? {
-        ChannelOrder.unmapped(for: film, choice: choice, server: server) { $0 <= most }?.bits.count
+        ChannelOrder.unmapped(for: film, choice: choice, server: server) { $0 <= maxChannels }?.bits.count
     }
 
-    @Test func nobodySaysWhatIsThereSoItIsStereo() {
+    @Test func anUnknownLayoutIsStereo() {
         #expect(count(.surround51, .autoSafe) == 2)
         #expect(count(.stereo, .autoSafe, server: .surround71) == 2)
         #expect(count(.mono, .autoSafe) == nil)
@@ -26,12 +26,12 @@ import Testing
         #expect(count(.surround51, .autoSafe, server: ChannelLayout(mask: 0x33, count: 4)) == 4)
     }
 
-    @Test func whoeverKnowsBetterSaysSo() {
+    @Test func anExplicitLayoutOverridesTheDetectedOne() {
         #expect(count(.surround51, .auto) == 6)
         #expect(count(.stereo, .auto) == 2)
         #expect(count(.stereo, .layout(.surround51)) == 6)
         #expect(count(.surround71, .layout(.stereo), server: .surround71) == 2)
-        #expect(count(.surround71, .auto, most: 6) == 6)
+        #expect(count(.surround71, .auto, maxChannels: 6) == 6)
     }
 
     @Test func aSubstituteGetsTheChosenChannels() throws {

@@ -35,7 +35,7 @@ import Testing
         #expect(Self.view([(1, [Property.process: "42"])]).knowledge?.sink?.title == "Built-in Audio")
     }
 
-    @Test func aServerThatDoesNotKnowUsTellsNothing() {
+    @Test func aServerWithoutOurStreamNamesNoSink() {
         var view = Self.view([(1, [:])])
         view.own = [:]
         #expect(view.knowledge == nil)
@@ -46,7 +46,7 @@ import Testing
         #expect(knowledge != nil && knowledge?.sink == nil)
     }
 
-    @Test func aStreamWithoutASinkYetTellsNothing() {
+    @Test func aStreamWithoutASinkNamesNone() {
         #expect(Self.view([(.max, Self.ours)]).knowledge == nil)
         #expect(Self.view([(.max, Self.ours), (1, Self.ours)]).knowledge?.sink?.title == "Built-in Audio")
     }
@@ -55,7 +55,7 @@ import Testing
         [Property.deviceClass: "filter"], [Property.master: "x"], [Property.linkGroup: "filter-chain-1"],
         [Property.factory: "support.null-audio-sink"],
     ])
-    func whoHandsTheSoundOnIsNoPlace(properties: [String: String]) {
+    func aFilterIsNoFinalSink(properties: [String: String]) {
         let filter = View.Sink(index: 3, name: "equalizer", title: "Equalizer", properties: properties)
         let knowledge = Self.view([(3, Self.ours)], sinks: [filter]).knowledge
         #expect(knowledge != nil && knowledge?.sink == nil)
@@ -102,7 +102,7 @@ import Testing
         #expect(belief.knowledge.sink?.title == "Built-in Audio")
     }
 
-    @Test func aServerThatIsGoneTellsNothingAnyMore() {
+    @Test func aLostServerNamesNoSink() {
         var belief = SinkBelief()
         belief.update(Self.view([(2, Self.ours)]))
         belief.update(nil)

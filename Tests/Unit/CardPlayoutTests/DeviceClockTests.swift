@@ -21,12 +21,12 @@ import Testing
         return (clock, steadyAt)
     }
 
-    @Test func aCardThatTellsTheTruthFromTheStartIsBelievedAfterFortyMilliseconds() throws {
+    @Test func aCardThatReportsCorrectlyIsTrustedAfterFortyMilliseconds() throws {
         let (_, steadyAt) = Self.clock({ $0 - 30 }, until: 300)
         #expect(try #require(steadyAt) <= 45)
     }
 
-    @Test func aPositionThatRunsAheadThenStandsStillIsBelievedOnlyOnceItIsTrue() throws {
+    @Test func aPositionThatOvershootsAndStallsIsTrustedOnceCorrect() throws {
         // PulseAudio with its own resampler: 47 ms ahead for 35 ms, then constant until it is correct.
         let (clock, steadyAt) = Self.clock({ $0 < 35 ? $0 + 17 : max(52, $0 - 30) }, until: 130)
         #expect(try #require(steadyAt) >= 82 + 40)
@@ -65,6 +65,19 @@ extension DeviceClockTests {
         let late = try Self.error(
             until: 20_000 + within, truth: { $0 < 20_000 ? $0 : $0 - hole }, noise: Self.wander)
         #expect(abs(late) < 3)
+    }
+
+    /// PulseAudio after a stall during a start: its readings agree for 0.6 s, move by 3.4 ms per second beyond the true
+    /// position, return with each update of its estimate, and never agree for seconds.
+    @Test(arguments: [5.0, 8, -9])
+    func readingsThatAgreedWhileAStreamStartedAreNotBelievedAgainstLaterOnes(wrong: Double) throws {
+        let late = try Self.error(until: 20_000, truth: { $0 }) { time in
+            guard time >= 600 else { return wrong }
+            let moved = wrong * (1 - (time - 600) / 1500)
+            let rest = 0.6 * (2 * (time / 1500).truncatingRemainder(dividingBy: 1) - 1)
+            return time < 3600 ? moved : time < 7000 ? moved * (7000 - time) / 3400 : rest
+        }
+        #expect(abs(late) < 1)
     }
 
     @Test func aFigureThatWandersByEightMillisecondsAndComesBackIsNotFollowed() throws {

@@ -73,7 +73,7 @@ import Testing
         #expect(rig.card.failover?.place == "headphones")
     }
 
-    @Test func withoutASubstituteTheFilmGoesOnAndTheCardJoinsItWhenItReturns() throws {
+    @Test func withoutASubstitutePlaybackContinuesAndTheReturnedCardJoins() throws {
         let (rig, line) = try playing()
         let heard = Lock<[CardRig.Frame]>([])
         let returned = device(rig, latency: .milliseconds(5), into: heard)

@@ -170,7 +170,7 @@ extension [RenderEvent] {
     }
 
     @Test(arguments: [false, true])
-    func aPauseIsSilentSoonAndGoesOnWithTheFrameThatWasHeard(canRewind: Bool) throws {
+    func aPauseIsShortlySilentAndResumesWithTheNextFrame(canRewind: Bool) throws {
         let rig = try CardRig(edges: .milliseconds(2)) { $0.canRewind = canRewind }
         rig.card.run(for: .milliseconds(100))
         rig.setRate(1, time: .zero, at: rig.clock.now.advanced(by: .milliseconds(80)))
@@ -283,6 +283,25 @@ extension [RenderEvent] {
         }
         #expect(errors.allSatisfy { abs($0) < 1e-3 })
         #expect(abs(errors.sorted()[errors.count / 2]) < 0.5e-3)
+    }
+
+    /// In the given seconds each reading that does not repeat another is preempted between position and instant.
+    @Test(arguments: [0.0..<1.0, 10..<16])
+    func aReadingWhosePositionAndInstantBelongToTwoMomentsIsRepeated(seconds: Range<Double>) throws {
+        let rig = try CardRig()
+        let begin = rig.clock.now
+        var last = begin
+        rig.device.preemption = { [clock = rig.clock] in
+            let isPreempted = clock.now != last && seconds.contains((clock.now - begin).inSeconds)
+            last = clock.now.advanced(by: isPreempted ? .milliseconds(12) : .zero)
+            return last - clock.now
+        }
+        let start = rig.clock.now.advanced(by: .milliseconds(100))
+        let line = rig.setRate(1, time: .zero, at: start).upcoming
+        rig.card.run(for: .seconds(20))
+        for frame in rig.frames where frame.at - start > .milliseconds(50) {
+            #expect(abs(try #require(rig.lateness(frame, line), "silence at \(frame.at - start)")) < 1e-3)
+        }
     }
 
     @Test func soundFollowsATimebaseThatIsSlewed() throws {

@@ -18,7 +18,7 @@ import Testing
         #expect(report.isSynchronised)
     }
 
-    @Test func aClockThatNobodyKeepsIsNotSynchronised() throws {
+    @Test func aClockWithoutASourceIsNotSynchronised() throws {
         let words =
             "00000000,,0,0.000000000,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,1.000000000,1.000000000,0.0,"
         #expect(try #require(read(words + "Not synchronised")).isSynchronised == false)

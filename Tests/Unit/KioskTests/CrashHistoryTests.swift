@@ -77,7 +77,7 @@ import Testing
         #expect(!history.isSuspect("a"))
     }
 
-    @Test func anItemThatFailsByItselfIsNoSuspect() throws {
+    @Test func aHandledItemFailureIsNoCrashSuspect() throws {
         var history = CrashHistory()
         history.noteOpening("a", edition: "1")
         history.noteOpening("b", edition: "1")
@@ -181,7 +181,7 @@ import Testing
         var old = CrashHistory()
         old.noteOpening(CrashHistory.key(of: "/films/old.mp4"), edition: "")
         try folder.write("kiosk_items-hall_toml", old.record.encoded())
-        func begun(_ side: String) -> CrashRecord {
+        func startedRecord(_ side: String) -> CrashRecord {
             let record = CrashRecord(folder, configuration: "/\(side)/hall.toml")
             #expect(record.begin(at: day) == nil)
             return record
@@ -189,13 +189,13 @@ import Testing
         func isSuspect(_ film: String, _ record: CrashRecord) -> Bool {
             record.history.isSuspect(CrashHistory.key(of: film))
         }
-        let first = begun("left")
+        let first = startedRecord("left")
         #expect(isSuspect("/films/old.mp4", first))
         first.noteOpening("/films/left.mp4")
         first.update { $0.notePlayed(CrashHistory.key(of: "/films/old.mp4")) }
-        let right = begun("right")
+        let right = startedRecord("right")
         #expect(isSuspect("/films/old.mp4", right) && !isSuspect("/films/left.mp4", right))
-        let left = begun("left")
+        let left = startedRecord("left")
         #expect(isSuspect("/films/left.mp4", left) && !isSuspect("/films/old.mp4", left))
     }
 

@@ -57,7 +57,7 @@ import Testing
 
     // MARK: FleetCommandFilter
 
-    private func take(_ filter: inout FleetCommandFilter, _ text: String, isRetained: Bool = false)
+    private func evaluate(_ filter: inout FleetCommandFilter, _ text: String, isRetained: Bool = false)
         -> FleetCommandFilter.Verdict
     {
         let bytes = Array(text.utf8)
@@ -67,13 +67,13 @@ import Testing
 
     @Test func anIdIsDoneOnceAndAnsweredEachTime() {
         var filter = FleetCommandFilter()
-        let first = take(&filter, next(1))
+        let first = evaluate(&filter, next(1))
         #expect(first == .carryOut(FleetCommand(id: "1", action: .next)))
-        guard case .answer(let early) = take(&filter, next(1)) else { return #expect(Bool(false)) }
+        guard case .answer(let early) = evaluate(&filter, next(1)) else { return #expect(Bool(false)) }
         #expect(early.isRepeated && !early.isDone && early.words == "The command is in progress.")
         let isFirst = filter.recordAnswer(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
         #expect(isFirst)
-        guard case .answer(let late) = take(&filter, next(1)) else { return #expect(Bool(false)) }
+        guard case .answer(let late) = evaluate(&filter, next(1)) else { return #expect(Bool(false)) }
         #expect(late.isRepeated && late.isDone && late.words == "Film B plays.")
         let isSecond = filter.recordAnswer(FleetAnswer(id: "1", isDone: false))
         #expect(!isSecond, "an answer is given once")
@@ -82,13 +82,13 @@ import Testing
     @Test func whatIsRememberedIsBounded() {
         var filter = FleetCommandFilter()
         for id in 0..<(FleetCommandFilter.maxRememberedCommands * 3) {
-            let verdict = take(&filter, next(id))
+            let verdict = evaluate(&filter, next(id))
             #expect(verdict == .carryOut(FleetCommand(id: "\(id)", action: .next)))
         }
-        guard case .answer = take(&filter, next(FleetCommandFilter.maxRememberedCommands * 3 - 1)) else {
+        guard case .answer = evaluate(&filter, next(FleetCommandFilter.maxRememberedCommands * 3 - 1)) else {
             return #expect(Bool(false))
         }
-        guard case .carryOut = take(&filter, next(0)) else { return #expect(Bool(false), "long forgotten") }
+        guard case .carryOut = evaluate(&filter, next(0)) else { return #expect(Bool(false), "long forgotten") }
     }
 
     @Test func ofManyScreenshotsOneIsTakenAtATimeAndTheLastOneWaits() async {
@@ -135,9 +135,11 @@ import Testing
 
     @Test func aRetainedCommandIsNotDone() {
         var filter = FleetCommandFilter()
-        guard case .answer(let answer) = take(&filter, next(1), isRetained: true) else { return #expect(Bool(false)) }
+        guard case .answer(let answer) = evaluate(&filter, next(1), isRetained: true) else {
+            return #expect(Bool(false))
+        }
         #expect(!answer.isDone && answer.id == "1")
-        let proper = take(&filter, next(1))
+        let proper = evaluate(&filter, next(1))
         #expect(proper == .carryOut(FleetCommand(id: "1", action: .next)), "the same id, sent properly")
     }
 

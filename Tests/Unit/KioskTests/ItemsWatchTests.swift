@@ -62,7 +62,7 @@ import Testing
         #expect(refused.isEmpty && !none)
     }
 
-    @Test func theKernelTellsOfFilmsThatComeGoAndAreReplaced() throws {
+    @Test func addedRemovedAndReplacedFilmsAreDetected() throws {
         let folder = Folder()
         var watch = try FolderWatch()
         let refused = watch.watch([folder.path])

@@ -142,7 +142,7 @@ import Testing
         #expect(told.operatorScreen == .chosen(.named("HDMI-2")))
     }
 
-    @Test func everyMistakeIsToldAtOnceWithItsLine() {
+    @Test func allMistakesAreReportedTogetherWithTheirLines() {
         let told = mistakes(
             """
             playlist = ["a.mp4", 7]
@@ -183,7 +183,7 @@ import Testing
     @Test(arguments: [
         "playlist = [", "a = 1\na = 2", "[day_parts.a]\n[day_parts.a]", "from = 25:00:00", "\u{0}", "= 3",
         "[:x]", "[[.a]]", "a = { :b = 1 }", "a.:b = 1",
-    ]) func whatIsNoTOMLIsToldWithItsLine(_ text: String) throws {
+    ]) func invalidTOMLIsReportedWithItsLine(_ text: String) throws {
         let told = mistakes(text)
         #expect(told.count == 1)
         #expect(try #require(told.first).contains("TOML syntax error"))

@@ -171,7 +171,7 @@ final class KioskRig: @unchecked Sendable {
     func wait(atMost limit: Duration = .seconds(300), until isSo: () -> Bool) -> Bool {
         let deadline = clock.now.advanced(by: limit)
         while true {
-            settle()
+            runUntilIdle()
             if isSo() { return true }
             guard clock.now < deadline else { return false }
             clock.advance(by: .milliseconds(20))
@@ -179,7 +179,7 @@ final class KioskRig: @unchecked Sendable {
     }
 
     /// Runs everything that can progress without time passing.
-    private func settle() {
+    private func runUntilIdle() {
         if director.result == nil { director.runIteration() }
         var hasMoved = true
         while hasMoved {
@@ -216,7 +216,7 @@ final class KioskRig: @unchecked Sendable {
         director.finish()
         let end = director.join()
         player.shutDown()
-        settle()
+        runUntilIdle()
         distributor.stop()
         return end
     }

@@ -132,7 +132,7 @@ struct CentralEurope: WallCalendar {
         #expect(words(schedule.nextChange(after: back)) == "25. 05:00")
     }
 
-    @Test func aStartLiesAtTheNextTimeThatClocksShowOrAtTheMomentWritten() throws {
+    @Test func aStartIsTheNextTimeOfDayOrTheGivenMoment() throws {
         let daily = KioskSchedule(try configuration("start_at = 09:00:00"), calendar: calendar)
         #expect(words(daily.start(from: try at(4, "08:00"))) == "4. 09:00")
         #expect(words(daily.start(from: try at(4, "09:00"))) == "4. 09:00")

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func aKioskBelongsToNothingByItself() throws {
+    @Test func aKioskHasNoFleetOrWallByDefault() throws {
         let kiosk = try read("")
         #expect(kiosk.wall == nil && kiosk.fleet == nil)
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(FleetTopics(whole).state == "house/talkie/Große Halle/state")
     }
 
-    @Test func everyMistakeIsToldWithItsLine() {
+    @Test func everyMistakeIsReportedWithItsLine() {
         #expect(
             mistakes(
                 """
@@ -90,7 +90,7 @@ import Testing
     @Test(arguments: [
         "mqtt://", "mqtt://[::1", "mqtt://[::1]x", "mqtt://a:0", "mqtt://a:70000", "mqtt://a b", "a", "mqtt:/a",
     ])
-    func anAddressThatIsNoneIsTold(broker: String) {
+    func anInvalidAddressIsReported(broker: String) {
         #expect(mistakes("[fleet]\nbroker = \"\(broker)\"\nname = \"hall\"").count == 1)
     }
 }

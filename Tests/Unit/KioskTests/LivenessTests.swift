@@ -47,7 +47,7 @@ import Testing
         #expect(verdict == .stalled(.picture, since: start.advanced(by: .seconds(4))))
     }
 
-    @Test func soundThatNobodyAcceptsIsNoLifeAlthoughPicturesMove() {
+    @Test func audioThatNoOutputAcceptsIsNoLifeAlthoughPicturesMove() {
         let verdict = verdict(after: 10) { beat, second in beat.soundAhead = .seconds(1 - second) }
         #expect(verdict == .stalled(.sound, since: start.advanced(by: .seconds(2))))
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(verdict == .stalled(.decoder, since: start))
     }
 
-    @Test func aPlayerWhoseThreadStandsStillIsNoLife() {
+    @Test func aPlayerWithABlockedThreadIsNotAlive() {
         let verdict = verdict(after: 10) { beat, second in beat.turns = min(second, 3) }
         #expect(verdict == .stalled(.engine, since: start.advanced(by: .seconds(3))))
     }
@@ -148,7 +148,7 @@ import Testing
         #expect(verdict == .stalled(.hole, since: start.advanced(by: .seconds(4))))
     }
 
-    @Test func aFilmWhosePicturesHaveEndedIsAliveWhileItsSoundGoesOn() {
+    @Test func aFilmWithEndedVideoIsAliveWhileAudioContinues() {
         #expect(verdict(after: 60) { beat, _ in beat.shown = 72 } == .alive)
         let isHeard = verdict(after: 60) { beat, _ in
             (beat.shown, beat.soundRead, beat.soundAhead) = (72, nil, nil)
@@ -277,34 +277,34 @@ import Testing
         #expect(stages(for: .sound, seconds: [0, 10, 20, 30]) { _ in onlyFilm } == [.anchor, .route, .exit, .exit])
     }
 
-    @Test func aThreadThatStandsStillIsNotAskedForAnything() {
+    @Test func aBlockedThreadIsNotQueried() {
         var ladder = RepairLadder()
         #expect(ladder.next(for: .engine, of: film, at: start) == .exit)
     }
 
     /// Returns the reports for each second, given the totals of dropped frames.
-    private func told(_ totals: [Int], isExpected: Bool = true) -> [Int?] {
+    private func reports(of totals: [Int], isExpected: Bool = true) -> [Int?] {
         var leftOut = DroppedFrameMonitor()
         return totals.enumerated().map { second, total in
             leftOut.observe(total: total, isExpected: isExpected, at: start.advanced(by: .seconds(second)))
         }
     }
 
-    @Test func picturesThatWereLeftOutAreToldOnceTheyComeInTimeAgain() {
-        #expect(told([0, 0, 18, 18, 18]) == [nil, nil, nil, 18, nil])
-        #expect(told([0, 18, 30, 30]) == [nil, nil, nil, 30])
-        #expect(told([0, 4, 8, 8]) == [nil, nil, nil, 8], "a burst during an observation")
-        #expect(told([0, 18, 22, 22]) == [nil, nil, 18, nil], "fewer frames later are no part of it")
+    @Test func droppedFramesAreReportedAfterTheBurst() {
+        #expect(reports(of: [0, 0, 18, 18, 18]) == [nil, nil, nil, 18, nil])
+        #expect(reports(of: [0, 18, 30, 30]) == [nil, nil, nil, 30])
+        #expect(reports(of: [0, 4, 8, 8]) == [nil, nil, nil, 8], "a burst during an observation")
+        #expect(reports(of: [0, 18, 22, 22]) == [nil, nil, 18, nil], "fewer frames later are no part of it")
     }
 
-    @Test func aPictureNowAndThenIsNoFaultAndNorIsWhatNobodyIsToSee() {
-        #expect(told([0, 1, 5, 6, 6]).allSatisfy { $0 == nil })
-        #expect(told([0, 18, 18], isExpected: false).allSatisfy { $0 == nil })
+    @Test func fewDroppedFramesAndUnseenOnesAreNoFault() {
+        #expect(reports(of: [0, 1, 5, 6, 6]).allSatisfy { $0 == nil })
+        #expect(reports(of: [0, 18, 18], isExpected: false).allSatisfy { $0 == nil })
     }
 
     @Test func aComputerThatIsTooSlowSaysSoOnceAMinuteAndLeavesNothingOut() {
         let totals = (0..<150).map { $0 / 2 * 10 }
-        let answers = told(totals).compactMap { $0 }
+        let answers = reports(of: totals).compactMap { $0 }
         #expect(answers.count == 3)
         #expect(answers.reduce(0, +) >= 600)
     }

@@ -149,7 +149,7 @@ func fullHealth() -> KioskHealth {
         #expect(MetricsText.healthz(health, at: now) == (503, "nothing to show: none of the 3 items can be opened\n"))
     }
 
-    @Test func aSessionThatStandsStillIsNotHealthyHoweverWellItWas() {
+    @Test func aFrozenSessionIsNotHealthy() {
         let later = HostInstant(nanoseconds: 1_000_000_000).advanced(by: .seconds(12))
         #expect(
             MetricsText.healthz(fullHealth(), at: later) == (503, "the kiosk has not reported its health for 12 s\n"))

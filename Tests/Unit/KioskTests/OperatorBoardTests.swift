@@ -32,7 +32,7 @@ struct OperatorBoardTests {
             ])
     }
 
-    @Test func whatWantsAttentionStandsOut() {
+    @Test func faultsAreHighlighted() {
         var told = playing()
         told.health.fault = "no picture since 5 s"
         told.health.outputs[1].isConnected = false

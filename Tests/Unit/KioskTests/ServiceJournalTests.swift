@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test func aJournalThatIsBehindHoldsNobodyUpAndIsToldHowMuchIsMissing() throws {
+    @Test func aSlowJournalDoesNotBlockAndTheMissingMessagesAreCounted() throws {
         let book = Book()
         let journal = try ServiceJournal(identifier: "talkie") { fields in
             book.read.raise()

@@ -19,7 +19,7 @@ import Testing
         ServiceManager(environment: ["NOTIFY_SOCKET": name].merging(more) { $1 }, process: 42)
     }
 
-    @Test func theManagerIsToldInItsOwnWords() throws {
+    @Test func theManagerReceivesItsProtocolsMessages() throws {
         let name = Self.freshName()
         let ear = try ear(name)
         let manager = manager(name)
@@ -43,7 +43,7 @@ import Testing
         #expect(ear.receive() == "READY=1")
     }
 
-    @Test func aManagerThatIsAwayIsToldTheLastStateWhenItIsBack() throws {
+    @Test func aReturnedManagerReceivesTheLastState() throws {
         let name = Self.freshName()
         let manager = manager(name)
         manager.notify(.ready, .status("one"))
@@ -55,7 +55,7 @@ import Testing
         #expect(ear.receive() == nil)
     }
 
-    @Test func aManagerThatDoesNotReadHoldsNobodyUp() throws {
+    @Test func aManagerThatDoesNotReadDoesNotBlock() throws {
         let name = Self.freshName()
         let ear = try ear(name)
         let manager = manager(name)
@@ -66,7 +66,7 @@ import Testing
         #expect(ear.receive() == "STATUS=4999\nWATCHDOG=1")
     }
 
-    @Test func nobodyIsToldWhereNobodyAsks() {
+    @Test func withoutAManagerNothingIsSent() {
         let manager = ServiceManager(environment: ["WATCHDOG_USEC": "1000000"], process: 42)
         #expect(!manager.isPresent && manager.watchdogTime == nil && manager.objection == nil)
         manager.notify(.ready)
@@ -81,14 +81,14 @@ import Testing
     }
 
     @Test(arguments: ["0", "-1", "soon", "9223372036854775807"])
-    func aTimeThatIsNoneIsToldAndThereIsNoWatchdog(_ text: String) {
+    func anInvalidIntervalIsReportedAndDisablesTheWatchdog(_ text: String) {
         let manager = manager(Self.freshName(), ["WATCHDOG_USEC": text])
         #expect(manager.watchdogTime == nil)
         #expect(manager.objection?.contains("'\(text)'") == true)
     }
 
     @Test(arguments: ["relative/path", "vsock:2:1", "@", "/" + String(repeating: "x", count: 200)])
-    func anAddressThatIsNoneIsTold(_ text: String) {
+    func anInvalidAddressIsReported(_ text: String) {
         let manager = manager(text)
         #expect(!manager.isPresent && manager.objection != nil)
         manager.notify(.ready)
@@ -143,7 +143,7 @@ import Testing
         #expect(rig.end == 8)
     }
 
-    @Test func whoComesBackToLifeIsInTime() throws {
+    @Test func aRecoveredSessionIsInTime() throws {
         var rig = try Rig(timeout: 8)
         let first = rig.gives(at: 4, isAlive: false)
         #expect(!first && rig.next == 5)
@@ -151,7 +151,7 @@ import Testing
         #expect(second && rig.end == 13)
     }
 
-    @Test func whereNobodyWaitsThereIsNone() {
+    @Test func withoutAnIntervalThereIsNoDeadline() {
         #expect(Watchdog(timeout: nil, at: HostInstant(nanoseconds: 0)) == nil)
         #expect(Watchdog(timeout: .zero, at: HostInstant(nanoseconds: 0)) == nil)
     }

@@ -19,11 +19,11 @@ import Testing
         #expect(tiers(present: ["Hall", "Office", "local"], waitsForWanted: true).choice?.audible == ["Hall"])
     }
 
-    @Test func nobodyPlaysInTheirPlaceWhileTheyAreBeingFound() {
+    @Test func noFallbackPlaysDuringTheSearch() {
         #expect(tiers(present: ["Office", "local"], waitsForWanted: true).choice == nil)
     }
 
-    @Test func aLostSpeakerStaysAMemberSoThatItComesBackByItself() {
+    @Test func aLostSpeakerStaysAMemberSoThatItRejoins() {
         let choice = tiers(present: ["Hall", "Office"], lost: ["Kitchen"]).choice
         #expect(choice?.members == ["Kitchen", "Hall"])
         #expect(choice?.audible == ["Hall"])
@@ -37,7 +37,7 @@ import Testing
         #expect(tiers(present: ["local"], lost: lost).choice?.members == ["Kitchen", "Hall", "local"])
     }
 
-    @Test func whoComesBackTakesTheSoundFromTheFallback() {
+    @Test func aReturnedSpeakerReplacesTheFallback() {
         var tiers = tiers(present: ["Office", "local"], lost: ["Kitchen", "Hall"])
         #expect(tiers.choice?.isFallback == true)
         tiers.setPresence("Kitchen", .present)
@@ -54,5 +54,5 @@ import Testing
         #expect(choice == SoundTiers.Choice(members: ["local"], audible: [], isFallback: false))
     }
 
-    @Test func withoutAnybodyNothingIsChosen() { #expect(tiers().choice == nil) }
+    @Test func withoutOutputsNothingIsChosen() { #expect(tiers().choice == nil) }
 }

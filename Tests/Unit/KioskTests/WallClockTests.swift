@@ -127,7 +127,7 @@ final class WallRig: Sendable {
         #expect(rig.told.withLock { $0.count } == 2, "one sentence, not one for each reading")
     }
 
-    @Test func aStepThatChronyConfirmsIsBelievedAndTold() throws {
+    @Test func aStepThatChronyConfirmsIsAcceptedAndReported() throws {
         let rig = WallRig()
         rig.run(for: .seconds(60))
         // The reference was wrong: from here on chrony reports another time.
@@ -145,7 +145,7 @@ final class WallRig: Sendable {
         #expect(rig.told.withLock { $0.last } == "The wall's time is 0.300 s later from now on.")
     }
 
-    @Test func whenChronyFallsSilentTheLineGoesOnByItsRate() throws {
+    @Test func whenChronyIsSilentTheTimelineKeepsItsRate() throws {
         let rig = WallRig(WallRig.Machine(skew: 40e-6, offset: .seconds(-3)))
         rig.run(for: .seconds(120))
         rig.machine.withLock { $0.answer = .absent("chronyc does not respond; check that chronyd runs") }
@@ -163,7 +163,7 @@ final class WallRig: Sendable {
             ])
     }
 
-    @Test func withoutChronyTheSystemsClockIsTakenAtItsWordAndToldOnce() throws {
+    @Test func withoutChronyTheSystemClockIsUsedAndReportedOnce() throws {
         let rig = WallRig(WallRig.Machine(answer: .absent("chronyc is not installed; install chrony")))
         rig.run(for: .seconds(60))
         #expect(rig.wall.shown.standing == .system)

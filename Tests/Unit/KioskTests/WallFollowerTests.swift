@@ -147,7 +147,7 @@ private final class WallScreen {
         #expect((5...16).contains(jumps), "\(jumps) in ten minutes")
     }
 
-    @Test func whileNobodyKnowsTheTimeTheFilmGoesItsOwnWay() {
+    @Test func withoutAWallTimeTheFilmRunsFree() {
         let screen = WallScreen(WallRig.Machine(answer: .report(ChronyTracking())))
         screen.run(for: .seconds(5))
         #expect(screen.follower.meeting(from: screen.rig.clock.now) == nil)

@@ -166,7 +166,7 @@ import Testing
         #expect(pictures.last?.end == MediaTime(value: 1, timescale: 1))
     }
 
-    @Test func whatFollowsTheEndBeginsAnew() throws {
+    @Test func deinterlacingRestartsAfterTheEnd() throws {
         let path = try interlaced()
         let film = try MediaFile.open(path)
         let reader = try film.reader(for: try #require(film.summary.track(.video)))

@@ -79,7 +79,7 @@ import Testing
     }
 
     /// AAC's first packet decodes to encoder delay of one transform length, before the start.
-    @Test func encoderDelayLiesBeforeTheFirstSound() throws {
+    @Test func encoderDelayPrecedesTheFirstSound() throws {
         let encoder = try SpeakerAudioEncoder(from: input, to: format("aac"))
         #expect(encoder.framesPerPacket == 1024)
         let (batch, samples) = try encode(encoder, frames: 44100, bits: 16)
@@ -96,7 +96,7 @@ import Testing
         #expect(best == 0)
     }
 
-    @Test func afterAResetItBeginsAnew() throws {
+    @Test func aResetStartsANewStream() throws {
         for codec in ["alac", "aac"] {
             let encoder = try SpeakerAudioEncoder(from: input, to: format(codec))
             let (once, _) = try encode(encoder, frames: 3000, bits: 16)

@@ -58,15 +58,15 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
     /// Returns the components of each colour as integers of `bits` bits: Y, Cb, Cr or R, G, B.
     func codes(_ system: System, isFull: Bool) -> [[Int]] {
         let scale = Double(1 << (bits - 8))
-        let most = Double((1 << bits) - 1)
-        func coded(_ value: Double) -> Int { Int(min(most, max(0, value.rounded()))) }
+        let maxCode = Double((1 << bits) - 1)
+        func coded(_ value: Double) -> Int { Int(min(maxCode, max(0, value.rounded()))) }
         return Self.colors.map { color in
             let light = color.map { Double($0) / 255 }
-            if isRGB { return light.map { coded($0 * most) } }
+            if isRGB { return light.map { coded($0 * maxCode) } }
             let luma = system.red * light[0] + (1 - system.red - system.blue) * light[1] + system.blue * light[2]
             let blue = (light[2] - luma) / (2 * (1 - system.blue))
             let red = (light[0] - luma) / (2 * (1 - system.red))
-            if isFull { return [coded(luma * most)] + [blue, red].map { coded($0 * most + 128 * scale) } }
+            if isFull { return [coded(luma * maxCode)] + [blue, red].map { coded($0 * maxCode + 128 * scale) } }
             return [coded((219 * luma + 16) * scale)] + [blue, red].map { coded((224 * $0 + 128) * scale) }
         }
     }
@@ -74,12 +74,12 @@ struct FlatPatchFilm: Sendable, CustomTestStringConvertible {
     /// Returns red, green and blue of the coded integers, 0…255.
     func expected(_ system: System, isFull: Bool) -> [[Double]] {
         let scale = Double(1 << (bits - 8))
-        let most = Double((1 << bits) - 1)
+        let maxCode = Double((1 << bits) - 1)
         return codes(system, isFull: isFull).map { code in
-            if isRGB { return code.map { Double($0) / most * 255 } }
-            let luma = isFull ? Double(code[0]) / most : (Double(code[0]) / scale - 16) / 219
+            if isRGB { return code.map { Double($0) / maxCode * 255 } }
+            let luma = isFull ? Double(code[0]) / maxCode : (Double(code[0]) / scale - 16) / 219
             let chroma = code.dropFirst().map {
-                isFull ? (Double($0) - 128 * scale) / most : (Double($0) / scale - 128) / 224
+                isFull ? (Double($0) - 128 * scale) / maxCode : (Double($0) / scale - 128) / 224
             }
             let green = 1 - system.red - system.blue
             var light = [luma, luma, luma]

@@ -32,7 +32,7 @@ import Testing
         let decoder = try VideoDecoder(
             format: try #require(reader.track.videoFormat), threads: 1, acceleration: device)
         var all: [Seen] = []
-        func take() {
+        func receiveFrames() {
             while let buffer = decoder.receive() {
                 guard let picture = buffer.picture else { continue }
                 told(decoder.atWork)
@@ -48,10 +48,10 @@ import Testing
         }
         while let buffer = try reader.read() {
             try decoder.send(buffer)
-            take()
+            receiveFrames()
         }
         decoder.finish()
-        take()
+        receiveFrames()
         return all
     }
 
@@ -139,7 +139,7 @@ import Testing
         var replay = HardwareReplay()
         let format = VideoFormat(
             parameters: CodecParameters(codec: "h264"), size: PixelSize(width: 16, height: 16))
-        func note(_ bytes: Int, isSync: Bool) {
+        func append(_ bytes: Int, isSync: Bool) {
             let batch = PacketBatch()
             [UInt8](repeating: 0, count: bytes).withUnsafeBytes {
                 batch.append($0, as: .init(presentationTime: nil, duration: .zero))
@@ -148,15 +148,15 @@ import Testing
                 SampleBuffer(
                     payload: .encodedVideo(format, batch), presentationTime: nil, flags: isSync ? .sync : []))
         }
-        note(100, isSync: true)
-        note(100, isSync: false)
-        note(100, isSync: true)
+        append(100, isSync: true)
+        append(100, isSync: false)
+        append(100, isSync: true)
         #expect(replay.buffers.count == 3)
-        note(100, isSync: true)
+        append(100, isSync: true)
         #expect(replay.buffers.count == 2)
-        for _ in 0..<8 { note(HardwareReplay.maxBytes / 8, isSync: false) }
+        for _ in 0..<8 { append(HardwareReplay.maxBytes / 8, isSync: false) }
         #expect(replay.buffers.isEmpty)
-        note(100, isSync: true)
+        append(100, isSync: true)
         #expect(replay.buffers.count == 1)
     }
 }

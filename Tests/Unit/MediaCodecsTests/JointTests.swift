@@ -289,7 +289,7 @@ import Testing
         #expect(block.frames == 200)
     }
 
-    @Test func aFormatThatNothingDecodesIsRefusedAndTheConverterGoesOnAsBefore() throws {
+    @Test func aFormatWithoutADecoderIsRefusedAndTheConverterContinues() throws {
         let format = AudioFormat(LinearPCM(.int16), sampleRate: 48000, layout: .stereo)
         let converter = try FilmAudioCodecs().converter(
             from: format, to: PCMFormat(sampleRate: 48000, layout: .stereo), speed: 1)

@@ -21,7 +21,7 @@ import Testing
         Float(0.3 * sin(0.13 * Double(frame)) + 0.2 * cos(0.71 * Double(frame) + 1) + 0.1 * sin(1.9 * Double(frame)))
     }
 
-    @Test func aChordGoesOnAsItWasInBothDirections() {
+    @Test func aChordIsExtrapolatedInBothDirections() {
         let samples = (0..<600).map(chord)
         let worst = zip(extended(samples), (600..<664).map(chord)).map { abs($0 - $1) }.max() ?? 1
         #expect(worst < 0.01)

@@ -228,7 +228,7 @@ private final class FlatPicture: Picture {
     }
 
     @Test(arguments: [("glass.png", ""), ("glass.webp", "-lossless 1"), ("glass.tiff", "")])
-    func whatOneSeesThroughLiesOnTiles(name: String, more: String) throws {
+    func transparentPicturesAreShownOnTiles(name: String, more: String) throws {
         #expect(try pixel(name, more, x: 4, y: 4) == [0xEE, 0xEE, 0xEE])
         #expect(try pixel(name, more, x: 20, y: 4) == [0xDD, 0xDD, 0xDD])
         let red = try pixel(name, more, x: 50, y: 20)

@@ -41,7 +41,7 @@ import Testing
         #expect(layout("gbrp")?.planes == [.init([1]), .init([2]), .init([0])])
     }
 
-    @Test func alphaIsLeftOut() {
+    @Test func alphaIsIgnored() {
         #expect(layout("yuva420p")?.planes == layout("yuv420p")?.planes)
         #expect(layout("ya8")?.planes == [.init([0, -1])])
         #expect(layout("gray10le")?.planes == [.init([0])])

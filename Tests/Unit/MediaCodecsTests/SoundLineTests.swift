@@ -33,7 +33,7 @@ import Testing
         #expect(next(off: -100) == .overlap(4800))
     }
 
-    @Test mutating func whatLiesSecondsAwayIsAJump() {
+    @Test mutating func anOffsetOfSecondsIsAJump() {
         _ = next(off: 0)
         #expect(next(off: 3000) == .jump)
         #expect(next(off: -3000) == .jump)

@@ -35,7 +35,7 @@ import Testing
         #expect(abs(Double(crossings) * 30 - 1000) < 40)
     }
 
-    @Test func aJumpStartsAnew() throws {
+    @Test func aSeekRestartsTheStretcher() throws {
         let reader = try reader()
         let format = PCMFormat(sampleRate: 48000, layout: .stereo)
         let converter = try FilmAudioCodecs().converter(

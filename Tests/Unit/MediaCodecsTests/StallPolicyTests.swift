@@ -60,12 +60,12 @@ import Testing
 
     @Test func oneLongStallOrManyShortOnesAreAStall() {
         var stalls = Stalls()
-        for _ in 0..<1000 { stalls.note(.milliseconds(20)) }
+        for _ in 0..<1000 { stalls.record(.milliseconds(20)) }
         #expect(!stalls.isStalled)
-        for _ in 0..<4 { stalls.note(.milliseconds(40)) }
+        for _ in 0..<4 { stalls.record(.milliseconds(40)) }
         #expect(stalls.isStalled)
         stalls = Stalls()
-        stalls.note(.milliseconds(61))
+        stalls.record(.milliseconds(61))
         #expect(stalls.isStalled)
     }
 }

@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func moreThanAnybodyCanReadIsLeftOut() throws {
+    @Test func excessSubtitlesAreDropped() throws {
         let format = format("ass", header: Self.document)
         let decoder = try FilmSubtitleCodecs().decoder(for: format)
         let long = "0,0,Sign,,0,0,0,," + String(repeating: "m 0 0 ", count: 20_000)

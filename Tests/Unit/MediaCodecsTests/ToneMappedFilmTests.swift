@@ -139,14 +139,14 @@ import Testing
 
     /// A film mastered for a display of 600 cd/m² loses less brightness than one for 4000.
     @Test func theBrightestWhiteThatAFilmStatesIsTheScreensWhite() throws {
-        func brightness(_ most: Int) throws -> Double {
+        func brightness(_ maxCLL: Int) throws -> Double {
             let path = try TestClips.make(
                 "peak.mkv",
                 TestClips.words("-f lavfi -i color=c=0x808080:s=64x64:r=25:d=0.2 -pix_fmt yuv420p10le -c:v libx265")
                     + [
                         "-x265-params",
                         "log-level=none:hdr10=1:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited"
-                            + ":max-cll=\(most),400",
+                            + ":max-cll=\(maxCLL),400",
                     ])
             return numbers(try #require(try pictures(path).first?.picture), x: 32, y: 32)[0]
         }

@@ -24,15 +24,15 @@ struct ToneReference {
     /// BT.2390-11, 5.4.1, without black level adaptation.
     func compressed(_ light: Double) -> Double {
         let white = Self.pqSignal(peak)
-        let most = Self.pqSignal(203) / white
-        if most >= 1 { return min(light, 203) }
+        let peak = Self.pqSignal(203) / white
+        if peak >= 1 { return min(light, 203) }
         let e1 = min(Self.pqSignal(light) / white, 1)
-        let knee = 1.5 * most - 0.5
+        let knee = 1.5 * peak - 0.5
         if e1 < knee { return light }
         let t = (e1 - knee) / (1 - knee)
         let e2 =
             (2 * t * t * t - 3 * t * t + 1) * knee + (t * t * t - 2 * t * t + t) * (1 - knee)
-            + (3 * t * t - 2 * t * t * t) * most
+            + (3 * t * t - 2 * t * t * t) * peak
         return Self.pqLight(e2 * white)
     }
 
@@ -95,11 +95,11 @@ struct ToneReference {
     }
 
     /// Calls `body` for colours of BT.2020 up to the film's white, on a grid without common points with the table's.
-    private func forColors(upTo most: Double, _ body: ([Double]) -> Void) {
+    private func forColors(upTo limit: Double, _ body: ([Double]) -> Void) {
         let steps = 13
         for r in 0...steps {
             for g in 0...steps {
-                for b in 0...steps { body([r, g, b].map { Double($0) * most / Double(steps) }) }
+                for b in 0...steps { body([r, g, b].map { Double($0) * limit / Double(steps) }) }
             }
         }
     }

@@ -5,8 +5,8 @@ import Testing
 /// The renderers' contract in virtual time; the same bodies run on ALSA (`SoundCardTests`) and on speakers
 /// (`AirPlayLabTests`).
 @Suite struct VirtualRouteTests {
-    @Test func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold() throws {
-        try RouteContract.theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(.virtualCard)
+    @Test func theRendererRequestsTheDesiredDepthUntilStopped() throws {
+        try RouteContract.theRendererRequestsTheDesiredDepthUntilStopped(.virtualCard)
     }
 
     @Test func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays() throws {

@@ -8,7 +8,7 @@ import Testing
         (EMFILE, "ulimit -n"), (ENFILE, "this computer"), (ENOMEM, "out of memory"), (EFBIG, "ulimit -f"),
         (ENOSPC, "No space left"), (-EMFILE, "ulimit -n"),
     ])
-    func aLimitThatWasReachedIsToldByItsName(code: Int32, words: String) {
+    func aReachedLimitIsReportedByItsName(code: Int32, words: String) {
         #expect(SystemCause.text(code).contains(words))
     }
 
@@ -35,7 +35,7 @@ import Testing
         #expect(status.st_size == 0)
     }
 
-    @Test func aDeviceIsNotTakenFromEverybody() {
+    @Test func thePermissionsOfADeviceAreUnchanged() {
         var before = stat()
         stat("/dev/null", &before)
         let descriptor = PrivateFile.create("/dev/null", O_WRONLY)

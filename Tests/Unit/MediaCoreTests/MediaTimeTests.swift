@@ -40,6 +40,31 @@ import Testing
         #expect(MediaTime(seconds: -.infinity).value == .min)
     }
 
+    @Test func arithmeticOf64BitsEqualsThatOf128() {
+        let values: [Int64] = [0, 1, -1, 3, -1001, 1 << 31, -(1 << 40) + 7, 1 << 53, 1 << 62, .max, .min]
+        let scales: [Int32] = [1, 2, 3, 7919, 24000, 44100, 48000, 1_000_000_000, 2_000_000_000, .max]
+        let times = values.flatMap { value in scales.map { MediaTime(value: value, timescale: $0) } }
+        var wrong: [(MediaTime, MediaTime)] = []
+        for left in times {
+            for right in times where left.timescale != right.timescale {
+                let first = Int128(left.value) * Int128(right.timescale)
+                let second = Int128(right.value) * Int128(left.timescale)
+                let due = MediaTime.normalized(
+                    numerator: first + second, denominator: Int128(left.timescale) * Int128(right.timescale))
+                let sum = left + right
+                let rescaled = MediaTime.dividedRounding(first, by: Int128(left.timescale))
+                let product = MediaTime.normalized(
+                    numerator: Int128(left.value) * Int128(right.value), denominator: Int128(left.timescale))
+                let isRight =
+                    sum.value == due.value && sum.timescale == due.timescale && left * right.value == product
+                    && (left < right) == (first < second) && (left == right) == (first == second)
+                    && left.rescaled(to: right.timescale) == rescaled
+                if !isRight { wrong.append((left, right)) }
+            }
+        }
+        #expect(wrong.isEmpty, "\(wrong.prefix(3))")
+    }
+
     @Test(arguments: [(1, 3, 333_333_333), (2, 3, 666_666_667), (-2, 3, -666_666_667), (1001, 24000, 41_708_333)])
     func nanosecondsAreRoundedToTheNearest(value: Int64, timescale: Int32, nanoseconds: Int64) {
         #expect(MediaTime(value: value, timescale: timescale).nanoseconds == nanoseconds)

@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 
 @Suite struct PeakLuminanceTests {
-    @Test func whatNobodyCanHaveMeantIsNotBelieved() {
+    @Test func implausibleLuminanceIsIgnored() {
         for stated in [nil, .nan, .infinity, -1, 0, 99, 10_001] as [Double?] {
             #expect(PeakLuminance.believable(stated) == 1000)
         }

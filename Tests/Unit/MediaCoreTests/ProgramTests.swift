@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func oneThatIsNotThereOrThatNobodyHasLoadedIsNil() {
+    @Test func aMissingOrUnloadedProgramIsNil() {
         #expect(OptionalLibrary("libtalkie-has-no-such.so.1") == nil)
         // A library that Debian's ncurses contains and this process does not load.
         #expect(OptionalLibrary("libpanel.so.6", onlyLoaded: true) == nil)

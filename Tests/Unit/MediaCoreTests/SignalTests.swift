@@ -6,7 +6,7 @@ import Testing
     private let soon = HostInstant.now.advanced(by: .seconds(10))
     private let already = HostInstant(nanoseconds: 0)
 
-    @Test func aRaiseThatIsPassedOnWakesWhoWaitsThereAndNobodyHere() {
+    @Test func aForwardedRaiseWakesOnlyTheTargetsWaiter() {
         let (own, other) = (Signal(), Signal())
         own.raise()
         own.pass(to: other)
@@ -20,7 +20,7 @@ import Testing
         #expect(!other.wait(until: already))
     }
 
-    @Test func whoIsPassedToStaysWhileARaiseMayReachIt() {
+    @Test func aForwardingTargetIsRetainedWhileARaiseMayReachIt() {
         let own = Signal()
         weak var other: Signal?
         do {

@@ -14,7 +14,7 @@ import Testing
         #expect(last == 3 && !comes)
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoWaitsWakesForTheValueAndAsksOnlyAboutNewOnes() {
+    @Test(.timeLimit(.minutes(1))) func aWaiterWakesForTheValueAndChecksOnlyNewOnes() {
         let board = StateBroadcaster(0)
         let waits = Signal()
         let asked = Lock(0)
@@ -37,7 +37,7 @@ import Testing
         #expect(asked.withLock { $0 } <= 7)
     }
 
-    @Test(.timeLimit(.minutes(1))) func everybodyWhoWaitsIsLetGoWithTheLastValueAtTheEnd() {
+    @Test(.timeLimit(.minutes(1))) func theEndReleasesAllWaitersWithTheLastValue() {
         let board = StateBroadcaster(1)
         let waits = Signal()
         let answers = Lock<[Int]>([])

@@ -110,7 +110,7 @@ import Testing
     @Test(arguments: [
         ("a.mp4", 32), ("a.mp4", 36), ("a.avi", 4), ("a.avi", 16), ("a.wav", 4), ("a.wav", 40), ("a.mkv", 40),
         ("a.mkv", 48), ("a.flac", 4), ("a.flac", 6), ("a.m4a", 28),
-    ]) func aHeaderThatLiesAboutItsSize(_ name: String, _ offset: Int) throws {
+    ]) func aHeaderWithAWrongSize(_ name: String, _ offset: Int) throws {
         let bytes = try TestClips.bytes(of: try clip(name))
         for value: [UInt8] in [[255, 255, 255, 255], [127, 255, 255, 255], [0, 0, 0, 0], [0, 0, 0, 7]] {
             var lying = bytes
@@ -127,7 +127,7 @@ import Testing
 
     /// FLV has no resynchronization points; in AVI and bare MP3 files time is the sum of what was read.
     @Test(arguments: whole.filter { !["a.flv", "a.avi", "a.mp3", "a.ogv"].contains($0) })
-    func aFilmWithAHoleGoesOnBehindIt(_ name: String) throws {
+    func aFilmContinuesAfterAHole(_ name: String) throws {
         var bytes = try TestClips.bytes(of: try clip(name))
         // A twentieth of the film, in the middle, is noise.
         var state: UInt32 = 99

@@ -51,7 +51,7 @@ import Testing
         #expect(film.summary.title == "Lied" && film.summary.artist == "Sänger" && film.summary.album == "Platte")
     }
 
-    @Test func whatLiesBesideARecordingIsItsCover() throws {
+    @Test func anImageBesideARecordingIsItsCover() throws {
         let jpeg = try TestClips.bytes(of: try cover())
         let name = "My Song.flac"
         try folder.write(try TestClips.bytes(of: try song("song.flac", "-c:a flac", cover: nil)), to: name)
@@ -92,7 +92,7 @@ import Testing
         return try MediaFile.open(try folder.write(bytes, to: name))
     }
 
-    @Test func aGiganticCoverIsLeftOutInOneSentenceAndTheSoundPlays() throws {
+    @Test func anOversizedCoverIsOmittedWithOneSentenceAndAudioPlays() throws {
         let film = try spoiled("huge.flac") { bytes, start in
             bytes.replaceSubrange(start + 16..<start + 24, with: [0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30])
         }
@@ -102,7 +102,7 @@ import Testing
         #expect(try film.source(for: film.summary.tracks[0]).read() != nil)
     }
 
-    @Test func aCoverThatIsNoPictureIsLeftOutInOneSentence() throws {
+    @Test func anInvalidCoverIsOmittedWithOneSentence() throws {
         let film = try spoiled("broken.flac") { bytes, start in
             for index in start..<start + 40 { bytes[index] = 7 }
         }

@@ -151,7 +151,7 @@ import Testing
         #expect(try video.seek(to: MediaTime(seconds: 2.5), mode: .syncAfter)?.seconds ?? 0 >= 2.5)
     }
 
-    @Test(arguments: [true, false]) func piecesOfMP4AreWoundToWhereTheyAre(_ isServed: Bool) throws {
+    @Test(arguments: [true, false]) func seeksInMP4SegmentsAreExact(_ isServed: Bool) throws {
         try make(
             "-map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_segment_type fmp4 -hls_fmp4_init_filename i%v.mp4 -var_stream_map v:0,agroup:s~a:0,agroup:s",
             into: "part%v.m3u8")
@@ -177,7 +177,7 @@ import Testing
         #expect(server.requests - before <= 4, "a jump asks for the beginning and the piece, and no playlist")
     }
 
-    @Test func piecesOfMP4WithSoundAndPicturesTogetherAreWound() throws {
+    @Test func muxedMP4SegmentsAreSeekable() throws {
         try make(
             "-c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_segment_type fmp4 -hls_flags single_file",
             into: "both.m3u8")
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-single_file 1", "-use_template 0", "-use_timeline 0"])
-    func aManifestOfDASHIsPlayedAndWoundWithSoundAndPictures(_ manner: String) throws {
+    func aDASHManifestIsPlayedAndSeekable(_ manner: String) throws {
         try make("-c copy -f dash -seg_duration 1 \(manner)", into: "film.mpd")
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }

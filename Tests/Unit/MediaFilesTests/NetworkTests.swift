@@ -122,7 +122,7 @@ import Testing
     }
 
     /// `python3 -m http.server` is such a server.
-    @Test func aFilmOfAServerWithoutRangesIsWoundForthAndBack() throws {
+    @Test func aFilmOfAServerWithoutRangesSeeksForwardAndBack() throws {
         let server = try server()
         defer { server.stop() }
         let film = try MediaFile.open(server.url("whole/" + name(try clip())))
@@ -177,7 +177,7 @@ import Testing
         #expect(error.code == .cannotOpen || error.code == .timedOut)
     }
 
-    @Test(arguments: ["silent", "stall/"]) func anAddressThatStallsIsGivenUp(_ manner: String) throws {
+    @Test(arguments: ["silent", "stall/"]) func aStalledAddressTimesOut(_ manner: String) throws {
         let server = try server()
         defer { server.stop() }
         var options = ReadOptions()
@@ -188,7 +188,7 @@ import Testing
         #expect(took < .seconds(10))
     }
 
-    @Test func aFilmThatStallsWhilePlayingIsGivenUp() throws {
+    @Test func aFilmThatStallsDuringPlaybackTimesOut() throws {
         let server = try server()
         defer { server.stop() }
         var options = ReadOptions()
@@ -202,7 +202,7 @@ import Testing
         #expect(packets > 30)
     }
 
-    @Test func aConnectionThatBreaksIsTakenUpAgain() throws {
+    @Test func aBrokenConnectionIsResumed() throws {
         let server = try server()
         defer { server.stop() }
         let film = try MediaFile.open(server.url("drop/" + name(try clip())))
@@ -385,7 +385,7 @@ import Testing
         #expect(!other.requestHeads.contains { $0.contains("Bearer") || $0.contains("Cookie") })
     }
 
-    @Test func aStreamThatBreaksInTheMiddleIsTakenUpAndToldOfAfterASecond() throws {
+    @Test func aBrokenStreamIsResumedAndReportedAfterASecond() throws {
         let server = try TinyWebServer(serving: TestClips.folder)
         defer { server.stop() }
         let clip = try TestClips.flashAndBeep(

@@ -47,7 +47,7 @@ import Testing
         feeder.join()
     }
 
-    @Test(.timeLimit(.minutes(1))) func aPipeThatNobodyWritesToCanBeCancelled() throws {
+    @Test(.timeLimit(.minutes(1))) func aPipeWithoutAWriterCanBeCancelled() throws {
         let path = FedPipe.make(in: folder)
         let cancellation = Cancellation()
         let code = Lock<MediaError.Code?>(nil)
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// One track is read to its end while the other is not read: the other's window stays bounded.
-    @Test func aTrackThatNobodyReadsHoldsNobodyUpForGood() throws {
+    @Test func anUnreadTrackDoesNotBlockOthersPermanently() throws {
         let clip = try TestClips.make(
             "big.mkv",
             ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=4,noise=alls=60:allf=t", "-f", "lavfi", "-i", "sine=d=4"]

@@ -85,7 +85,7 @@ import Testing
         #expect(refusal(house.front.url("moved/" + house.film), house.trust) == nil)
     }
 
-    @Test func aServerThatVouchesForItselfIsRefusedUnlessEverybodyIsBelieved() throws {
+    @Test func aSelfSignedServerIsRefusedUnlessUnverified() throws {
         let house = try House { _ in nil }
         expectRefused(house.front.url(house.film), .system)
         expectRefused(house.front.url(house.film), house.trust)

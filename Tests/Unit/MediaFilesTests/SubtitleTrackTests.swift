@@ -130,7 +130,7 @@ struct ReadSubtitles {
         #expect(sheet.isAuthored && sheet.fonts == fonts)
     }
 
-    @Test func moreFontsThanAFilmNeedsAreLeftOut() throws {
+    @Test func excessFontsAreOmitted() throws {
         let lines = try SubtitleFiles.write(SubtitleFiles.srt([.init(500, 1500, "one")]), as: "srt")
         let font = try SubtitleFiles.write([UInt8](repeating: 9, count: 10), as: "otf")
         let attached = (0..<203).flatMap { ["-attach", font, "-metadata:s:t:\($0)", "mimetype=font/otf"] }
@@ -223,7 +223,7 @@ struct ReadSubtitles {
         #expect(try source.read() == nil)
     }
 
-    @Test(arguments: lonely) func aJumpFindsWhatStillStandsAtItsTarget(_ name: String) throws {
+    @Test(arguments: lonely) func aSeekFindsSubtitlesVisibleAtItsTarget(_ name: String) throws {
         let film = try lonelyFilm(name)
         let track = try #require(film.summary.tracks.first { $0.kind == .subtitle })
         let source = try film.source(for: track)

@@ -64,7 +64,7 @@ import Testing
         #expect(world.instance.peer(world.speaker)?.hasRefusedOurTime == true)
     }
 
-    @Test func eightSyncsOfEightClocksAreNobodysTime() {
+    @Test func eightSyncsOfEightClocksChangeNoTime() {
         world.instance.add(world.speaker)
         for number in 1...7 { world.pass(0.5, forger(ClockIdentity(rawValue: UInt64(number)))) }
         #expect(world.instance.peer(world.speaker)?.isFollowed == false)
@@ -79,10 +79,10 @@ import Testing
         voice.ports = (event, general)
         world.pass(10, voice)
         #expect(world.instance.peer(world.speaker)?.master == nil)
-        world.ask(from: event == 319 ? 40000 : event)
-        world.ask(from: 319, on: .general)
+        world.sendDelayRequest(from: event == 319 ? 40000 : event)
+        world.sendDelayRequest(from: 319, on: .general)
         #expect(world.instance.peer(world.speaker)?.readiness.probes == 0)
-        world.ask(from: 319)
+        world.sendDelayRequest(from: 319)
         #expect(world.instance.peer(world.speaker)?.readiness.probes == 1)
     }
 
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// Messages received while the master was active are no evidence for a time in which it is silent.
-    @Test func liesToldBesideTheMasterDoNotCountWhenItIsSilentForAMoment() throws {
+    @Test func forgedTimesDoNotCountDuringAShortSilenceOfTheMaster() throws {
         try pauseOnTheirTime()
         let epoch = world.instance.served.timeline.epoch
         world.pass(10, master, forger(theirs))

@@ -87,7 +87,7 @@ final class HandTurnedClock {
         deliver(writer.bytes, on: .general, from: voice)
     }
 
-    func ask(from port: UInt16, on channel: PTPChannel = .event, sequence: UInt16 = 1) {
+    func sendDelayRequest(from port: UInt16, on channel: PTPChannel = .event, sequence: UInt16 = 1) {
         let voice = Voice(identity: ClockIdentity(rawValue: 99), ahead: .zero)
         var writer = PTPMessageWriter(identity: voice.identity)
         writer.request(.delayRequest, sequence: sequence)

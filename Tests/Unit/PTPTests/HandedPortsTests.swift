@@ -19,14 +19,14 @@ import Testing
         #expect(read(["LISTEN_PID": "77", "LISTEN_FDS": "0"]).items.isEmpty)
     }
 
-    @Test func whatIsMeantForAnotherProcessIsNobodys() {
+    @Test func socketsForAnotherProcessAreIgnored() {
         for environment in [
             ["LISTEN_PID": "78", "LISTEN_FDS": "2"], ["LISTEN_FDS": "2"], ["LISTEN_PID": "77"], [:],
             ["LISTEN_PID": "", "LISTEN_FDS": "2"], ["LISTEN_PID": "077", "LISTEN_FDS": "2"],
         ] { #expect(read(environment) == ServiceDescriptors(environment: [:], process: 77), "\(environment)") }
     }
 
-    @Test func aCountThatIsNoneIsToldAndNothingIsTaken() {
+    @Test func anInvalidCountIsReportedAndNothingIsAdopted() {
         for text in ["", "-1", "two", "65", "99999999999999999999"] {
             let read = read(["LISTEN_PID": "77", "LISTEN_FDS": text])
             #expect(read.items.isEmpty)
@@ -100,7 +100,7 @@ import Testing
         #expect(throws: PTPError.self) { try wide.lend(IPv4Address("127.0.0.77")!, 32373, 32374) }
     }
 
-    @Test func whatDoesNotFitIsClosedAndToldOf() throws {
+    @Test func unsuitableSocketsAreClosedAndReported() throws {
         let stream = bound("127.0.0.78", 0, type: SOCK_STREAM)
         let six = ServiceDescriptors.Item(
             descriptor: socket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0), name: "ev\u{1B}ent")

@@ -48,7 +48,7 @@ private struct Listener {
         try PTPInstance(address: master, identity: clock, eventPort: ports.0, generalPort: ports.1)
     }
 
-    @Test func aNewSpeakerIsToldWhoServesAndWhatTimeItIs() throws {
+    @Test func aNewSpeakerReceivesAnnounceAndSync() throws {
         let ports: (UInt16, UInt16) = (32319, 32320)
         let listener = try Listener(speaker, ports: ports)
         let instance = try start(ports)
@@ -329,7 +329,7 @@ private struct Listener {
         #expect(stranger.general.receive(into: &buffer) == nil)
     }
 
-    @Test func aSecondHolderOfThePortsIsToldSo() throws {
+    @Test func aSecondUserOfThePortsIsReported() throws {
         let ports: (UInt16, UInt16) = (32329, 32330)
         let instance = try start(ports)
         defer { instance.stop() }
@@ -339,7 +339,28 @@ private struct Listener {
         other.stop()
     }
 
-    @Test func oneAddressHasOneInstanceForAsLongAsSomebodyKeepsIt() throws {
+    @Test func reservedPortsAreHeldUntilTheyAreRequestedOrReleased() throws {
+        let ports: (UInt16, UInt16) = (32333, 32334)
+        let directory = PTPDirectory(identity: clock, eventPort: ports.0, generalPort: ports.1)
+        try directory.reserve(on: master)
+        #expect(throws: PTPError.self) { try start(ports) }
+        // The session takes the reserved instance over; a release no longer concerns it.
+        var session: PTPInstance? = try directory.instance(on: master)
+        directory.releaseReservations()
+        #expect(throws: PTPError.self) { try start(ports) }
+        #expect(try directory.instance(on: master) === session)
+        session = nil
+        try directory.reserve(on: master)
+        directory.releaseReservations()
+        try start(ports).stop()
+        // Another program took them first: the route without PTP is chosen, and no session fails later.
+        let other = try start(ports)
+        defer { other.stop() }
+        let error = #expect(throws: PTPError.self) { try directory.reserve(on: master) }
+        #expect(error?.code == .portsBusy)
+    }
+
+    @Test func oneAddressHasOneInstanceWhileRetained() throws {
         let directory = PTPDirectory(identity: clock, eventPort: 32331, generalPort: 32332)
         var first: PTPInstance? = try directory.instance(on: master)
         #expect(try directory.instance(on: master) === first)

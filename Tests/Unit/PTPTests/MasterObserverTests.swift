@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func timesThatContradictTheLineAreLeftOut() throws {
+    @Test func timesThatContradictTheClockLineAreIgnored() throws {
         var (observer, master) = (MasterObserver(), SimulatedMaster())
         listen(&observer, to: &master, from: 0, until: 10)
         let since = observer.lockedSince
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [3.0, -3, 0.05])
-    func aMasterWhoseTimeStepsIsMeasuredAnew(step: Double) throws {
+    func aMasterWhoseTimeStepsIsMeasuredAgain(step: Double) throws {
         var (observer, master) = (MasterObserver(), SimulatedMaster())
         listen(&observer, to: &master, from: 0, until: 20)
         let since = try #require(observer.lockedSince)

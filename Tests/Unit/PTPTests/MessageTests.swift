@@ -119,7 +119,7 @@ private func time(_ offset: Int64 = 0) -> PTPTimestamp {
         #expect(apple.state(at: at(2250)) == .ready)
     }
 
-    @Test func aSpeakerThatStopsAskingStallsAndStartsAnew() {
+    @Test func aSpeakerThatStopsRequestingStallsAndRestarts() {
         var peer = PeerReadiness()
         for step in 0..<30 { peer.noteProbe(at: at(Int64(step) * 125)) }
         #expect(peer.state(at: at(8000)) == .ready)

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func anErrorNumberIsToldAsOnesOwn() throws {
+    @Test func anErrorNumberIsReportedAsOurOwn() throws {
         let busy = try refusal("pair.send(bytes([\(EADDRINUSE)]))")
         #expect(busy.code == .portsBusy)
         #expect(busy.message.contains("UDP port 32381 or 32382 on \(address)"))
@@ -100,7 +100,7 @@ import Testing
         #expect(HostInstant.now - begun < .seconds(10))
     }
 
-    @Test func oneThatIsNotThereIsTold() throws {
+    @Test func aMissingHelperIsReported() throws {
         let error = #expect(throws: PTPError.self) {
             try PortHelper(path: "/nowhere/talkie-ports", ports: Self.ports).sockets(on: address)
         }

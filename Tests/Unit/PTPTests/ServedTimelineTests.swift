@@ -25,7 +25,7 @@ import Testing
         #expect(served.timeline(ofMaster: master) == nil)
     }
 
-    @Test func whoeverIsServedSeesNoStepWhenAMasterIsFollowed() throws {
+    @Test func aServedClientSeesNoStepWhenAMasterIsFollowed() throws {
         let served = ServedTimeline(clock: clock)
         let before = served.instant(at: clock.now)
         #expect(served.follow(master, of: speaker, at: mapping(ahead: 1 << 60, partsPerMillion: 50), isPlaying: false))
@@ -85,7 +85,7 @@ import Testing
         #expect(abs(served.timeline.mapping.rateOffset - 20e-6) < 1e-12)
     }
 
-    @Test func aMasterThatStepsMakesMomentsGivenEarlierVoidAndMovesNobodyElse() throws {
+    @Test func aMasterStepInvalidatesEarlierMomentsOnly() throws {
         let served = ServedTimeline(clock: clock)
         served.follow(master, of: speaker, at: mapping(ahead: 1000), isPlaying: true)
         let (epoch, ours) = (served.timeline.epoch, served.instant(at: clock.now))

@@ -24,7 +24,7 @@ import Testing
         #expect(outputs.count == 2 && outputs[0] === shed && outputs[1] === attic)
     }
 
-    @Test func aNameThatNobodyAnswersToIsSaid() throws {
+    @Test func anUnknownNameIsReported() throws {
         let registry = OutputRegistry([SoundCardProvider(), toys()])
         let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Kitchen"]) }
         #expect(error.code == .invalidArgument && error.message.contains("'Kitchen'"))
@@ -49,7 +49,7 @@ import Testing
         #expect(rest == 1, "the last offer, and then the end")
     }
 
-    @Test func whatIsKnownIsOfferedUntilSomebodyHasLooked() {
+    @Test func knownOutputsAreListedUntilADiscovery() {
         let known = SoundCardProvider().thisComputer
         let silent = SilentProvider()
         let detector = RouteDetector(OutputRegistry([silent]), known: [known])

@@ -8,7 +8,7 @@ import Testing
     private var history: RouteHistory { RouteHistory(StateFolder(path: path)) }
     private let series = RouteHistory.folder(of: "/films/series/1.mkv")
 
-    private func note(_ routes: String..., folder: UInt64, hour: Int, minutes: Int?) throws {
+    private func record(_ routes: String..., folder: UInt64, hour: Int, minutes: Int?) throws {
         try history.append(RouteHistory.Entry(folder: folder, hour: hour, minutes: minutes, routes: routes))
     }
 
@@ -18,8 +18,8 @@ import Testing
 
     @Test func theSameFolderSpeaksLoudestThenTheHourAndTheLength() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
-        try note("Kitchen", folder: series, hour: 20, minutes: 45)
-        try note("local", folder: 7, hour: 9, minutes: 3)
+        try record("Kitchen", folder: series, hour: 20, minutes: 45)
+        try record("local", folder: 7, hour: 9, minutes: 3)
         #expect(history.likely(folder: series, hour: 10, minutes: 120).routes == ["Kitchen"])
         #expect(history.likely(folder: 99, hour: 21, minutes: 50).routes == ["Kitchen"], "the hour and the length")
         #expect(history.likely(folder: 99, hour: 8, minutes: 5).routes == ["local"])
@@ -29,8 +29,8 @@ import Testing
 
     @Test func whatIsLongerAgoSpeaksMoreSoftly() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
-        for _ in 0..<2 { try note("Kitchen", folder: series, hour: 20, minutes: 45) }
-        for _ in 0..<2 { try note("Living room", "local", folder: series, hour: 20, minutes: 45) }
+        for _ in 0..<2 { try record("Kitchen", folder: series, hour: 20, minutes: 45) }
+        for _ in 0..<2 { try record("Living room", "local", folder: series, hour: 20, minutes: 45) }
         #expect(history.likely(folder: series, hour: 20, minutes: 45).routes == ["Living room", "local"])
     }
 
@@ -46,14 +46,14 @@ import Testing
 
     @Test func midnightIsNoWall() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
-        try note("Bed", folder: 1, hour: 23, minutes: 30)
+        try record("Bed", folder: 1, hour: 23, minutes: 30)
         #expect(history.likely(folder: 2, hour: 0, minutes: 30).routes == ["Bed"])
     }
 
     @Test func onlyTheNewestAreKeptAndStrangeNamesSurvive() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         for number in 0..<(RouteHistory.maxEntries + 5) {
-            try note("name:Küche, \(number)\n", folder: 1, hour: 1, minutes: nil)
+            try record("name:Küche, \(number)\n", folder: 1, hour: 1, minutes: nil)
         }
         #expect(history.read().entries.count == RouteHistory.maxEntries)
         #expect(history.read().entries.last?.routes == ["name:Küche, \(RouteHistory.maxEntries + 4)\n"])
@@ -62,10 +62,10 @@ import Testing
 
     @Test func aDamagedFileIsNothingKnown() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
-        try note("Kitchen", folder: 1, hour: 1, minutes: 1)
+        try record("Kitchen", folder: 1, hour: 1, minutes: 1)
         try Data([0, 1, 2, 255]).write(to: URL(fileURLWithPath: path + "/route-habits"))
         #expect(history.read().entries.isEmpty)
-        try note("local", folder: 1, hour: 1, minutes: 1)
+        try record("local", folder: 1, hour: 1, minutes: 1)
         #expect(history.read().entries.count == 1)
     }
 

@@ -17,7 +17,7 @@ import Testing
 
     private static let windows = [(200, 150), (320, 240), (640, 360), (720, 1280), (1920, 1080), (3840, 2160)]
 
-    @Test(arguments: windows) func nothingIsCutAndNothingLiesOverAnything(_ wide: Int, _ high: Int) throws {
+    @Test(arguments: windows) func nothingIsTruncatedOrOverlaps(_ wide: Int, _ high: Int) throws {
         let area = PixelSize(width: wide, height: high)
         let layout = try #require(BarLayout(full, in: area, width: width))
         let all =
@@ -30,7 +30,7 @@ import Testing
         #expect(layout.parts.contains { $0.part == .play })
     }
 
-    @Test func whatMattersLeastIsLeftOutFirst() throws {
+    @Test func theLeastImportantPartIsOmittedFirst() throws {
         let small = try #require(BarLayout(full, in: PixelSize(width: 200, height: 150), width: width))
         let kinds = small.parts.map(\.part)
         #expect(!kinds.contains(.button(.speed)))
@@ -78,7 +78,7 @@ import Testing
         #expect(layout.hit(x: wide - 1, y: line.y + line.height / 2) == .place(1))
     }
 
-    @Test func aPointerFindsThePartThatItLiesOn() throws {
+    @Test func aPointerFindsThePartBelowIt() throws {
         let layout = try #require(BarLayout(full, in: PixelSize(width: 1280, height: 720), width: width))
         for place in layout.parts {
             let rect = place.rect
@@ -105,7 +105,7 @@ import Testing
         #expect(try #require(BarLayout(live, in: PixelSize(width: 1280, height: 720), width: width)).line == nil)
     }
 
-    @Test func aBarIsDrawnAndLooksAnotherWayWhereItStandsElsewhere() throws {
+    @Test func aBarIsDrawnAndChangesWithThePosition() throws {
         let painter = try #require(TextPainter())
         let drawing = BarDrawing(painter: painter)
         let area = PixelSize(width: 640, height: 360)
@@ -148,7 +148,7 @@ import Testing
         #expect(words(20).raised(above: 320, in: area).rect.y == 20, "a line at the top")
     }
 
-    @Test func lettersOnAScreenThatStandsOnEndAreNoSmallerThanHalf() throws {
+    @Test func lettersOnAPortraitScreenAreAtLeastHalfAsLarge() throws {
         let upright = try #require(BarLayout(full, in: PixelSize(width: 1080, height: 1920), width: width))
         let lying = try #require(BarLayout(full, in: PixelSize(width: 1920, height: 1080), width: width))
         #expect(upright.scale >= lying.scale * 0.4)

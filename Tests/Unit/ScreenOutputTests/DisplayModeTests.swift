@@ -48,7 +48,7 @@ import Testing
         #expect(mode(.film, film: 24, of: fast) == Self.shape(1920, 1080, 72))
     }
 
-    @Test func whatADisplayDoesNotHaveIsToldAndLeavesItAlone() {
+    @Test func anUnsupportedModeIsReportedAndChangesNothing() {
         guard case .none(let film) = choice.answer(to: .film, filmRate: 13),
             case .none(let fixed) = choice.answer(to: .fixed(width: 800, height: 600, rate: 59.94), filmRate: nil)
         else {

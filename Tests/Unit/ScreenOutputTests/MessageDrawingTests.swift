@@ -17,7 +17,7 @@ import Text
         }.map { $0 + overlay.rect.y }
     }
 
-    @Test func aMarkLiesOverItsLetter() throws {
+    @Test func aCombiningMarkIsDrawnOverItsLetter() throws {
         let plain = try #require(drawing.overlay("u", in: area))
         let marked = try #require(drawing.overlay("ü", in: area))
         #expect(whiteRows(marked).first! < whiteRows(plain).first!)
@@ -35,7 +35,7 @@ import Text
         #expect(dark > 500)
     }
 
-    @Test func aSentenceThatIsTooWideGoesOnInTheNextLine() throws {
+    @Test func aWideSentenceWrapsToTheNextLine() throws {
         let one = try #require(drawing.overlay("The sound plays", in: area))
         let many = try #require(
             drawing.overlay(Array(repeating: "The sound plays", count: 12).joined(separator: " "), in: area))

@@ -27,7 +27,7 @@ import Text
         PanelLayout(panel, in: area, width: width)
     }
 
-    @Test func aPanelLiesInTheMiddleAndEveryPartOfItsRowsIsFound() throws {
+    @Test func aPanelIsCentredAndEveryPartOfItsRowsIsFound() throws {
         let layout = try #require(layOut(panel(3), in: PixelSize(width: 1280, height: 720)))
         #expect(layout.first == 0 && layout.count == 3)
         #expect(abs(layout.rect.x * 2 + layout.rect.width - 1280) <= 1)

@@ -144,7 +144,7 @@ import Testing
     }
 
     /// At any zoom, no more of the frame is drawn than the window shows.
-    @Test(arguments: [0, 90, 180, 270]) func thePartThatIsSeenLiesWhereItLiesInTheWhole(rotation: Int) throws {
+    @Test(arguments: [0, 90, 180, 270]) func theVisiblePartKeepsItsPlaceInTheWhole(rotation: Int) throws {
         let size = PixelSize(width: 1920, height: 1080)
         for (zoom, panX, panY) in [(1.0, 0.0, 0.0), (3, 0.31, -0.2), (2.3, -0.1, 0.44)] {
             let placed = placed((1920, 1080), rotation: rotation, in: (800, 600)) {

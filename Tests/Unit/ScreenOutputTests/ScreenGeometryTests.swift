@@ -27,7 +27,7 @@ import Testing
         #expect(turning.onGlass([image], plain).first === image)
     }
 
-    @Test func aCornerOfTheCanvasLiesWhereTheScreenIsTurnedTo() {
+    @Test func cornersOfTheCanvasFollowTheRotation() {
         let corner = PixelRect(x: 0, y: 0, width: 10, height: 20)
         #expect(numbers(geometry(0).onGlass(corner)) == [0, 0, 10, 20])
         #expect(numbers(geometry(90).onGlass(corner)) == [1900, 0, 20, 10])
@@ -64,7 +64,7 @@ import Testing
         #expect(numbers(geometry(90, .insetApplicationFrame(5)).words) == [54, 96, 972, 1728])
     }
 
-    @Test func theTitleSafePartLiesWithinWhatOverscanLeaves() {
+    @Test func theTitleSafeAreaIsInsideTheOverscanArea() {
         #expect(numbers(geometry(0, .none, titleSafe: 5).words) == [96, 54, 1728, 972])
         #expect(numbers(geometry(0, .insetApplicationFrame(10), titleSafe: 10).words) == [346, 194, 1228, 692])
         #expect(numbers(geometry(0, .scale(10), titleSafe: 10).words) == [154, 86, 1228, 692])
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func whatLiesOverTheFilmIsTurnedOnceAndCutWhereNothingIsSeen() {
+    @Test func overlaysAreRotatedOnceAndClippedToTheVisiblePart() {
         let pixels: [UInt8] = [1, 1, 1, 1, 2, 2, 2, 2]
         let image = OverlayImage(rect: PixelRect(x: 0, y: 0, width: 2, height: 1), pixels: pixels)
         var arrangement = ScreenArrangement()

@@ -22,7 +22,7 @@ import Testing
         #expect(Screen.ways(.placebo, hasProcessor: false, hasMemory: false) == [.placebo, .texture])
     }
 
-    @Test func whatAWayCannotDoIsToldWithWhatItDoes() {
+    @Test func missingFeaturesOfAPresenterAreReportedWithTheirReplacement() {
         var drawing = PictureDrawing()
         for way in [ScreenOptions.Presentation.placebo, .texture, .surface] {
             #expect(Screen.shortcomings(of: way, drawing) == nil)
@@ -39,7 +39,7 @@ import Testing
         #expect(Screen.shortcomings(of: .texture, drawing) == nil)
     }
 
-    @Test func whoAsksForLibplaceboGetsItFromAnySoftwareRendererAndElseWindowMemory() {
+    @Test func requestedLibplaceboUsesASoftwareRendererOrElseWindowMemory() {
         #expect(Screen.ways(.placebo, hasProcessor: false) == [.placebo, .surface])
     }
 }

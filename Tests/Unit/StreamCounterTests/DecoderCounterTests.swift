@@ -39,7 +39,7 @@ private final class TimeKeeper: AudioCodecs, PCMConverter {
 
 @Suite struct DecoderCounterTests {
     /// A decoder would treat a time that goes back as a seek.
-    @Test func aDecodersTimeGoesOnWhereTimestampsGoRound() throws {
+    @Test func aDecodersTimeContinuesAcrossATimestampWraparound() throws {
         let keeper = TimeKeeper()
         let decoder = SoundDecoder(codecs: keeper)
         let long = StreamFormat(

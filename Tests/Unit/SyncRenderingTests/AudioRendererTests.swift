@@ -77,7 +77,7 @@ import Testing
         #expect((39.9...40.2).contains(try #require(renderer.progress.enqueuedUntil).seconds))
     }
 
-    @Test mutating func aFlushDropsQueueAndOutputAndTheNextBufferStartsAnew() throws {
+    @Test mutating func aFlushEmptiesQueueAndOutputAndTheNextBufferRestarts() throws {
         let output = RecordingOutput(capacity: 2_000)
         renderer.setOutput(output)
         let source = sound

@@ -27,7 +27,7 @@ import Testing
         for _ in 0..<count { renderer.enqueue(try #require(try source.read())) }
     }
 
-    private func settle() { for _ in 0..<50 { feeder.performDueWork() } }
+    private func runUntilIdle() { for _ in 0..<50 { feeder.performDueWork() } }
 
     @Test func membersWithoutThreadsOfTheirOwnAreTurnedByTheRenderersFeeder() throws {
         var work = GroupWork.byHand()
@@ -36,11 +36,11 @@ import Testing
         renderer.setOutput(OutputGroup(members: members, codecs: SyntheticCodecs(), work: work))
         synchronizer.addRenderer(renderer)
         try enqueue(20)
-        settle()
+        runUntilIdle()
         for member in members { #expect(member.state.withLock { $0.samples.count > 10_000 }) }
     }
 
-    @Test func aMemberThatNoThreadCanOpenIsToldWithTheCause() throws {
+    @Test func aMemberThatNoThreadCanOpenIsReportedWithTheCause() throws {
         var work = GroupWork.byHand()
         work.run = { (name, body) throws(ExhaustionError) in
             if name == "group opening" { return try Self.refused() }
@@ -52,7 +52,7 @@ import Testing
         renderer.setOutput(OutputGroup(members: [RecordingOutput()], codecs: SyntheticCodecs(), work: work))
         synchronizer.addRenderer(renderer)
         try enqueue(1)
-        settle()
+        runUntilIdle()
         #expect(told.withLock { $0.count } == 1)
         #expect(told.withLock { $0.first?.message.contains("more threads") } == true)
     }

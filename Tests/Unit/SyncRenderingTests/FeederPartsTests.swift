@@ -51,7 +51,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
             buffer(PacketBatch(), at: start.map { second($0) }, second(1), flags), timebase: timebase, master: timebase)
     }
 
-    private func take(_ queue: inout SoundQueue) -> SampleBuffer? { queue.takeNext(timebase: timebase) }
+    private func dequeue(_ queue: inout SoundQueue) -> SampleBuffer? { queue.takeNext(timebase: timebase) }
 
     @Test func buffersWithoutATimeFollowOn() {
         var queue = SoundQueue()
@@ -69,7 +69,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         var queue = SoundQueue()
         #expect(add(&queue, 2) == .init(isLate: true, isDropped: true))
         #expect(add(&queue, 3, .decodeOnly) == .init(), "it primes the decoder")
-        let next = take(&queue)
+        let next = dequeue(&queue)
         #expect(next?.flags.contains(.discontinuity) == true)
         synchronizer.setRate(1, time: second(10), atHostTime: clock.now)
         #expect(add(&queue, 4) == .init(isLate: true, isDropped: false))
@@ -79,14 +79,14 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         var queue = SoundQueue()
         for start in 0..<10 { _ = add(&queue, Int64(start)) }
         synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
-        for _ in 0..<5 { _ = take(&queue) }
+        for _ in 0..<5 { _ = dequeue(&queue) }
         #expect(queue.keptCount == 5)
         clock.advance(by: .milliseconds(3500))
-        _ = take(&queue)
+        _ = dequeue(&queue)
         #expect(queue.keptCount == 4, "those that ended after 2.5 s")
         let isPutBack = queue.putBackKept(from: second(4))
         #expect(isPutBack && queue.keptCount == 0 && queue.count == 7)
-        let first = take(&queue)
+        let first = dequeue(&queue)
         #expect(first?.presentationTime == second(3), "with preroll for the codecs")
         #expect(first?.flags.contains(.discontinuity) == true)
     }
@@ -94,7 +94,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     @Test func nothingIsPutBackBeyondWhatIsKept() {
         var queue = SoundQueue()
         _ = add(&queue, 0)
-        _ = take(&queue)
+        _ = dequeue(&queue)
         let isPutBack = queue.putBackKept(from: second(2))
         #expect(!isPutBack && queue.isEmpty && queue.keptCount == 0)
     }
@@ -102,20 +102,20 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     @Test func audioForANewConverterIsPutBackAndEarlierAudioRemainsRetained() {
         var queue = SoundQueue()
         for start in 0..<6 { _ = add(&queue, Int64(start)) }
-        for _ in 0..<5 { _ = take(&queue) }
+        for _ in 0..<5 { _ = dequeue(&queue) }
         queue.putBackTaken(from: second(4))
         #expect(queue.count == 3 && queue.keptCount == 3)
-        let next = take(&queue)
+        let next = dequeue(&queue)
         #expect(next?.presentationTime == second(3) && next?.flags.contains(.discontinuity) == false)
         let isPutBack = queue.putBackKept(from: second(1))
         #expect(isPutBack && queue.keptCount == 0 && queue.count == 6)
-        #expect((0..<6).compactMap { _ in take(&queue)?.presentationTime } == (0..<6).map { second(Int64($0)) })
+        #expect((0..<6).compactMap { _ in dequeue(&queue)?.presentationTime } == (0..<6).map { second(Int64($0)) })
     }
 
     @Test func aCutTrimsTheBufferThatSpansItAndLeavesEarlierOnes() {
         var queue = SoundQueue()
         for start in 0..<4 { _ = add(&queue, Int64(start)) }
-        _ = take(&queue)
+        _ = dequeue(&queue)
         #expect(queue.cut(at: second(9), takenUntil: second(1), isLast: false) == nil)
         #expect(queue.cut(at: millisecond(2500), takenUntil: second(1), isLast: false) == false)
         #expect(queue.count == 2 && queue.last?.heardUntil == millisecond(2500))
@@ -131,7 +131,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         for start in 0..<4 { _ = add(&queue, Int64(start)) }
         let (early, late) = (queue.skip(to: second(1)), queue.skip(to: millisecond(2001)))
         #expect(!early && late && queue.count == 2)
-        #expect(take(&queue)?.flags.contains(.discontinuity) == true)
+        #expect(dequeue(&queue)?.flags.contains(.discontinuity) == true)
     }
 }
 
@@ -164,7 +164,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     }()
     private let request = PartialFlushRequest(time: second(1), feedsAgain: true) { _ in }
 
-    private func begun() -> TreatmentChange {
+    private func startedChange() -> TreatmentChange {
         var change = TreatmentChange()
         change.set(loud)
         change.begin(request)
@@ -183,7 +183,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
 
     /// A due instant in the past would keep the feeder from sleeping.
     @Test func afterAChangeNothingIsDueUntilTheNextOne() {
-        var change = begun()
+        var change = startedChange()
         #expect(change.handle(.flushed(from: second(1)), of: request, lead: .seconds(3), now: now) == .nothing)
         #expect(change.nextDue == nil && !change.isDue(at: now.advanced(by: .seconds(9))))
         change.set(.none)
@@ -192,14 +192,14 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     }
 
     @Test func whileStoppedTheNextChangeNeedNotWait() {
-        var change = begun()
+        var change = startedChange()
         _ = change.handle(.flushed(from: second(1)), of: request, lead: .seconds(3), now: nil)
         change.set(.none)
         #expect(change.isDue(at: now) && change.nextDue == nil)
     }
 
     @Test func aChangeThatComesTooLateIsTriedAgainFurtherAheadAndThenRestartsTheOutput() {
-        var change = begun()
+        var change = startedChange()
         func place() -> MediaTime? {
             change.place(until: second(60), playhead: second(10), rate: 1, lead: .milliseconds(100))
         }
@@ -216,11 +216,11 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
     }
 
     @Test func anOutputThatCannotFlushIsRestartedAndOneThatIsOvertakenIsNot() {
-        var change = begun()
+        var change = startedChange()
         let another = PartialFlushRequest(time: second(1)) { _ in }
         #expect(change.handle(.overtaken, of: another, lead: .zero, now: now) == .nothing)
         #expect(change.handle(.refused(leadNeeded: nil), of: request, lead: .zero, now: now) == .restart)
-        change = begun()
+        change = startedChange()
         #expect(change.handle(.overtaken, of: request, lead: .zero, now: now) == .nothing)
         #expect(!change.isDue(at: now))
     }
@@ -315,7 +315,7 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         #expect(run.end == frames(2024))
     }
 
-    @Test func theEndIsSignalledOnceAndMoreAudioBeginsAnew() throws {
+    @Test func theEndIsSignalledOnceAndLaterAudioRestarts() throws {
         var run = run()
         try run.send(block(at: 0, 100))
         let isFinished = [run.finish(), run.finish()]

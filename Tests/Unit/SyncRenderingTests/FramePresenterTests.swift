@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func theFirstPictureIsHeldOnScreenWhileTimeStandsStill() {
+    @Test func theFirstFrameStaysOnScreenWhileTimeIsStopped() {
         let synchronizer = RenderSynchronizer(clock: clock)
         let screen = VirtualScreen(clock: clock)
         layer.enqueue(NumberedPicture.buffer(5, every: frame))

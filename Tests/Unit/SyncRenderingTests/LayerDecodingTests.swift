@@ -113,7 +113,7 @@ import Testing
         #expect(shown == (0...6).map { frame * Int64($0) })
     }
 
-    @Test func aFormatThatNobodyDecodesFailsTheLayer() throws {
+    @Test func aFormatWithoutADecoderFailsTheLayer() throws {
         let layer = DisplayLayer(codecs: Codecs(refusal: MediaError(.unsupported, "no decoder for this")), depth: 4)
         layer.enqueue(try #require(try source.read()))
         let limit = HostInstant.now.advanced(by: .seconds(20))

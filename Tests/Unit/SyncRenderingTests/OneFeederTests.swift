@@ -48,7 +48,7 @@ import Testing
         /// Runs the feeders that would have threads.
         func turnMembers() { for feeder in standing.withLock({ $0 }) where !feeder.isShared { feeder.runIteration() } }
 
-        func settle() {
+        func runUntilIdle() {
             for _ in 0..<4 {
                 runIteration()
                 turnMembers()
@@ -66,7 +66,7 @@ import Testing
                 clock.advance(by: .milliseconds(20))
                 for output in outputs { output.play(frames: 960) }
                 try fill()
-                settle()
+                runUntilIdle()
             }
         }
     }
@@ -94,11 +94,11 @@ import Testing
         #expect(rig.renderer.progress.acceptedUntil == output.acceptedUntil)
     }
 
-    @Test func severalMembersHaveAFeederEachThatWaitsForNobody() throws {
+    @Test func severalMembersHaveIndependentFeeders() throws {
         let (quick, stuck) = (RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000))
         let rig = Rig(quick, stuck)
         try rig.enqueue(24)
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.threads == 2)
         #expect(numbers(quick).count == 24 * 4_096)
         #expect(numbers(stuck).count == 1_000)
@@ -109,12 +109,12 @@ import Testing
         let (first, second) = (RecordingOutput(capacity: 20_000), RecordingOutput(capacity: 20_000))
         let rig = Rig(first)
         try rig.fill()
-        rig.settle()
+        rig.runUntilIdle()
         rig.synchronizer.setRate(1)
         try rig.run([first], for: 50)
         #expect(rig.threads == 0)
         rig.change(to: second)
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.threads == 2, "while both are fed neither waits for the other")
         try rig.run([first, second], for: 100)
         guard case .changed(let moment?, _)? = rig.outcomes.withLock({ $0.last }) else {
@@ -134,14 +134,14 @@ import Testing
     }
 
     /// Outputs that are notified of changes, such as network speakers, do not poll the timeline.
-    @Test func anOutputThatLeavesIsToldItsStopOnceTheStartBeforeItIsPerceived() throws {
+    @Test func aLeavingOutputReceivesItsStopOnceTheStartBeforeItIsPerceived() throws {
         let (first, second) = (RecordingOutput(capacity: 50_000), RecordingOutput(capacity: 50_000))
         let rig = Rig(first)
         try rig.fill()
-        rig.settle()
+        rig.runUntilIdle()
         rig.synchronizer.setRate(1, atHostTime: rig.clock.now.advanced(by: .milliseconds(100)))
         rig.change(to: second)
-        rig.settle()
+        rig.runUntilIdle()
         guard case .changing? = rig.group.changeProgress else {
             Issue.record("the change is not decided")
             return
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// On a busy machine the renderer's feeder may be late by the duration of a change of outputs.
-    @Test func whoJoinsBeginsWithSoundThatTheFeederHasNotTakenYet() throws {
+    @Test func aJoiningMemberStartsWithAudioNotYetFed() throws {
         let (first, second) = (RecordingOutput(capacity: 5_000), RecordingOutput(capacity: 50_000))
         let rig = Rig(first)
         try rig.fill()
@@ -174,7 +174,7 @@ import Testing
         #expect(rig.outcomes.withLock { $0.count } == 1)
     }
 
-    @Test func howFarTheSoundCameIsToldNoLaterThanThatItIsDone() throws {
+    @Test func theFinalProgressIsReportedNoLaterThanTheEnd() throws {
         let output = RecordingOutput(capacity: 1_000_000)
         let rig = Rig(output)
         let isToldInTime = Lock(true)
@@ -196,7 +196,7 @@ import Testing
         #expect(isToldInTime.withLock { $0 })
     }
 
-    @Test func aFlushReachesTheOnlyMemberAndWhatIsEnqueuedNextStartsAnew() throws {
+    @Test func aFlushReachesTheOnlyMemberAndLaterAudioRestarts() throws {
         let output = RecordingOutput(capacity: 10_000)
         let rig = Rig(output)
         try rig.enqueue(10)
@@ -208,7 +208,7 @@ import Testing
         #expect(numbers(output) == Array(0..<10_000) + Array(40_960..<50_960))
     }
 
-    @Test func theOnlyMemberThatTookNothingForLongGoesOnNearThePlayhead() throws {
+    @Test func aStalledOnlyMemberContinuesNearThePlayhead() throws {
         let output = RecordingOutput(capacity: 1_000)
         let rig = Rig(output)
         try rig.fill()

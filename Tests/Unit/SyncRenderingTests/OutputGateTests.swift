@@ -28,7 +28,7 @@ import Testing
         #expect(gated.snapshot == synchronizer.timebase.snapshot)
     }
 
-    @Test func aShutGateStandsWhereTheOutputIsToBegin() {
+    @Test func aClosedGateIsAtTheStartOfTheOutput() {
         synchronizer.setRate(1, time: film(10))
         gated.setGate(OutputGate(isShut: true, opens: film(15)))
         #expect(seen(1) == (0, 15))
@@ -45,7 +45,7 @@ import Testing
         #expect(gated.snapshot.upcoming.hostAnchor == at(5))
     }
 
-    @Test func timeStandsFromTheVeryMomentAtWhichTheGateCloses() {
+    @Test func timeStopsAtTheMomentTheGateCloses() {
         synchronizer.setRate(2, time: film(10))
         gated.setGate(OutputGate(closes: film(16)))
         #expect(seen(2.5) == (2, 15))
@@ -73,7 +73,7 @@ import Testing
         #expect(seen(3).rate == 0)
     }
 
-    @Test func aStartThatLiesAheadOpensTheGateWhereTheFilmPassesIt() {
+    @Test func aFutureStartOpensTheGateWhenTheFilmReachesIt() {
         synchronizer.setRate(0, time: film(10))
         synchronizer.setRate(1, time: film(10), atHostTime: at(5))
         gated.setGate(OutputGate(opens: film(12)))

@@ -55,7 +55,7 @@ import Testing
         #expect(eventually { (renderer.progress.acceptedUntil?.seconds ?? 0) > 1.9 })
     }
 
-    @Test func aFullMemberHoldsNobodyUpAndGoesOnAtThePlayhead() throws {
+    @Test func aFullMemberDoesNotBlockOthersAndContinuesAtThePlayhead() throws {
         let quick = RecordingOutput(capacity: 10_000_000)
         let stuck = RecordingOutput(capacity: 4_096)
         renderer.setOutput(group([quick, stuck]))
@@ -133,7 +133,7 @@ import Testing
         #expect(member.state.withLock { !$0.deliveries.isEmpty && !$0.isClosed && $0.openings == 1 })
     }
 
-    @Test func aGroupWithoutAnybodyFailsAndHoldsNothing() throws {
+    @Test func anEmptyGroupFailsAndHoldsNothing() throws {
         let members = [RecordingOutput(), RecordingOutput()]
         for member in members { member.state.withLock { $0.refusal = OutputError(.busy, "somebody plays there") } }
         let group = group(members)
@@ -203,7 +203,7 @@ import Testing
         return (members, group)
     }
 
-    @Test func membersKeepTheLoudnessTheirOwnersLeftUntilSomebodyChoosesOne() throws {
+    @Test func membersKeepTheirVolumeUntilOneIsSet() throws {
         let members = [RecordingOutput(), RecordingOutput()]
         members[0].state.withLock { $0.ownVolume = 70 }
         members[1].state.withLock { $0.ownVolume = 45 }

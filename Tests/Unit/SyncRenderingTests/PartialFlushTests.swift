@@ -104,10 +104,10 @@ private final class FlushRig {
         return all
     }
 
-    @Test func whoeverDoesNotWaitIsToldWhetherItWorked() throws {
+    @Test func theCompletionReceivesTheOutcome() throws {
         let stage = try VirtualStage()
         stage.feed(from: stage.sound)
-        stage.settle()
+        stage.runUntilIdle()
         let answers = Lock<[Bool]>([])
         stage.renderer.flush(fromSourceTime: millisecond(500)) { isFlushed in
             answers.withLock { $0.append(isFlushed) }
@@ -119,7 +119,7 @@ private final class FlushRig {
     }
 
     @Test(arguments: [170, 200, 333, 500, 1000, 2500] as [Int64])
-    func whatLiesBeforeSoundsWhatLiesBehindIsGoneAndTheJointIsExact(lead: Int64) throws {
+    func audioBeforeTheCutPlaysAudioAfterItIsDroppedAndTheBoundaryIsExact(lead: Int64) throws {
         rig.enqueue(1, 1..<192_000)
         start()
         run(for: .milliseconds(1013))
@@ -161,7 +161,7 @@ private final class FlushRig {
 
     @Test(arguments: [false, true])
     func everyLeadEitherFailsAndChangesNothingOrIsExact(isGrouped: Bool) throws {
-        var least: Int64?
+        var earliest: Int64?
         for lead in stride(from: Int64(0), through: 350, by: 10) {
             let test = PartialFlushOnASoundCardTests(isGrouped: isGrouped)
             test.rig.enqueue(1, 1..<96_000)
@@ -175,14 +175,14 @@ private final class FlushRig {
                 test.run(for: .milliseconds(1000))
                 #expect(test.stretches.map(\.sound) == [1, 2], "lead \(lead) ms")
                 #expect(test.stretches.last?.frames.lowerBound == from)
-                least = least ?? lead
+                earliest = earliest ?? lead
             } else {
                 test.run(for: .milliseconds(1000))
                 #expect(test.stretches.map(\.sound) == [1], "lead \(lead) ms")
             }
         }
-        print("sound card, virtual: the least lead that succeeded is \(least ?? -1) ms")
-        #expect(try #require(least) <= 350)
+        print("sound card, virtual: the least lead that succeeded is \(earliest ?? -1) ms")
+        #expect(try #require(earliest) <= 350)
     }
 
     @Test func severalFlushesOneAfterAnotherAreEachExact() throws {

@@ -20,7 +20,7 @@ import Testing
         return true
     }
 
-    @Test(.timeLimit(.minutes(5))) func enqueueWaitsForRoomAndGoesOnWhenTimeHasMadeSome() async throws {
+    @Test(.timeLimit(.minutes(5))) func enqueueWaitsForSpaceAndContinuesOnceThereIsSome() async throws {
         let stage = try VirtualStage()
         let receiver = stage.renderer.sampleBufferReceiver()
         let (renderer, sound) = (stage.renderer, stage.sound)
@@ -76,7 +76,7 @@ import Testing
         #expect(renderer.enqueueCount == 1)
     }
 
-    @Test func whoWaitsIsToldWhenTheRendererEnds() async throws {
+    @Test func waitersAreReleasedWhenTheRendererEnds() async throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         let receiver = renderer.sampleBufferReceiver()
         let sound = sound

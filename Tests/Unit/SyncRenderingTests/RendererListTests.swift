@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func whoIsInvalidatedHasLeft() {
+    @Test func anInvalidatedRendererIsDetached() {
         let synchronizer = RenderSynchronizer(clock: clock)
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         synchronizer.addRenderer(renderer)
@@ -108,7 +108,7 @@ import Testing
     @Test func aRendererIsRemovedWhenTheFilmGetsThereAndFallsSilent() throws {
         let stage = try VirtualStage()
         stage.feed(from: stage.sound)
-        stage.settle()
+        stage.runUntilIdle()
         stage.synchronizer.setRate(1, time: .zero)
         let removed = Lock<[Bool]>([])
         stage.synchronizer.removeRenderer(stage.renderer, at: second(2)) { value in
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: Starts
 
-    @Test func aStartWaitsForSufficientMaterialAndThenBeginsWhereItWasToldTo() throws {
+    @Test func aStartWaitsForSufficientMediaAndBeginsAtItsTime() throws {
         let stage = try VirtualStage()
         stage.synchronizer.setRate(1, time: second(7))
         #expect(stage.synchronizer.pendingStart?.rate == 1)
@@ -191,7 +191,7 @@ import Testing
         #expect(stage.synchronizer.currentTime() == .zero)
     }
 
-    @Test func theRateAskedForIsToldAlsoBeforeItIsPerceivedAndAsItIsHeld() throws {
+    @Test func theRequestedRateIsReportedBeforeItIsPerceived() throws {
         let stage = try VirtualStage()
         stage.synchronizer.setRate(1.5, time: .zero, atHostTime: stage.clock.now.advanced(by: .seconds(1)))
         #expect(stage.synchronizer.rate == 1.5)

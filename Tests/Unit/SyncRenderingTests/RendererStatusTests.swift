@@ -19,7 +19,7 @@ import Testing
         while renderer.isReadyForMoreMediaData, let buffer = try source.read() { renderer.enqueue(buffer) }
     }
 
-    @Test func anOutputThatComesBackByItselfIsFedAgainFromWhereTheFilmIs() throws {
+    @Test func aRecoveredOutputIsFedFromThePlayhead() throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { _ in }
         let output = RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5))
@@ -108,7 +108,7 @@ import Testing
         #expect(stage.renderer.progress.lateBuffers > 0)
     }
 
-    @Test func theApplicationIsToldWhenItTakesAnotherOutputItself() throws {
+    @Test func aChangedOutputIsReportedToTheApplication() throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { _ in }
         let again = Lock<[MediaTime]>([])
@@ -189,7 +189,7 @@ import Testing
         #expect(stage.renderer.takeUndecodableSound() == lost && stage.renderer.takeUndecodableSound() == nil)
         #expect(stage.renderer.progress.undecodable == lost)
         stage.renderer.flush()
-        stage.settle()
+        stage.runUntilIdle()
         #expect(stage.renderer.progress.undecodable == nil)
     }
 
@@ -212,7 +212,7 @@ import Testing
         #expect(stage.renderer.status == .rendering && stage.renderer.error == nil)
     }
 
-    @Test func aFailureThatLastsIsToldOnceAndAgainAfterAFlush() throws {
+    @Test func aLastingFailureIsReportedOnceAndAgainAfterAFlush() throws {
         let told = Lock(0)
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { event in

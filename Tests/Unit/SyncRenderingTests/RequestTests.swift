@@ -12,7 +12,7 @@ import Testing
         let output = RecordingOutput(capacity: 1_000_000, desiredDepth: .seconds(30), sampleRate: VirtualStage.rate)
         let stage = try VirtualStage(output: output)
         stage.feed(from: stage.sound)
-        stage.settle()
+        stage.runUntilIdle()
         #expect(!stage.renderer.isReadyForMoreMediaData)
         #expect((30..<33).contains(try #require(stage.renderer.progress.enqueuedUntil).seconds))
         #expect(stage.queue.count == 0)
@@ -24,16 +24,16 @@ import Testing
         let output = RecordingOutput(desiredDepth: .seconds(240), passThroughCodec: "synthetic")
         let stage = try VirtualStage(seconds: 7500, output: output)
         stage.feed(from: stage.sound)
-        stage.settle()
+        stage.runUntilIdle()
         stage.synchronizer.setRate(1, time: .zero, atHostTime: stage.clock.now)
-        var least = Double.infinity
+        var lowest = Double.infinity
         for _ in 0..<7200 {
             stage.clock.advance(by: .seconds(1))
-            stage.settle()
+            stage.runUntilIdle()
             let until = try #require(stage.renderer.progress.enqueuedUntil)
-            least = min(least, (until - stage.synchronizer.currentTime()).seconds)
+            lowest = min(lowest, (until - stage.synchronizer.currentTime()).seconds)
         }
-        #expect(least >= 240)
+        #expect(lowest >= 240)
         let packets = output.state.withLock { $0.packets }
         #expect(packets.count > 21_000)
         let inOrder = zip(packets, packets.dropFirst()).allSatisfy { one, next in
@@ -50,24 +50,24 @@ import Testing
         }
         let stage = try VirtualStage(output: output(1))
         stage.feed(from: stage.sound)
-        stage.settle()
+        stage.runUntilIdle()
         func ahead() throws -> Double {
             (try #require(stage.renderer.progress.enqueuedUntil) - stage.synchronizer.currentTime()).seconds
         }
         #expect(try (1..<3).contains(ahead()))
         stage.renderer.setOutput(output(120))
-        stage.settle()
+        stage.runUntilIdle()
         #expect(try (120..<123).contains(ahead()))
         stage.renderer.setOutput(output(1))
-        stage.settle()
+        stage.runUntilIdle()
         #expect(!stage.renderer.isReadyForMoreMediaData)
         stage.synchronizer.setRate(1, time: .zero, atHostTime: stage.clock.now)
         stage.clock.advance(by: .seconds(130))
-        stage.settle()
+        stage.runUntilIdle()
         #expect(try (1..<4).contains(ahead()))
     }
 
-    @Test func aClosureThatNeverEnqueuesIsAskedFiftyTimesASecondAndHarmsNobody() throws {
+    @Test func aClosureThatNeverEnqueuesIsCalledFiftyTimesASecond() throws {
         let stage = try VirtualStage()
         let calls = Lock(0)
         stage.renderer.requestMediaDataWhenReady(on: stage.queue) { calls.withLock { $0 += 1 } }
@@ -94,7 +94,7 @@ import Testing
             if let buffer = try? source.read() { renderer.enqueue(buffer) }
             renderer.stopRequestingMediaData()
         }
-        stage.settle()
+        stage.runUntilIdle()
         #expect(calls.withLock { $0 } == 1)
         let late = try #require(try source.read())
         renderer.enqueue(late)
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// The loop of AVFoundation's sample code ends only when the renderer is not ready.
-    @Test func aLoopThatStopsItsRequestsAndGoesOnAskingComesToItsEnd() throws {
+    @Test func aLoopThatStopsItsRequestsTerminates() throws {
         let film = SyntheticFilm(duration: millisecond(200), sampleRate: VirtualStage.rate)
         let stage = try VirtualStage(film: film)
         let (source, renderer) = (stage.sound, stage.renderer)
@@ -194,7 +194,7 @@ import Testing
         #expect(second.withLock { $0 } > 0)
     }
 
-    @Test func aRendererThatIsGoneAsksNobody() {
+    @Test func aReleasedRendererRequestsNothing() {
         let clock = ManualClock()
         let queue = ManualQueue(clock: clock)
         let calls = Lock(0)
@@ -225,7 +225,7 @@ import Testing
             reader.given += 1
             renderer.enqueue(reader.buffer)
         }
-        stage.settle()
+        stage.runUntilIdle()
         #expect(!renderer.isReadyForMoreMediaData || renderer.enqueueCount > 0)
     }
 
@@ -237,28 +237,28 @@ import Testing
         let queue = DispatchQueue(label: "requests", attributes: .concurrent)
         let count = Counters()
         renderer.requestMediaDataWhenReady(on: queue) {
-            count.enter()
+            count.begin()
             if let buffer = try? source.read() { renderer.enqueue(buffer) }
-            count.leave()
+            count.end()
             if !renderer.isReadyForMoreMediaData { full.signal() }
         }
         full.wait()
         renderer.stopRequestingMediaData()
-        #expect(count.most == 1)
+        #expect(count.maxConcurrent == 1)
         #expect(count.calls > 5)
     }
 
     private final class Counters: Sendable {
-        private let state = Lock((inside: 0, most: 0, calls: 0))
-        func enter() {
+        private let state = Lock((inside: 0, maxConcurrent: 0, calls: 0))
+        func begin() {
             state.withLock {
                 $0.inside += 1
                 $0.calls += 1
-                $0.most = max($0.most, $0.inside)
+                $0.maxConcurrent = max($0.maxConcurrent, $0.inside)
             }
         }
-        func leave() { state.withLock { $0.inside -= 1 } }
-        var most: Int { state.withLock { $0.most } }
+        func end() { state.withLock { $0.inside -= 1 } }
+        var maxConcurrent: Int { state.withLock { $0.maxConcurrent } }
         var calls: Int { state.withLock { $0.calls } }
     }
 
@@ -276,7 +276,7 @@ import Testing
             }
         }
         try fill()
-        stage.settle()
+        stage.runUntilIdle()
         #expect(!room.wait(until: .now), "it is full")
         stage.synchronizer.setRate(1, time: .zero)
         var wakes = 0

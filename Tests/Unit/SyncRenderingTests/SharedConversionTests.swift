@@ -111,7 +111,7 @@ private final class CountedCodecs: AudioCodecs {
         }
 
         /// Distributes the audio and runs the feeders of members, of one only if `index` is stated.
-        func settle(only index: Int? = nil) {
+        func runUntilIdle(only index: Int? = nil) {
             for _ in 0..<4 {
                 feeder.performDueWork()
                 for (number, feeder) in feeders.enumerated() where index == nil || index == number {
@@ -134,10 +134,10 @@ private final class CountedCodecs: AudioCodecs {
         let (first, second, third) = (PacketTape(), PacketTape(), PacketTape())
         let rig = Rig(first, second, third)
         rig.enqueue(5)
-        rig.settle()
+        rig.runUntilIdle()
         rig.enqueue(6)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used == .init(converters: 1, encoders: 1, buffers: 11))
         for output in [first, second, third] { #expect(isExact(output, 0..<11 * length) && output.isFinished) }
     }
@@ -147,10 +147,10 @@ private final class CountedCodecs: AudioCodecs {
         let rig = Rig(first, second)
         rig.enqueue(1)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         rig.enqueue(3)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used == .init(converters: 1, encoders: 1, buffers: 4))
         for output in [first, second] { #expect(isExact(output, 0..<4 * length)) }
     }
@@ -160,7 +160,7 @@ private final class CountedCodecs: AudioCodecs {
         let rig = Rig(card, speaker)
         rig.enqueue(4)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used == .init(converters: 2, encoders: 1, buffers: 8))
         #expect(isExact(speaker, 0..<4 * length))
         #expect(card.tape.count == Int(4 * length))
@@ -170,7 +170,7 @@ private final class CountedCodecs: AudioCodecs {
         let rig = Rig(PacketTape(codec: "pcm_f32le"), PacketTape(codec: "pcm_f32le"))
         rig.enqueue(4)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used == .init())
     }
 
@@ -179,7 +179,7 @@ private final class CountedCodecs: AudioCodecs {
         let rig = Rig(output)
         rig.enqueue(4)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used == .init(converters: 1, encoders: 1, buffers: 4))
         #expect(isExact(output, 0..<4 * length))
     }
@@ -191,7 +191,7 @@ private final class CountedCodecs: AudioCodecs {
         rig.group.setVolume(130, of: loud)
         rig.enqueue(4)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used == .init(converters: 2, encoders: 2, buffers: 8))
         for output in [first, second] { #expect(isExact(output, 0..<4 * length)) }
         #expect(loud.slots.last?.frames.upperBound == 4 * length && loud.longestHole == 0)
@@ -202,13 +202,13 @@ private final class CountedCodecs: AudioCodecs {
         let (quick, stuck) = (PacketTape(), PacketTape())
         let rig = Rig(quick, stuck)
         rig.enqueue(4)
-        rig.settle(only: 0)
+        rig.runUntilIdle(only: 0)
         rig.enqueue(4)
-        rig.settle(only: 0)
+        rig.runUntilIdle(only: 0)
         #expect(quick.slots.last.map { $0.frames.upperBound > 7 * length } == true)
         #expect(stuck.slots.isEmpty)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used == .init(converters: 1, encoders: 1, buffers: 8))
         for output in [quick, stuck] { #expect(isExact(output, 0..<8 * length)) }
     }
@@ -217,19 +217,19 @@ private final class CountedCodecs: AudioCodecs {
         let (quick, slow) = (PacketTape(), PacketTape())
         let rig = Rig(quick, slow, limits: .init(unread: 1 << 20, read: 1 << 19))
         rig.enqueue(2)
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used.converters == 1)
         rig.enqueue(20)
-        rig.settle(only: 0)
+        rig.runUntilIdle(only: 0)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         let used = rig.codecs.used
         #expect(used.converters == 2 && used.encoders == 2)
         for output in [quick, slow] { #expect(isExact(output, 0..<22 * length)) }
         rig.seek(to: 0)
         rig.enqueue(3)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used.encoders == 3, "after a full flush they share again")
         for output in [quick, slow] { #expect(isExact(output, 0..<3 * length)) }
     }
@@ -238,15 +238,15 @@ private final class CountedCodecs: AudioCodecs {
         let (first, second) = (PacketTape(), PacketTape())
         let rig = Rig(first, second)
         rig.enqueue(4)
-        rig.settle()
+        rig.runUntilIdle()
         // This output cannot flush partially.
         let result = Lock<PartialFlushResult?>(nil)
         rig.group.feeds[0].renderer.requestFlush(fromSourceTime: frames(100)) { item in result.withLock { $0 = item } }
-        rig.settle()
+        rig.runUntilIdle()
         #expect(result.withLock { $0 } == .refused(leadNeeded: nil))
         rig.enqueue(4)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used.encoders == 2)
         for output in [first, second] { #expect(isExact(output, 0..<8 * length)) }
     }
@@ -256,28 +256,28 @@ private final class CountedCodecs: AudioCodecs {
         let rig = Rig(first, second)
         rig.group.setVolume(100)
         rig.enqueue(10)
-        rig.settle()
+        rig.runUntilIdle()
         rig.group.setVolume(130, of: second)
-        rig.settle()
+        rig.runUntilIdle()
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used.encoders == 2)
         #expect(isExact(first, 0..<10 * length))
         #expect(second.slots.last?.frames.upperBound == 10 * length)
         #expect(second.maxError == 0 && second.longestHole == 0)
     }
 
-    @Test func whoJoinsHasTheSamplesOfTheOthersAtTheSameTimes() {
+    @Test func aJoiningMemberHasTheSamplesOfTheOthersAtTheSameTimes() {
         let (first, second, third) = (PacketTape(), PacketTape(), PacketTape())
         let rig = Rig(first, second)
         rig.enqueue(10)
-        rig.settle()
+        rig.runUntilIdle()
         let outcome = Lock<RouteChange?>(nil)
         rig.group.change(to: [first, second, third]) { item in outcome.withLock { $0 = item } }
-        rig.settle()
-        rig.settle()
+        rig.runUntilIdle()
+        rig.runUntilIdle()
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         guard case .changed(let moment?, _)? = outcome.withLock({ $0 }) else {
             Issue.record("the outputs did not change")
             return
@@ -288,7 +288,7 @@ private final class CountedCodecs: AudioCodecs {
         rig.seek(to: 0)
         rig.enqueue(3)
         rig.finish()
-        rig.settle()
+        rig.runUntilIdle()
         #expect(rig.codecs.used.encoders == 3, "after a full flush all share")
         for output in [first, second, third] { #expect(isExact(output, 0..<3 * length)) }
     }
@@ -361,7 +361,7 @@ private final class CountedCodecs: AudioCodecs {
         #expect(!other.send(.end))
     }
 
-    @Test func whoBeginsWithAnotherBufferOrTooLateGetsAConversionOfItsOwn() throws {
+    @Test func aMemberWithAnotherBufferOrALateStartGetsASeparateConversion() throws {
         let first = buffer(0)
         let one = try cursor(after: first)
         #expect(try cursor(after: buffer(0)).conversion !== one.conversion, "equal content, other memory")
@@ -422,7 +422,7 @@ private final class CountedCodecs: AudioCodecs {
         #expect(codecs.used == .init(converters: 1, encoders: 1, buffers: 3))
     }
 
-    @Test func whatNobodyReadsIsReleased() throws {
+    @Test func unreadOutputIsReleased() throws {
         weak var conversion: SharedConversion?
         do {
             let cursor = try cursor(after: buffer(0))

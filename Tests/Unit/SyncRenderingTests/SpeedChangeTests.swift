@@ -44,7 +44,7 @@ import Testing
         #expect(stage.worstError(from: back.advanced(by: .milliseconds(600))) < 0.001)
     }
 
-    @Test func aPauseAndTheSameSpeedAgainStretchNothingAnew() throws {
+    @Test func aPauseAndTheSameSpeedKeepTheStretchedAudio() throws {
         let stage = try playing()
         let output = stage.renderer.state.withLock { $0.queue.enqueueCount }
         stage.synchronizer.setRate(0)
@@ -78,7 +78,7 @@ import Testing
         #expect(stage.synchronizer.effectiveRate == 0)
     }
 
-    @Test func anotherRouteGoesOnWhereTheFilmIsWithoutAnythingEnqueuedAgain() throws {
+    @Test func anotherRouteContinuesAtThePlayheadWithoutNewBuffers() throws {
         let stage = try playing()
         let count = stage.renderer.enqueueCount
         let heardBefore = stage.synchronizer.currentTime().seconds
@@ -102,23 +102,23 @@ import Testing
             passThroughCodec: "synthetic")
         let stage = try VirtualStage(output: output)
         stage.feed(from: stage.sound)
-        stage.settle()
+        stage.runUntilIdle()
         stage.synchronizer.setRate(1, time: .zero, atHostTime: stage.clock.now)
         stage.clock.advance(by: .seconds(5))
-        stage.settle()
+        stage.runUntilIdle()
         let packets = output.state.withLock { $0.packets.count }
         #expect(packets > 50)
         #expect(output.state.withLock { $0.samples.isEmpty })
         let flushes = output.state.withLock { $0.flushes }
         stage.synchronizer.setRate(1.5)
-        stage.settle()
+        stage.runUntilIdle()
         #expect(output.state.withLock { $0.flushes } == flushes + 1)
         #expect(output.state.withLock { $0.packets.count } == packets)
         let start = try #require(output.state.withLock { $0.starts.first })
         #expect((3.5...5.2).contains(start.seconds))
         #expect(output.state.withLock { $0.samples.count } > 20_000)
         stage.synchronizer.setRate(1)
-        stage.settle()
+        stage.runUntilIdle()
         #expect(output.state.withLock { $0.packets.count } > packets)
     }
 

@@ -38,7 +38,7 @@ import Testing
             synchronizer.addRenderer(renderer)
         }
 
-        func say(_ lines: CountedLine...) { for line in lines { renderer.enqueue(line.cue) } }
+        func enqueue(_ lines: CountedLine...) { for line in lines { renderer.enqueue(line.cue) } }
 
         /// Advances time; frames are enqueued as by a decoder.
         func run(for duration: Duration, pictures: Int = .max) {
@@ -79,7 +79,7 @@ import Testing
 
     @Test func eachPictureBearsTheLinesOfItsOwnTime() {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 1.5, for: 1), CountedLine(9, at: 4, for: 0.04))
+        rig.enqueue(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 1.5, for: 1), CountedLine(9, at: 4, for: 0.04))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(5))
         #expect(
@@ -93,7 +93,7 @@ import Testing
         let above = SubtitleRenderer(over: rig.layer, isSecondary: true) { CountedDrawing() }
         rig.further = SteppedDrawer(above, clock: rig.clock)
         rig.synchronizer.addRenderer(above)
-        rig.say(CountedLine(7, at: 0, for: 1))
+        rig.enqueue(CountedLine(7, at: 0, for: 1))
         above.enqueue(CountedLine(9, at: 0.5, for: 1).cue)
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(1700))
@@ -104,12 +104,12 @@ import Testing
                 .count == 1)
     }
 
-    @Test func whatLiesOverAPictureIsDrawnAnewForAnotherCanvasAtItsOwnTime() {
+    @Test func overlaysAreRedrawnForAnotherCanvasAtTheirTime() {
         let rig = Rig()
         let canvas = SubtitleCanvas(
             area: PixelSize(width: 640, height: 360), picture: PixelRect(x: 0, y: 0, width: 640, height: 360),
             storage: PixelSize(width: 640, height: 360))
-        rig.say(CountedLine(7, at: 1, for: 1, isAnimated: true))
+        rig.enqueue(CountedLine(7, at: 1, for: 1, isAnimated: true))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(100))
         func drawn(_ milliseconds: Int64) -> [Int] {
@@ -122,9 +122,9 @@ import Testing
         #expect(drawn(1600) == [])
     }
 
-    @Test func whatStandsStillIsDrawnOnce() {
+    @Test func aStaticSubtitleIsDrawnOnce() {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 1, for: 3))
+        rig.enqueue(CountedLine(7, at: 1, for: 3))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(5))
         #expect(rig.drawing.draws.withLock { $0 } == 1)
@@ -132,7 +132,7 @@ import Testing
 
     @Test func whatMovesIsDrawnForEachPictureAtItsTime() throws {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 1, for: 1, isAnimated: true))
+        rig.enqueue(CountedLine(7, at: 1, for: 1, isAnimated: true))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(3))
         let moving = rig.screen.shown.filter { !$0.lines.isEmpty }
@@ -140,9 +140,9 @@ import Testing
         #expect(moving.map { $0.overlay?.images[0].rect.y } == (25..<50).map { $0 * 40 })
     }
 
-    @Test func aDelayMovesLinesAgainstPicturesAlsoWhereTheFilmStands() {
+    @Test func aDelayMovesSubtitlesAlsoWhilePaused() {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 1, for: 1))
+        rig.enqueue(CountedLine(7, at: 1, for: 1))
         rig.renderer.delay = .milliseconds(400)
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(1500))
@@ -161,7 +161,7 @@ import Testing
 
     @Test func hiddenLinesAreNotSeenAndComeBack() {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 0, for: 9))
+        rig.enqueue(CountedLine(7, at: 0, for: 9))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(1))
         #expect(rig.screen.shown.last?.lines == [7])
@@ -177,7 +177,7 @@ import Testing
         let rig = Rig()
         rig.run(for: .milliseconds(100))
         #expect(rig.seen == ["[]: 0...0"])
-        rig.say(CountedLine(7, at: 0, for: 9))
+        rig.enqueue(CountedLine(7, at: 0, for: 9))
         rig.run(for: .milliseconds(100))
         #expect(rig.seen == ["[]: 0...0", "[7]: 0...0"])
     }
@@ -185,7 +185,7 @@ import Testing
     @Test func aPictureThatStaysGetsItsLinesWhenTheyAreDue() {
         // Four seconds per frame, as in a slide show.
         let rig = Rig(every: MediaTime(value: 4, timescale: 1))
-        rig.say(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 6, for: 1))
+        rig.enqueue(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 6, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(8050))
         let start = rig.synchronizer.timebase.snapshot.upcoming.hostAnchor
@@ -197,11 +197,11 @@ import Testing
 
     @Test func afterAFlushNothingOfBeforeIsSeen() {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 0, for: 9))
+        rig.enqueue(CountedLine(7, at: 0, for: 9))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(1))
         rig.seek(to: MediaTime(value: 2, timescale: 1), number: 50)
-        rig.say(CountedLine(8, at: 2.2, for: 1))
+        rig.enqueue(CountedLine(8, at: 2.2, for: 1))
         rig.synchronizer.setRate(1)
         let before = rig.screen.shown.count
         rig.run(for: .milliseconds(800))
@@ -276,7 +276,7 @@ import Testing
     @Test(arguments: [0.5, 1, 2, 4] as [Float])
     func sparseLinesAreSeenAfterAStartThatIsScheduled(_ speed: Float) {
         let rig = Rig()
-        for line in Self.sparse { rig.say(line) }
+        for line in Self.sparse { rig.enqueue(line) }
         rig.run(for: .milliseconds(200))
         rig.synchronizer.setRate(speed, time: .zero, atHostTime: rig.clock.now.advanced(by: .seconds(2)))
         rig.run(for: .seconds(2) + .seconds(16) / Double(speed))
@@ -288,7 +288,7 @@ import Testing
 
     @Test func sparseLinesAreSeenAfterAPauseAndAScheduledResumption() {
         let rig = Rig()
-        for line in Self.sparse { rig.say(line) }
+        for line in Self.sparse { rig.enqueue(line) }
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(3))
         rig.synchronizer.setRate(0)
@@ -300,12 +300,12 @@ import Testing
 
     @Test func sparseLinesAreSeenAfterASeekWithAScheduledStart() {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 1, for: 1))
+        rig.enqueue(CountedLine(7, at: 1, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(1500))
         rig.seek(to: MediaTime(value: 2, timescale: 1), number: 50)
         let before = rig.screen.shown.count
-        for line in Self.sparse { rig.say(line) }
+        for line in Self.sparse { rig.enqueue(line) }
         rig.run(for: .milliseconds(100))
         rig.synchronizer.setRate(1, atHostTime: rig.clock.now.advanced(by: .milliseconds(700)))
         rig.run(for: .seconds(10))
@@ -319,7 +319,7 @@ import Testing
 
     @Test func aLineIsSeenWhereAPictureBeforeTheTargetOfASeekCameAfterTheFirstDrawing() {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 0, for: 1))
+        rig.enqueue(CountedLine(7, at: 0, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(500))
         // An exact seek between two frames shows the earlier one first.
@@ -328,7 +328,7 @@ import Testing
         rig.run(for: .milliseconds(100))
         rig.renderer.enqueue(Self.pace(2))
         rig.run(for: .milliseconds(100))
-        rig.say(CountedLine(8, at: 3, for: 1))
+        rig.enqueue(CountedLine(8, at: 3, for: 1))
         rig.synchronizer.setRate(1)
         rig.run(for: .milliseconds(1500))
         #expect(rig.screen.shown.last?.lines == [8])
@@ -336,12 +336,12 @@ import Testing
 
     @Test(arguments: [true, false]) func aLineLongerThanThePassesOfALoopIsSeenOnceInEach(isDecoded: Bool) {
         let rig = Rig()
-        rig.say(CountedLine(7, at: 0, for: 60))
+        rig.enqueue(CountedLine(7, at: 0, for: 60))
         for pass in 1...2 {
             // The second and third pass start after 1 and 2 seconds; the line starts 0.5 s before each.
             if isDecoded { rig.drawer.step() }
             rig.renderer.flush(fromSourceTime: MediaTime(seconds: Double(pass)))
-            rig.say(CountedLine(7 + pass, at: Double(pass) - 0.5, for: 60))
+            rig.enqueue(CountedLine(7 + pass, at: Double(pass) - 0.5, for: 60))
         }
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .seconds(3))
@@ -357,7 +357,7 @@ import Testing
         #expect(rig.renderer.error == nil)
     }
 
-    @Test func moreLinesThanCanBeSeenAreToldOnce() {
+    @Test func excessLinesAreReportedOnce() {
         let rig = Rig()
         for number in 0..<150 { rig.renderer.enqueue(CountedLine(number, at: 0, for: 1 + Double(number) / 100).cue) }
         rig.synchronizer.setRate(1, time: .zero)

@@ -39,7 +39,7 @@ import Testing
         synchronizer.performDueWork()
     }
 
-    @Test func aPeriodicObserverIsToldAtEveryMultipleOfItsInterval() {
+    @Test func aPeriodicObserverIsCalledAtEveryMultipleOfItsInterval() {
         let observer = periodic(millisecond(500))
         synchronizer.setRate(1, time: .zero)
         run(for: .milliseconds(2600))
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Two hours of film, with an interval of one second.
-    @Test func inTwoHoursNotOneSecondIsMissedOrToldTwice() {
+    @Test func inTwoHoursNoSecondIsMissedOrReportedTwice() {
         let observer = periodic(second(1))
         synchronizer.setRate(1, time: .zero)
         run(for: .seconds(7200))
@@ -68,7 +68,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    @Test func jumpsStartsAndStopsAreToldAndAChangeOfSpeedIsNot() {
+    @Test func seeksStartsAndStopsAreReportedAndSpeedChangesAreNot() {
         let observer = periodic(second(100))
         synchronizer.setRate(0, time: second(42))
         synchronizer.performDueWork()
@@ -88,7 +88,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    @Test func aScheduledStartIsToldWhenItHappens() {
+    @Test func aScheduledStartIsReportedWhenItHappens() {
         let observer = periodic(second(100))
         synchronizer.setRate(1, time: second(10), atHostTime: clock.now.advanced(by: .seconds(2)))
         run(for: .milliseconds(1990))
@@ -99,7 +99,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    @Test func anIntervalTooShortForAnyEyeIsToldLessOftenButOftenEnough() {
+    @Test func aVeryShortIntervalIsThrottled() {
         let observer = periodic(.zero)
         synchronizer.setRate(1, time: .zero)
         run(for: .seconds(1))
@@ -121,7 +121,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    @Test func aBoundaryIsToldEachTimeItIsPassedAndNotWhenItIsJumpedOver() {
+    @Test func aBoundaryIsReportedOnEachPassAndNotOnASeekOverIt() {
         let observer = boundary([second(1), second(3), millisecond(3100)])
         synchronizer.setRate(1, time: .zero)
         run(for: .milliseconds(2500))
@@ -136,7 +136,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    @Test func aBoundaryWhereFilmBeginsToRunIsToldOnceAndNotAgainAfterAPauseThere() {
+    @Test func aBoundaryAtTheStartIsReportedOnceAndNotAgainAfterAPauseThere() {
         let observer = boundary([second(5)])
         synchronizer.setRate(0, time: second(5))
         run(for: .seconds(1))
@@ -166,7 +166,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    @Test func anObserverThatIsLetGoOfIsToldNothing() {
+    @Test func aReleasedObserverIsNotCalled() {
         var observer: TimeObserver? = periodic(second(1))
         withExtendedLifetime(observer) {}
         observer = nil
@@ -179,7 +179,7 @@ import Testing
 
     private struct Mishap: Error {}
 
-    @Test func anObserverThatThrowsIsToldNothingMoreAndTheFilmGoesOn() {
+    @Test func aThrowingObserverIsRemovedAndPlaybackContinues() {
         let calls = Lock(0)
         let bad = synchronizer.addPeriodicTimeObserver(forInterval: second(1)) { _ in
             calls.withLock { $0 += 1 }
@@ -215,7 +215,7 @@ import Testing
     }
 
     /// The observer seeks on every seek, without end; other observers and playback still progress.
-    @Test func anObserverThatJumpsWheneverItIsToldOfAJumpKeepsNobodyWaiting() {
+    @Test func anObserverThatSeeksOnEverySeekBlocksNothing() {
         let synchronizer = synchronizer
         let calls = Lock(0)
         let restless = synchronizer.addPeriodicTimeObserver(forInterval: second(1)) { _ in

@@ -7,7 +7,7 @@ import Testing
 @Suite struct TimebaseTests {
     let clock = ManualClock()
 
-    @Test func timeStandsStillBeforeTheFirstRate() {
+    @Test func timeIsStoppedBeforeTheFirstRate() {
         let synchronizer = RenderSynchronizer(clock: clock)
         clock.advance(by: .seconds(10))
         #expect(synchronizer.currentTime() == .zero)

@@ -44,7 +44,7 @@ import Testing
         #expect(stage.synchronizer.timebase.rate == 1 && !stage.synchronizer.timebase.isLed)
     }
 
-    @Test func soundInASpeakerGoesFirstAndTheSourceIsToldHowFarTheFilmIs() throws {
+    @Test func audioInASpeakerTakesPrecedenceAndTheSourceReceivesTheDeviation() throws {
         let stage = try running()
         let held = line(stage, 0.99996)
         stage.card.held = { held }
@@ -57,7 +57,7 @@ import Testing
         #expect(abs(late.inSeconds + 0.005 + 60 * 80e-6) < 2e-4, "\(late)")
     }
 
-    @Test func aSourceThatIsTooFarAwayIsToldAndBendsNothing() throws {
+    @Test func aSourceTooFarAwayIsNotifiedAndTheRateUnchanged() throws {
         let stage = try running()
         let source = Source(line(stage, 1, late: .milliseconds(-300)))
         stage.synchronizer.follow(source)

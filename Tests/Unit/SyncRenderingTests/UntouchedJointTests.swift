@@ -69,7 +69,7 @@ import Testing
     }
 
     /// Returns the number of silent frames around a boundary, and the first frame at a wrong position.
-    private func look(at boundary: Int64) -> (lost: Int, wrong: Int64?) {
+    private func mismatches(at boundary: Int64) -> (lost: Int, wrong: Int64?) {
         let range = max(0, boundary - 20_000)..<boundary + 20_000
         var (lost, wrong) = (0, Int64?.none)
         for (place, heard) in zip(range, tape.sound(in: range)) {
@@ -91,8 +91,8 @@ import Testing
         #expect(tape.slots.allSatisfy { $0.isUntouched })
         #expect(tape.maxError <= 144, "a packet came late or early by \(tape.maxError) frames")
         // 672 frames of the last packet are audible, which leaves no space for the next piece's first one.
-        #expect(look(at: 100_000).lost == 672)
-        #expect(look(at: 100_000).wrong == nil)
+        #expect(mismatches(at: 100_000).lost == 672)
+        #expect(mismatches(at: 100_000).wrong == nil)
     }
 
     @Test(arguments: [0, 312, 1024, 1600, 2112] as [Int64], [0, 1, 10, 500, 700, 1000, 1023] as [Int64])
@@ -105,7 +105,7 @@ import Testing
             enqueue(2, frames: 50_000, delay: delay, at: boundary, trims: trims)
             renderer.finish()
             feeder.performDueWork()
-            let (lost, wrong) = look(at: boundary)
+            let (lost, wrong) = mismatches(at: boundary)
             #expect(lost <= 1024, "lost \(lost)")
             #expect(wrong.map { abs($0 - boundary) < 20_000 && tape.maxError <= 144 } ?? true)
             #expect(tape.maxError <= 144)
@@ -118,7 +118,7 @@ import Testing
         enqueue(1, frames: boundary, at: 0)
         enqueue(2, frames: 50_000, at: boundary)
         feeder.performDueWork()
-        #expect(look(at: boundary) == (0, nil))
+        #expect(mismatches(at: boundary) == (0, nil))
         #expect(tape.longestHole == 0)
     }
 
@@ -142,11 +142,11 @@ import Testing
         enqueue(2, frames: 50_000, at: 66_000)
         feeder.performDueWork()
         #expect(tape.slots.contains { $0.frames.lowerBound == 66_000 - 1024 })
-        #expect(look(at: 66_000).lost == 66_000 - 61_440)
+        #expect(mismatches(at: 66_000).lost == 66_000 - 61_440)
     }
 
     /// After a seek into a piece, the packets before the target are only for decoders.
-    @Test mutating func whatLiesBeforeAPiecesBeginningIsNotHeardInAHole() {
+    @Test mutating func primingIsNotAudibleInAHole() {
         enqueue(1, frames: 61_440, at: 0)
         let batch = PacketBatch()
         for index in 0..<6 {
@@ -171,7 +171,7 @@ import Testing
         enqueue(2, frames: 50_000, at: 100_000, as: PacketTape.format(bitRate: 128_000))
         feeder.performDueWork()
         #expect(tape.slots.allSatisfy { $0.isUntouched })
-        #expect(look(at: 100_000).lost <= 1024)
+        #expect(mismatches(at: 100_000).lost <= 1024)
     }
 
     @Test(arguments: [0, 10, 300, 512, 700, 1023] as [Int64])
@@ -182,7 +182,7 @@ import Testing
         renderer.finish()
         feeder.performDueWork()
         #expect(tape.deliveries.count == 2)
-        let (lost, wrong) = look(at: boundary)
+        let (lost, wrong) = mismatches(at: boundary)
         // Either piece loses at most half a packet.
         #expect(lost <= 512, "lost \(lost)")
         #expect(wrong == nil, "frame \(wrong ?? 0) of \(boundary)")
@@ -198,8 +198,8 @@ import Testing
         renderer.finish()
         feeder.performDueWork()
         #expect(tape.slots.contains { !$0.isUntouched })
-        #expect(look(at: boundary).wrong == nil)
-        #expect(look(at: boundary).lost <= 512)
+        #expect(mismatches(at: boundary).wrong == nil)
+        #expect(mismatches(at: boundary).lost <= 512)
     }
 
     @Test mutating func theLastPacketOfAllIsPlayed() {
@@ -224,8 +224,8 @@ import Testing
         enqueue(2, frames: 50_000, at: 99_900, joins: false)
         feeder.performDueWork()
         #expect(tape.maxError <= 144)
-        #expect(look(at: 99_900).lost == 572)
-        #expect(look(at: 99_900).wrong == nil)
+        #expect(mismatches(at: 99_900).lost == 572)
+        #expect(mismatches(at: 99_900).wrong == nil)
     }
 
     @Test mutating func aPieceThatWasNotMarkedAsOneThatJoinsLosesNothing() {

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: A foreign clock
 
-    @Test func theLineFollowsSoundThatLiesInASpeakerAndLetsGoOfIt() throws {
+    @Test func theTimelineFollowsAudioInASpeakerUntilItEnds() throws {
         let stage = try stage()
         let held = TimebaseSegment(
             mediaAnchor: stage.synchronizer.currentTime(), hostAnchor: stage.clock.now, rate: 1.00005, speed: 1)
@@ -47,7 +47,7 @@ import Testing
         while stage.synchronizer.pendingStart == nil, stage.clock.now < limit { stage.run(for: .milliseconds(5)) }
     }
 
-    @Test func filmGoesOnWhereItStoodWhenTheMachineSlept() throws {
+    @Test func filmTimeStopsDuringASuspension() throws {
         let stage = try stage()
         _ = events(stage)
         stage.clock.suspend(for: .seconds(3600))
@@ -70,11 +70,11 @@ import Testing
         #expect(told == [.seconds(3600)])
     }
 
-    @Test func whoeverMovesFirstNoticesASuspension() throws {
+    @Test func theFirstCallAfterASuspensionDetectsIt() throws {
         let stage = try stage()
         let slept = stage.synchronizer.currentTime()
         stage.clock.suspend(for: .seconds(60))
-        stage.settle()
+        stage.runUntilIdle()
         #expect(stage.synchronizer.effectiveRate == 0)
         #expect(stage.synchronizer.currentTime() == slept, "nothing passes that nobody perceives")
     }
@@ -97,7 +97,7 @@ import Testing
         #expect(synchronizer.effectiveRate == 1)
     }
 
-    @Test func aSuspensionWhileFilmStandsChangesNothing() throws {
+    @Test func aSuspensionWhilePausedChangesNothing() throws {
         let stage = try stage()
         stage.synchronizer.setRate(0, time: second(5))
         stage.run(for: .seconds(1))
@@ -173,7 +173,7 @@ import Testing
         #expect(try #require(stage.sounds(from: back).first).film < 0.001, "from its first sample on")
     }
 
-    @Test func whoGoesWithoutAnOutputNeedNotWaitForItsClock() throws {
+    @Test func withoutAnOutputNoClockIsAwaited() throws {
         let stage = try VirtualStage()
         let late = stage.clock.now.advanced(by: .seconds(5))
         stage.card.earliestStart = late

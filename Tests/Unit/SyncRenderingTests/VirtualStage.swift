@@ -65,7 +65,7 @@ final class VirtualStage {
     }
 
     /// Runs everything that can progress without time passing.
-    func settle() {
+    func runUntilIdle() {
         for _ in 0..<100 {
             let moved = queue.runIteration()
             feeder.performDueWork()
@@ -79,10 +79,10 @@ final class VirtualStage {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
             meanwhile()
-            settle()
+            runUntilIdle()
             card.run(until: min(end, clock.now.advanced(by: step)))
         }
-        settle()
+        runUntilIdle()
     }
 
     /// Returns what was audible from an instant on, without silence.

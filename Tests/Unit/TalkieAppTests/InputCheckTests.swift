@@ -28,7 +28,7 @@ import Testing
         #expect(try #require(objection(to: folder.write("", to: "empty.mp4"))).contains("is empty"))
     }
 
-    @Test func aPathThroughAFileAndALinkCircleAreTold() throws {
+    @Test func aPathThroughAFileAndASymlinkLoopAreReported() throws {
         let file = folder.write("x", to: "film")
         #expect(try #require(objection(to: file + "/film")).contains("not a folder"))
         #expect(symlink("circle", folder.path("circle")) == 0)

@@ -65,7 +65,7 @@ import Testing
         #expect(other.all().profiles == profiles.all().profiles)
     }
 
-    @Test func aDamagedCalibrationIsPutAsideAndTold() throws {
+    @Test func aDamagedCalibrationIsSetAsideAndReported() throws {
         let bytes = try spoil(Self.kitchen)
         let (found, notes) = profiles.all()
         #expect(found.map(\.speakerName) == ["Salon"])
@@ -73,7 +73,7 @@ import Testing
         #expect(try files.read("\(Self.kitchen).damaged") == bytes)
     }
 
-    @Test func aNewerCalibrationIsLeftAsItIsAndTold() throws {
+    @Test func aNewerCalibrationIsKeptAndReported() throws {
         let known = profiles.all().profiles
         let newer = Array("talkie profile 2\n{}\n".utf8)
         try files.write(Self.kitchen, newer)
@@ -99,7 +99,7 @@ import Testing
         #expect(content.senders[0].key.prefix(4) == [0x59, 0xCC, 0x67, 0x55])
     }
 
-    @Test func aDamagedReceiverIsPutAsideAndANewerOneIsNotOverwrittenAndBothAreTold() throws {
+    @Test func aDamagedReceiverIsSetAsideANewerOneKeptAndBothReported() throws {
         let content = try #require(receiver.read().content)
         let bytes = try spoil(Self.kitchenReceiver)
         let (lost, note) = receiver.read()

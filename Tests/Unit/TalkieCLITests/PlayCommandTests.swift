@@ -213,7 +213,7 @@ import Testing
         #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
     }
 
-    @Test func serversMustProveThemselvesUnlessThatIsGivenUp() throws {
+    @Test func serversAreVerifiedUnlessDisabled() throws {
         #expect(try arguments("a").verifiesServers)
         #expect(try arguments("a", "--tls-verify=yes", "--tls-ca-file", "own.pem").authorityFile == "own.pem")
         #expect(try !arguments("a", "--tls-verify=no").verifiesServers)
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func webServersAreToldWhatMpvsOptionsSay() throws {
+    @Test func mpvsOptionsSetTheRequestHeaders() throws {
         let told = try arguments(
             "a", "--user-agent=Me", "--referrer=http://p/", "--http-header-fields=A: 1\\, 2,B: 3",
             "--http-header-fields-append=C: 4",
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func filmsGoOnWhereTheyWereStoppedUnlessThatIsNotWanted() throws {
+    @Test func filmsResumeUnlessDisabled() throws {
         #expect(try arguments("a").resumesPlayback && !arguments("a").keepsPlaces)
         #expect(try !arguments("a", "--no-resume-playback").resumesPlayback)
         #expect(try arguments("a", "--save-position-on-quit").keepsPlaces)
@@ -280,7 +280,7 @@ import Testing
         #expect(try refusal("a", "--timeline-keep=-1").contains("0 to 99 older files can be kept"))
     }
 
-    @Test(arguments: ["bash", "zsh", "fish"]) func shellsAreToldWhatCanBeTyped(shell: String) {
+    @Test(arguments: ["bash", "zsh", "fish"]) func shellCompletionsListOptionsAndValues(shell: String) {
         let outcome = CommandLineRunner.outcome(of: ["--generate-completion-script", shell])
         #expect(outcome.status == 0 && outcome.complaint.isEmpty)
         #expect(outcome.output.contains("loop-playlist") && outcome.output.contains("calibrate"))

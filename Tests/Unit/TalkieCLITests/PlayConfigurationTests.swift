@@ -78,7 +78,7 @@ import Testing
         #expect(listed.status == 0 && listed.output == "night  Late\nparty\ncircle\n")
     }
 
-    @Test func everyMistakeIsToldAtOnceAndNothingElseIsLost() throws {
+    @Test func allMistakesAreReportedTogetherAndTheRestApplies() throws {
         write(
             "volume=500", "gpu-api=opengl", "mute", "speed", "help", "config-dir=/", "profile=none", "[later]",
             "size=big")
@@ -95,7 +95,7 @@ import Testing
         #expect(arguments.notes[7].hasPrefix("talkie.conf line 9: "))
     }
 
-    @Test func aSettingThatContradictsWhatIsTypedIsSetAsideAndTold() throws {
+    @Test func aSettingThatContradictsAnOptionIsIgnoredAndReported() throws {
         write("no-video", "volume=10", "end=5")
         let arguments = try arguments("film.mkv", "--fs", "--start=20")
         #expect(arguments.isFullScreen && arguments.options.playsVideo && arguments.options.volume == 10)
@@ -114,7 +114,7 @@ import Testing
         #expect(arguments.options.volume == 10)
     }
 
-    @Test func aPasswordThatOthersMayReadIsTold() throws {
+    @Test func aPasswordReadableByOthersIsReported() throws {
         write("timeline=ftp://me:secret@host/x", mode: 0o644)
         let notes = try arguments("film.mkv").notes
         #expect(notes.count == 1 && notes[0].contains("line 1 contains a password") && notes[0].contains("chmod 600"))
@@ -123,7 +123,7 @@ import Testing
         #expect(try arguments("film.mkv").notes.isEmpty)
     }
 
-    @Test func aFileThatCannotBeReadIsToldAndTheFilmPlays() throws {
+    @Test func anUnreadableFileIsReportedAndTheFilmPlays() throws {
         try FileManager.default.createDirectory(atPath: folder + "/talkie.conf", withIntermediateDirectories: false)
         let arguments = try arguments("film.mkv", "--volume=3")
         #expect(arguments.options.volume == 3)

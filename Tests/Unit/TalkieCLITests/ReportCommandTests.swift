@@ -24,7 +24,7 @@ import Testing
                 == "talkie: 'r' contains no audio; record it with talkie speaker --record FILE; check its name.\n")
     }
 
-    @Test func aTimelineOfANewerTalkieIsToldAsThat() throws {
+    @Test func aTimelineOfANewerTalkieIsReportedAsNewer() throws {
         let head = #"{"event":"timeline","host_ns":1,"version":2,"program":"talkie 9"}"# + "\n"
         #expect(
             try complaint(["t": head], "t")

@@ -12,7 +12,7 @@ import VirtualSpeaker
         try #require(try TalkieCommand.parseAsRoot(["speaker"] + words) as? SpeakerCommand).speaker
     }
 
-    @Test func silenceMeansASpeakerThatAnybodyMayUseOnAnAddressOfItsOwn() throws {
+    @Test func withoutOptionsTheSpeakerIsOpenAndHasItsOwnAddress() throws {
         let speaker = try speaker()
         #expect(speaker.name == "Talkie" && speaker.address.description == "127.0.0.2" && speaker.port == 7000)
         #expect(speaker.output == .none && speaker.journal == nil && speaker.clock == .ifPermitted)

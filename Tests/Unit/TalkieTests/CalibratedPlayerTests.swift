@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func aPlayerAppliesWhatIsKeptForItsOutputByItself() throws {
+    @Test func aPlayerAppliesTheStoredCalibrationOfItsOutput() throws {
         let rig = try Rig([profile("attic", screen: "A", late: 40)])
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
     }

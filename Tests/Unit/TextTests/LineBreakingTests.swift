@@ -16,7 +16,7 @@ import Testing
         #expect(breaking(1).lines("") == [""])
     }
 
-    @Test func whatIsLeftAfterTheLastLineIsLeftOut() {
+    @Test func textAfterTheLastLineIsOmitted() {
         #expect(breaking(3).lines("one two six ten", atMost: 2) == ["one", "two"])
     }
 

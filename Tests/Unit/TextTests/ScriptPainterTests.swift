@@ -36,14 +36,14 @@ import Testing
         return painter.draw(events, numbers: [UInt64.random(in: 1 ... .max)], at: moment, in: frame)
     }
 
-    @Test func anEventStandsWhereItsStyleSaysInThePictureAndNotInTheWindow() throws {
+    @Test func anEventIsPlacedByItsStyleInThePictureNotTheWindow() throws {
         let line = try #require(draw("line").first)
         #expect(abs(line.rect.x + line.rect.width / 2 - 320) <= 2)
         // Ten pixels above the frame's lower edge, plus the line's descent.
         #expect((330...370).contains(line.rect.y + line.rect.height))
     }
 
-    @Test func whatStandsFarApartIsSeveralSmallImages() {
+    @Test func distantGlyphsAreSeparateImages() {
         let images = draw("below", "{\\an8}above")
         #expect(images.count == 2)
         #expect(images.allSatisfy { $0.rect.height < 80 })
@@ -75,7 +75,7 @@ import Testing
         #expect(!draw("words").isEmpty)
     }
 
-    @Test func aHundredLinesAtOnceAreDrawnAndALongOneIsLeftOut() {
+    @Test func aHundredSimultaneousLinesAreDrawnAndALongOneOmitted() {
         let events = (0..<100).map { index in
             ScriptPainter.Event(bytes: Array("\(index),0,Default,,0,0,0,,line \(index)".utf8), start: 0, duration: 1000)
         }

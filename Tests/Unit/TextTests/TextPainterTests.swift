@@ -64,7 +64,7 @@ import Testing
         #expect(abs(Int(overlay.pixels[veiled]) - 172) <= 2 && overlay.pixels[veiled + 3] == 255)
     }
 
-    @Test func whatLiesOutsideThePictureIsLeftOut() throws {
+    @Test func shapesOutsideThePictureAreOmitted() throws {
         var script = TextScript()
         script.fill(x: -50, y: -50, width: 100, height: 100, colour: TextScript.Colour(grey: 255))
         let corner = try #require(painter.draw(script, in: area)?.rect)

@@ -14,7 +14,7 @@ private struct Sender {
     init(_ backend: NotedBackend) { conversation = ControlConversation(backend: backend) }
 
     /// Returns the response to a request; nil if there is none.
-    mutating func ask(_ request: RTSPRequest) throws -> RTSPResponse? {
+    mutating func request(_ request: RTSPRequest) throws -> RTSPResponse? {
         let plain = request.encoded()
         let bytes = sealer?.seal(plain) ?? plain
         var parser = RTSPParser()
@@ -28,10 +28,10 @@ private struct Sender {
     /// Performs transient pairing; returns false if the speaker rejected the password.
     mutating func pair(_ password: String) throws -> Bool {
         var setup = PairSetup(.transient)
-        let challenge = try #require(try ask(RTSPRequest("POST", "/pair-setup", body: setup.start())))
+        let challenge = try #require(try request(RTSPRequest("POST", "/pair-setup", body: setup.start())))
         guard challenge.status == 200 else { return false }
         let answer = try setup.respond(to: challenge.body, password: password)
-        let last = try #require(try ask(RTSPRequest("POST", "/pair-setup", body: answer)))
+        let last = try #require(try request(RTSPRequest("POST", "/pair-setup", body: answer)))
         guard let secret = try? setup.finish(last.body) else { return false }
         let keys = ChannelKeys.control(from: secret)
         sealer = HAPFrameSealer(key: keys.write)
@@ -52,15 +52,15 @@ private struct Sender {
     @Test func afterTransientPairingEverythingIsEncrypted() throws {
         var sender = Sender(NotedBackend())
         #expect(try sender.pair(PairSetup.transientPassword))
-        #expect(try sender.ask(RTSPRequest("POST", "/feedback"))?.status == 200)
+        #expect(try sender.request(RTSPRequest("POST", "/feedback"))?.status == 200)
     }
 
-    @Test func aPasswordTakesThePlaceOfTheOneEverybodyKnows() throws {
+    @Test func aPasswordReplacesTheDefaultOne() throws {
         var knowing = Sender(NotedBackend(configuration(.password("open sesame"))))
         #expect(try knowing.pair("open sesame"))
         var guessing = Sender(NotedBackend(configuration(.password("open sesame"))))
         #expect(try !guessing.pair(PairSetup.transientPassword))
-        #expect(try guessing.ask(RTSPRequest("POST", "/feedback"))?.status == 470)
+        #expect(try guessing.request(RTSPRequest("POST", "/feedback"))?.status == 470)
     }
 
     @Test func aSpeakerWithAPINTurnsTransientPairingAwayAndKeepsTheRealOne() throws {
@@ -71,37 +71,37 @@ private struct Sender {
         var pairing = Sender(backend)
         let identity = PairingIdentity.generate(identifier: "0123456789ABCDEF")
         var setup = PairSetup(.persistent)
-        func ask(_ body: [UInt8]) throws -> [UInt8] {
-            try #require(try pairing.ask(RTSPRequest("POST", "/pair-setup", body: body))).body
+        func request(_ body: [UInt8]) throws -> [UInt8] {
+            try #require(try pairing.request(RTSPRequest("POST", "/pair-setup", body: body))).body
         }
-        let proof = try setup.respond(to: try ask(setup.start()), password: "4711")
-        let secret = try setup.finish(try ask(proof))
+        let proof = try setup.respond(to: try request(setup.start()), password: "4711")
+        let secret = try setup.finish(try request(proof))
         let accessory = try PairSetup.accessory(
-            in: try ask(PairSetup.exchange(identity: identity, secret: secret)), secret: secret)
+            in: try request(PairSetup.exchange(identity: identity, secret: secret)), secret: secret)
 
         var later = Sender(backend)
         var verify = PairVerify(identity: identity, accessory: accessory)
-        let first = try #require(try later.ask(RTSPRequest("POST", "/pair-verify", body: verify.start())))
+        let first = try #require(try later.request(RTSPRequest("POST", "/pair-verify", body: verify.start())))
         let second = try #require(
-            try later.ask(RTSPRequest("POST", "/pair-verify", body: try verify.respond(to: first.body))))
+            try later.request(RTSPRequest("POST", "/pair-verify", body: try verify.respond(to: first.body))))
         let keys = ChannelKeys.control(from: try verify.finish(second.body))
         later.sealer = HAPFrameSealer(key: keys.write)
         later.opener = HAPFrameOpener(key: keys.read)
-        #expect(try later.ask(RTSPRequest("POST", "/feedback"))?.status == 200)
+        #expect(try later.request(RTSPRequest("POST", "/feedback"))?.status == 200)
     }
 
-    @Test func aStrangerCannotVerifyAsSomebodyWhoWasNeverPaired() throws {
+    @Test func anUnpairedSenderCannotVerify() throws {
         let backend = NotedBackend(configuration(.pin("4711")))
         var sender = Sender(backend)
         let identity = PairingIdentity.generate(identifier: "0123456789ABCDEF")
         let accessory = PairedAccessory(
             identifier: Array(backend.identity.pairing.identifier.utf8), publicKey: backend.identity.pairing.publicKey)
         var verify = PairVerify(identity: identity, accessory: accessory)
-        let first = try #require(try sender.ask(RTSPRequest("POST", "/pair-verify", body: verify.start())))
+        let first = try #require(try sender.request(RTSPRequest("POST", "/pair-verify", body: verify.start())))
         let second = try #require(
-            try sender.ask(RTSPRequest("POST", "/pair-verify", body: try verify.respond(to: first.body))))
+            try sender.request(RTSPRequest("POST", "/pair-verify", body: try verify.respond(to: first.body))))
         #expect(throws: WireError.self) { try verify.finish(second.body) }
-        #expect(try sender.ask(RTSPRequest("POST", "/feedback"))?.status == 470)
+        #expect(try sender.request(RTSPRequest("POST", "/feedback"))?.status == 470)
     }
 
     @Test func repliesGoWrongInTheWayTheQuirkNames() throws {
@@ -147,7 +147,7 @@ private struct Sender {
             var begun = Sender(NotedBackend())
             #expect(try begun.pair(PairSetup.transientPassword))
             let setup: PropertyList = ["timingProtocol": "NTP", "timingPort": 6002]
-            let answer = try begun.ask(RTSPRequest("SETUP", "rtsp://127.0.0.1/1", body: setup.binary()))
+            let answer = try begun.request(RTSPRequest("SETUP", "rtsp://127.0.0.1/1", body: setup.binary()))
             #expect(answer?.status == 200)
             #expect(takesBody(of: RTSPParser.bodyLimit + excess, &begun) == (excess == 0))
         }
@@ -161,9 +161,10 @@ private struct Sender {
             let isPIN = if case .pin = admission { true } else { false }
             var setup = PairSetup(isPIN ? .persistent : .transient)
             do {
-                let challenge = try #require(try sender.ask(RTSPRequest("POST", "/pair-setup", body: setup.start())))
+                let challenge = try #require(
+                    try sender.request(RTSPRequest("POST", "/pair-setup", body: setup.start())))
                 let proof = try setup.respond(to: challenge.body, password: secret)
-                let last = try #require(try sender.ask(RTSPRequest("POST", "/pair-setup", body: proof)))
+                let last = try #require(try sender.request(RTSPRequest("POST", "/pair-setup", body: proof)))
                 _ = try setup.finish(last.body)
                 return nil
             } catch let error as WireError {
@@ -184,7 +185,7 @@ private struct Sender {
         for _ in 0..<3 { #expect(try attempt("0000")?.pairingError == .authentication) }
     }
 
-    @Test func aSecretEverybodyKnowsIsNotGuarded() throws {
+    @Test func theDefaultSecretIsNotRateLimited() throws {
         let backend = NotedBackend()
         for _ in 0..<20 {
             var guessing = Sender(backend)

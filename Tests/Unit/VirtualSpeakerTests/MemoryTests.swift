@@ -48,7 +48,7 @@ private struct Newer: SpeakerMemory {
         #expect(second.pairedKey(of: Array("Stranger".utf8)) == nil)
     }
 
-    @Test func whatCannotBeReadIsToldOnce() {
+    @Test func anUnreadableFileIsReportedOnce() {
         let record = SpeakerRecord(journal: nil)
         _ = core(Newer(), record: record)
         #expect(record.events == [.damaged(reason: "it is newer")])

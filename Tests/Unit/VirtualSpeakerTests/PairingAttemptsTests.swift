@@ -29,7 +29,7 @@ import Testing
         #expect(attempts.countAttempt(person, at: start.advanced(by: .seconds(5))) == nil)
     }
 
-    @Test func tooManyWrongTriesAreToldAsSuchAndWhoWaitsGetsInAgain() {
+    @Test func tooManyWrongAttemptsAreReportedAndWaitingRestoresAccess() {
         var attempts = PairingAttempts()
         var now = start
         for _ in 0..<PairingAttempts.limit {
@@ -44,18 +44,18 @@ import Testing
 
     @Test func challengesAreLimitedForAnAddressAndForAllTogether() {
         var attempts = PairingAttempts()
-        func take(_ address: IPv4Address, seconds: Double) -> PairingAttempts.Refusal? {
+        func attempt(_ address: IPv4Address, seconds: Double) -> PairingAttempts.Refusal? {
             attempts.takeChallenge(address, at: start.advanced(by: .seconds(seconds)))
         }
-        var granted = (0..<1000).filter { _ in take(stranger, seconds: 0) == nil }.count
+        var granted = (0..<1000).filter { _ in attempt(stranger, seconds: 0) == nil }.count
         #expect(granted == Int(PairingAttempts.challengeBurst.address))
-        #expect(take(stranger, seconds: 0)?.error == .backOff)
-        #expect(take(person, seconds: 0) == nil, "one address locks nobody else out")
-        #expect(take(stranger, seconds: 0.6) == nil && take(stranger, seconds: 0.6) != nil)
+        #expect(attempt(stranger, seconds: 0)?.error == .backOff)
+        #expect(attempt(person, seconds: 0) == nil, "one address locks nobody else out")
+        #expect(attempt(stranger, seconds: 0.6) == nil && attempt(stranger, seconds: 0.6) != nil)
         granted =
             (0..<60_000).filter { number in
                 let address = IPv4Address(rawValue: 0x0B00_0000 + UInt32(number % 1000))
-                return take(address, seconds: 1 + Double(number) / 1000) == nil
+                return attempt(address, seconds: 1 + Double(number) / 1000) == nil
             }.count
         // Within a minute: the initial allowance, and ten per second.
         #expect((700...810).contains(granted), "\(granted)")
@@ -68,7 +68,7 @@ import Testing
         #expect(attempts.refusal(of: person, at: start) == nil)
     }
 
-    @Test func oneAddressThatNeverStopsLocksNobodyElseOut() {
+    @Test func oneAddressCannotLockOutOthers() {
         var attempts = PairingAttempts()
         var (now, tries) = (start, 0)
         while now - start < .seconds(30 * 86_400) {

@@ -29,7 +29,7 @@ import Testing
         #expect(mode(folder + "/record.jsonl") == 0o600)
     }
 
-    @Test func aFullDiskUnderARecordingIsToldOnce() throws {
+    @Test func aFullDiskDuringARecordingIsReportedOnce() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         symlink("/dev/full", folder + "/heard.wav")
         let told = Lock<[String]>([])
@@ -110,7 +110,7 @@ import Testing
         #expect(record.events.last == .damaged(reason: "960 more reports of bad packets within 10 s were omitted"))
     }
 
-    @Test func aFullDiskUnderARecordIsToldOnce() throws {
+    @Test func aFullDiskDuringARecordIsReportedOnce() throws {
         let journal = try RecordJournal(path: "/dev/full")
         journal.write(.paused, at: .now)
         journal.write(.paused, at: .now)

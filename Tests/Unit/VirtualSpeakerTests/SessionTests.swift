@@ -27,7 +27,7 @@ import Testing
             SessionRequests.setUpBufferedStream(format: format, key: key, controlPort: 1, connection: 1))
     }
 
-    private func begun(_ backend: NotedBackend, _ format: StreamFormat = .aac48000) -> SpeakerSession {
+    private func startedSession(_ backend: NotedBackend, _ format: StreamFormat = .aac48000) -> SpeakerSession {
         var session = SpeakerSession(backend: backend, admitted: key)
         _ = session.handle(firstSetup)
         _ = session.handle(secondSetup(format))
@@ -70,7 +70,7 @@ import Testing
 
     @Test func recordWithoutAnEventConnectionFails() {
         let backend = NotedBackend()
-        var session = begun(backend)
+        var session = startedSession(backend)
         backend.hasEvents = false
         #expect(session.handle(request("RECORD")).response.status == 500)
         backend.hasEvents = true
@@ -79,7 +79,7 @@ import Testing
 
     @Test func anAnchorSaysWhichFrameIsHeardWhenOnWhoseClock() {
         let backend = NotedBackend()
-        var session = begun(backend)
+        var session = startedSession(backend)
         let instant = PTPInstant(nanoseconds: 12_345_678_901_234)
         let body = SessionRequests.play(position: RTPTimestamp(rawValue: 0xFFFF_FF00), at: instant, clock: clock)
         #expect(session.handle(request("SETRATEANCHORTIME", body)).response.status == 200)
@@ -96,7 +96,7 @@ import Testing
             configuration.quirks.refusesAnchorBeforeLock = quirk
             let backend = NotedBackend(configuration)
             backend.isClockLocked = false
-            var session = begun(backend)
+            var session = startedSession(backend)
             let body = SessionRequests.play(
                 position: RTPTimestamp(rawValue: 0), at: PTPInstant(nanoseconds: 1), clock: clock)
             let status = session.handle(request("SETRATEANCHORTIME", body)).response.status
@@ -106,7 +106,7 @@ import Testing
 
     @Test func anAnchorOutOfReachIsABadRequest() {
         let backend = NotedBackend()
-        var session = begun(backend)
+        var session = startedSession(backend)
         backend.takesAnchors = false
         let body = SessionRequests.play(
             position: RTPTimestamp(rawValue: 0), at: PTPInstant(nanoseconds: -9_223_372_036_000_000_000), clock: clock)
@@ -115,7 +115,7 @@ import Testing
 
     @Test func flushesReachTheStoreWithTheirNumbersOf23Bits() {
         let backend = NotedBackend()
-        var session = begun(backend)
+        var session = startedSession(backend)
         _ = session.handle(
             request("FLUSHBUFFERED", SessionRequests.flush(untilSequence: 0x80_0005, timestamp: .init(rawValue: 1))))
         #expect(backend.asked.last == .flushBuffered(from: nil, until: 5))
@@ -130,7 +130,7 @@ import Testing
 
     @Test func volumeIsTakenInDecibelsAndNonsenseIsRefused() {
         let backend = NotedBackend()
-        var session = begun(backend)
+        var session = startedSession(backend)
         func set(_ text: String) -> Int {
             var message = request("SET_PARAMETER", headers: ["Content-Type": "text/parameters"])
             message.body = Array(text.utf8)
@@ -145,7 +145,7 @@ import Testing
 
     @Test func teardownWithoutAPropertyListDoesNothing() {
         let backend = NotedBackend()
-        var session = begun(backend)
+        var session = startedSession(backend)
         #expect(!session.handle(request("TEARDOWN")).closes)
         #expect(backend.stream != nil)
         #expect(!session.handle(request("TEARDOWN", SessionRequests.tearDown(type: 103, stream: 1))).closes)

@@ -89,7 +89,7 @@ private func packet(_ sequence: UInt32) -> StoredPacket {
         #expect(store.insert(packet(2), at: now) == .late)
     }
 
-    @Test func aStreamThatJumpsBeginsAnew() {
+    @Test func aStreamThatJumpsRestarts() {
         var store = RealtimeStore()
         _ = store.insert(packet(1), at: now)
         _ = store.insert(packet(30_000), at: now)
@@ -105,7 +105,7 @@ private func packet(_ sequence: UInt32) -> StoredPacket {
             sampleRate: 44100)
     }
 
-    @Test func theRecordTellsWhenAFrameWasHeard() {
+    @Test func theRecordStatesWhenAFrameWasAudible() {
         let record = SpeakerRecord()
         record.add(span(1000, at: 5_000_000_000))
         record.add(span(1441, at: 5_010_000_000))

@@ -16,12 +16,12 @@ import Testing
         #expect(ConnectionSlots.vacated([seat(1, .begun), seat(1, .paired), seat(1, .paired)]) == 1)
     }
 
-    @Test func aSessionGivesWayToNobody() {
+    @Test func aSessionIsNotDisplaced() {
         #expect(ConnectionSlots.vacated([seat(1, .begun)]) == nil)
         #expect(ConnectionSlots.vacated([]) == nil)
     }
 
-    @Test func whoeverFloodsLosesHisOwnPlaces() {
+    @Test func aFloodingAddressLosesItsOwnConnections() {
         let seats = [seat(1), seat(2)] + (0..<14).map { _ in seat(3, .paired) }
         #expect(ConnectionSlots.vacated(seats) == 2)
     }

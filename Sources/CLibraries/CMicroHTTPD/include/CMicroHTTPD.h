@@ -25,10 +25,11 @@ typedef void (*chttp_handler)(void *context, chttp_exchange *exchange, const cht
 /*
  * Serves a listening socket and takes ownership of it. Returns NULL if out of memory or descriptors.
  *
- * `most` is the maximum number of connections, at most 32; a further connection closes the oldest. `patience_ms` is the
- * idle timeout of a connection; its total timeout is three times as long.
+ * `max_connections` is at most 32; a further connection closes the oldest. `timeout_ms` is the idle timeout of a
+ * connection; its total timeout is three times as long.
  */
-chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, chttp_handler handler, void *context);
+chttp_server *chttp_open(int32_t descriptor, int32_t max_connections, int32_t timeout_ms, chttp_handler handler,
+                         void *context);
 /* Returns a descriptor that is readable when chttp_serve has work. */
 int32_t chttp_descriptor(chttp_server *server);
 /* Returns the milliseconds until chttp_serve must be called regardless of the descriptor; -1 for never. */

@@ -14,10 +14,10 @@
 ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_in *from, int64_t *stamp_ns);
 
 /*
- * Non-blocking receive of one byte and up to `most` descriptors (SCM_RIGHTS, unix(7)), closed on exec. Further
+ * Non-blocking receive of one byte and up to `max` descriptors (SCM_RIGHTS, unix(7)), closed on exec. Further
  * descriptors are closed. Returns the number of descriptors, or -1 if no byte was received.
  */
-int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int most);
+int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int max);
 
 /* Returns the unacknowledged bytes of a TCP socket (SIOCOUTQ, tcp(7)), or -1 with errno set. */
 int csock_unacknowledged_bytes(int socket);

@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import Synchronization
 
-/// Watches on which sink of the sound server this process plays. Runs on its thread, "sound server"; reconnects every 2
-/// s.
+/// Reports the sink of the sound server on which this process plays. Runs on its own thread, "sound server"; reconnects
+/// every 2 s.
 final class SoundServerWatch: Sendable {
     private static let interval = Duration.seconds(2)
 
@@ -38,14 +38,14 @@ final class SoundServerWatch: Sendable {
 
     private func run() {
         while !stopping.load(ordering: .acquiring) {
-            talk()
+            runConnection()
             guard !stopping.load(ordering: .acquiring) else { return }
             changed(nil)
             tick.wait(until: .now.advanced(by: Self.interval))
         }
     }
 
-    private func talk() {
+    private func runConnection() {
         guard let connection = PulseConnection(pulse, changed: changed) else { return }
         waker.withLock { $0 = connection.waker }
         // The waker must be gone before its main loop is freed.

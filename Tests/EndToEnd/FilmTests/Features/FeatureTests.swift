@@ -86,7 +86,7 @@ struct FeatureTests {
     }
 
     // feature: --resume-playback, --save-position-on-quit
-    @Test func aFilmGoesOnWhereItWasStopped() throws {
+    @Test func aFilmResumesAtItsLastPosition() throws {
         let (film, state) = (try films.film(), try Scratch())
         func evening(_ words: String..., until second: Int = 6) throws -> ObservedPlayback {
             var setup = Setup()
@@ -135,7 +135,7 @@ struct FeatureTests {
     }
 
     // feature: --video-zoom, --video-pan-x, --video-pan-y, --panscan, --deinterlace, guide: The picture
-    @Test func thePictureLiesInTheWindowAsTheOptionsSay() throws {
+    @Test func thePicturesPlacementFollowsTheOptions() throws {
         let (film, combed) = (try films.film(), try films.combed())
         let runs = try ObservedPlayback.play([
             Setup("--fs", "--video-zoom", "-1", "--video-pan-x", "0.25", "--video-pan-y", "-0.5", "--end", "4", film),

@@ -111,7 +111,7 @@ final class ObservedPlayback: @unchecked Sendable {
             pid in
             let deadline = Date(timeIntervalSinceNow: 60)
             while Self.isRunning(pid), Date() < deadline {
-                look(server: server)
+                sample(server: server)
                 if setup.isOver(self) {
                     kill(pid, SIGTERM)
                     return
@@ -128,7 +128,7 @@ final class ObservedPlayback: @unchecked Sendable {
         return text.split(separator: ")").last?.split(separator: " ").first != "Z"
     }
 
-    private func look(server: String) {
+    private func sample(server: String) {
         let at = Double(HostInstant.now.nanoseconds) / 1e9
         guard let picture = try? display.picture() else { return }
         screen = picture
@@ -204,7 +204,7 @@ final class ObservedPlayback: @unchecked Sendable {
         for stretch in sound.stretches(of: FeatureFilms.tones, above: 0.0005) where stretch.hertz == tone {
             let (first, last) = (Int(stretch.start * sound.rate), Int(stretch.end * sound.rate) - window)
             for start in stride(from: first, through: last, by: window) {
-                strongest = max(strongest, sound.look(hertz ?? tone, start..<(start + window)).level)
+                strongest = max(strongest, sound.tone(hertz ?? tone, start..<(start + window)).level)
             }
         }
         return strongest

@@ -26,7 +26,7 @@ import Testing
         #expect(line(jar, "https://example.org.evil.net/") == nil)
     }
 
-    @Test func aMistakeInAFileOfCookiesCostsItsLineAndIsToldWithoutItsContent() {
+    @Test func aMistakeInACookieFileSkipsItsLineAndIsReportedWithoutItsContent() {
         let text = [
             "a.org\tTRUE\t/\tFALSE\t0\tgood\t1", "one secret line", "a.org\tPERHAPS\t/\tFALSE\t0\tsecret\t1",
             "a.org\tTRUE\tx\tFALSE\t0\tsecret\t1", "a.org\tTRUE\t/\tFALSE\tsoon\tsecret\t1",

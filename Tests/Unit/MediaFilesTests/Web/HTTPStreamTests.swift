@@ -83,7 +83,7 @@ import Testing
         #expect(!input.isSeekable)
     }
 
-    @Test func whatBreaksOffIsTakenUpWhereItWas() throws {
+    @Test func anInterruptedTransferIsResumedAtItsOffset() throws {
         let servers = Servers([
             part("01234", from: 0, of: 12, more: "ETag: \"x\"\r\n"), "HTTP/1.1 503 Busy\r\n\r\n",
             part("56789ab", from: 5, of: 12),
@@ -102,7 +102,7 @@ import Testing
         #expect(servers.asked.count == 4)
     }
 
-    @Test func aServerThatStaysAwayIsGivenUp() throws {
+    @Test func aServerThatStaysAwayTimesOut() throws {
         let servers = Servers(
             [part("01234", from: 0, of: 12)] + Array(repeating: "HTTP/1.1 503 Busy\r\n\r\n", count: 50))
         let (text, error) = all(try input(servers))
@@ -111,7 +111,7 @@ import Testing
         #expect(servers.asked.count == 4)
     }
 
-    @Test func whatWasRefusedForGoodIsNotAskedForAgain() throws {
+    @Test func aPermanentRefusalIsNotRetried() throws {
         let servers = Servers([part("01234", from: 0, of: 12)] + Array(repeating: "HTTP/1.1 403 No\r\n\r\n", count: 5))
         _ = all(try input(servers))
         #expect(servers.asked.count == 2)

@@ -166,7 +166,7 @@ import Testing
         #expect(ahead.withLock { $0 } <= WebCache.maxLead + 2 << 20)
     }
 
-    @Test func aTrackThatLiesInTurnsWithAnotherIsReadThroughAndAJumpIsNot() {
+    @Test func interleavedTracksAreReadThroughAndSeeksAreNot() {
         var isJumping = false
         let (first, second) = (cache.reader(InterruptCallback([])) { isJumping }, cache.reader(InterruptCallback([])))
         for turn in 0..<8 {
@@ -197,7 +197,7 @@ import Testing
         #expect(starts == [0, Self.size - 30_000])
     }
 
-    @Test func whatBreaksOffIsTakenUpOnceForAllReaders() {
+    @Test func anInterruptedTransferIsResumedOnceForAllReaders() {
         let (first, second) = (cache.reader(InterruptCallback([])), cache.reader(InterruptCallback([])))
         server.state.withLock { $0.limit = 1 << 20 }
         for _ in 0..<8 {

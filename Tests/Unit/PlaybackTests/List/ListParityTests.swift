@@ -16,7 +16,7 @@ import Testing
 
     private let films = ["1/16000/25:1/50", "2/16000/25:1/50", "3/16000/25:1/50"]
 
-    @Test func aListGoesOnAfterASuspensionFromWhereItStood() {
+    @Test func aListResumesAfterASuspensionAtItsPosition() {
         let queue = queue(films)
         queue.run(for: .seconds(3))
         let before = queue.synchronizer.currentTime()

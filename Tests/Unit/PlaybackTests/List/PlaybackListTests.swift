@@ -22,7 +22,7 @@ import Testing
     }
 
     /// Returns a playlist that has started its first item.
-    private func begun(_ items: [QueueItem]) throws -> PlaybackList {
+    private func startedList(_ items: [QueueItem]) throws -> PlaybackList {
         var list = PlaybackList()
         _ = list.apply(.append(items))
         let first = try #require(list.firstPosition())
@@ -66,7 +66,7 @@ import Testing
 
     @Test func anItemThatHasBeenPlayedIsNotInTheListAndAnEditThatNamesItIsRefused() throws {
         let all = ["a", "b", "c"].map { QueueItem($0) }
-        var list = try begun(all)
+        var list = try startedList(all)
         extend(&list, to: 2)
         list.advance()
         #expect(list.items == [all[1], all[2]])
@@ -80,7 +80,7 @@ import Testing
 
     @Test func aListThatIsPlayedAgainKeepsWhatHasBeenPlayedUntilItsLastPass() throws {
         let all = ["a", "b"].map { QueueItem($0) }
-        var list = try begun(all)
+        var list = try startedList(all)
         _ = list.apply(.loop(item: .times(0), list: .times(1)))
         extend(&list, to: 10)
         #expect(list.entries.map(\.item) == [all[0], all[1], all[0], all[1]])
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func anEntryBeginsWhereTheLaterOfBothTracksEndsAndAsSoonAsBothAreKnown() throws {
-        var list = try begun([QueueItem("a"), QueueItem("b"), QueueItem("c")])
+        var list = try startedList([QueueItem("a"), QueueItem("b"), QueueItem("c")])
         extend(&list, to: 3)
         #expect(list.entries[1].begin == nil)
         list.setTrackEnd(.at(Self.seconds(2)), .audio, of: list.entries[0].serial)
@@ -113,7 +113,7 @@ import Testing
 
     @Test func aLoopIsTheSameFilmOnceMoreAndItsPassesAreCountedFromWhenItWasAskedFor() throws {
         let item = QueueItem("a")
-        var list = try begun([item, QueueItem("b")])
+        var list = try startedList([item, QueueItem("b")])
         _ = list.apply(.loop(item: .forever, list: .times(0)))
         extend(&list, to: 4)
         #expect(list.entries.map(\.listPosition.itemPass) == [0, 1, 2, 3])
@@ -129,7 +129,7 @@ import Testing
 
     @Test func theFirstEntryIsFoundToWhichTheListDoesNotLeadAnyMore() throws {
         let all = ["a", "b", "c", "d"].map { QueueItem($0) }
-        let before = try begun(all)
+        let before = try startedList(all)
         func mismatch(_ edit: QueueEdit) -> Int? {
             var list = before
             extend(&list, to: 3)
@@ -146,7 +146,7 @@ import Testing
 
     @Test func anEntryThatIsCutEndsThereAndIsFollowedByWhatTheListSaysBehindTheOneBefore() throws {
         let all = ["a", "b", "c"].map { QueueItem($0) }
-        var list = try begun(all)
+        var list = try startedList(all)
         extend(&list, to: 3)
         end(&list, 0, sound: 2, pictures: 2)
         _ = list.apply(.move(all[1].id, after: all[2].id))
@@ -160,7 +160,7 @@ import Testing
 
     @Test func anotherFollowingKeepsThePresentItemAndWhatHasBegunMeanwhile() throws {
         let all = ["a", "b", "c"].map { QueueItem($0) }
-        var list = try begun([all[0]])
+        var list = try startedList([all[0]])
         list.setFollowing([all[1], all[2]])
         #expect(list.items == all)
         extend(&list, to: 2)
@@ -191,7 +191,7 @@ import Testing
     /// After any sequence of edits and playback, the laid out entries match the playlist and have no gaps.
     @Test(arguments: 0..<40 as Range<UInt64>) func editsInAnyOrderLeaveALineWithoutAHole(seed: UInt64) throws {
         var dice = Dice(seed: seed)
-        var list = try begun((0..<4).map { QueueItem("\($0)") })
+        var list = try startedList((0..<4).map { QueueItem("\($0)") })
         for step in 0..<60 {
             let all = list.items
             let one = all.isEmpty ? nil : all[dice.roll(all.count)].id

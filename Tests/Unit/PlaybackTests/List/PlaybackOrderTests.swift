@@ -19,7 +19,7 @@ extension PlaybackList {
     }
 
     /// Makes the position that follows the current one current.
-    fileprivate mutating func goOn() throws {
+    fileprivate mutating func advanceToNext() throws {
         let now = try #require(present)
         let next = try #require(successor(of: now, plays: true))
         self.await(next)
@@ -229,7 +229,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
     private func coming(_ list: PlaybackList, _ count: Int) throws -> [String] {
         var (list, names) = (list, [String]())
         while names.count < count {
-            try list.goOn()
+            try list.advanceToNext()
             let listPosition = try #require(list.present)
             list.noteGiven(listPosition)
             names.append(listPosition.item.address)
@@ -240,7 +240,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
     /// - Parameter index: The item that plays.
     private func playing(_ index: Int, of all: [QueueItem]) throws -> PlaybackList {
         var list = try PlaybackList(all, loop: .forever)
-        for _ in 0..<index { try list.goOn() }
+        for _ in 0..<index { try list.advanceToNext() }
         let listPosition = try #require(list.present)
         list.noteGiven(listPosition)
         return list
@@ -301,7 +301,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         var list = try playing(0, of: [item(old)])
         replace(&list, with: [item(new)])
         #expect(list.present?.item.edition == old)
-        try list.goOn()
+        try list.advanceToNext()
         #expect(list.present?.item.edition == new)
     }
 
@@ -346,7 +346,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
 
     @Test func aNewFilmFallsAmongThoseToComeOfAShuffledList() throws {
         var list = try PlaybackList(items("a", "b", "c", "d"), loop: .forever, order: .shuffled(seed: 7))
-        try list.goOn()
+        try list.advanceToNext()
         let before = try coming(list, 2)
         replace(&list, with: items("a", "b", "c", "d", "e"))
         let after = try coming(list, 3)
@@ -354,7 +354,7 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
         #expect(after.filter { $0 != "e" } == before)
     }
 
-    @Test func anOrderThatIsGivenUpIsThatOfTheListAgain() throws {
+    @Test func endingAnOrderRestoresThatOfTheList() throws {
         let all = items("a", "b", "c", "d", "e")
         var list = try PlaybackList(all, loop: .times(0))
         _ = list.apply(.order(.shuffled(seed: 3)))
@@ -475,13 +475,13 @@ private func items(_ names: String...) -> [QueueItem] { names.map { QueueItem($0
     }
 
     @Test func theHistoryIsBounded() throws {
-        let most = PlaybackOrder.maxHistory
+        let limit = PlaybackOrder.maxHistory
         var list = PlaybackList()
-        let all = (0..<(most + 3)).map { QueueItem("\($0)") }
-        let listPosition = list.reset(to: all, first: all[most + 2].id)
+        let all = (0..<(limit + 3)).map { QueueItem("\($0)") }
+        let listPosition = list.reset(to: all, first: all[limit + 2].id)
         list.await(listPosition)
-        #expect(list.history == Array(all[2..<(most + 2)]))
-        #expect(list.place == (most + 3, most + 3))
+        #expect(list.history == Array(all[2..<(limit + 2)]))
+        #expect(list.place == (limit + 3, limit + 3))
     }
 
     @Test func aPlaceInTheMiddleLeavesTheItemsBeforeItToTheHistory() throws {

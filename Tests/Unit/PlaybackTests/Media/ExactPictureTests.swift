@@ -81,7 +81,7 @@ import Testing
         return all
     }
 
-    @Test(arguments: films) func aJumpShowsThePictureOfThatPlaceAndGoesOnWithTheNext(_ film: Film) throws {
+    @Test(arguments: films) func aSeekShowsTheFrameOfItsTargetAndContinuesWithTheNext(_ film: Film) throws {
         let all = try play(film)
         try #require(all.count > 100)
         let pictures = try open(film)

@@ -56,7 +56,7 @@ import Testing
         return -atan2(cosine, sine) / (2 * .pi * 441) * 48000
     }
 
-    @Test(arguments: Array(files.indices)) func anItemIsAsLongAsItsSoundAndLiesWhereItShould(index: Int) throws {
+    @Test(arguments: Array(files.indices)) func anItemHasTheDurationOfItsAudioAndItsPlace(index: Int) throws {
         let (name, codec, rate) = Self.files[index]
         let samples = try decode(Self.tone(name, codec, rate: rate))
         let shift = shift(samples)

@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aListPlaysItsFirstFilmAndTellsTheOthers() throws {
+    @Test func aPageListPlaysItsFirstFilmAndReportsTheOthers() throws {
         let server = try server()
         defer { server.stop() }
         let path = try program(

@@ -297,7 +297,7 @@ import Testing
         #expect(supply().share == 1)
     }
 
-    @Test func aSilentTrackIsToldApart() {
+    @Test func aSilentTrackIsDistinguished() {
         var silent = track(10, read: 10)
         silent.isSilent = true
         #expect(supply(silent, track(10.3, read: 11.2)).shareOfOthers == 1)

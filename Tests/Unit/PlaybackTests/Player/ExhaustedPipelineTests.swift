@@ -34,7 +34,7 @@ import Testing
         #expect(pipeline.refusal == nil)
     }
 
-    @Test func aFilmThatNoThreadCanOpenIsToldAsThat() {
+    @Test func aMissingOpeningThreadIsReported() {
         let parts = Player.Parts(
             open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "never asked") },
             codecs: SyntheticCodecs(), makeDecoder: { (_) throws(MediaError) in throw MediaError(.unsupported, "") },

@@ -101,7 +101,7 @@ import Testing
         #expect(programme.tape.blanks == 0 && programme.tape.doubled == 0)
     }
 
-    @Test func aListThatLoopsGoesOnWithoutASeamByWhatItsOwnerGives() {
+    @Test func aLoopingListIsGaplessAcrossSuppliedItems() {
         let (one, two) = (
             CountedFilm(1, pictures: 25, soundFrames: 48_000), CountedFilm(2, pictures: 50, soundFrames: 96_000)
         )
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func aFilmThatCannotBeOpenedIsToldAndPassedOverWithoutAGap() {
+    @Test func aFilmThatCannotBeOpenedIsReportedAndSkippedWithoutAGap() {
         let (one, two) = (
             CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
         )
@@ -217,7 +217,7 @@ import Testing
         programme.letGo("prefetch")
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began == [], "it did not join")
-        #expect(programme.beganAnew == ["one", "two"])
+        #expect(programme.restarted == ["one", "two"])
         #expect(programme.numbers == pictures(one, two))
         expectSound(programme.tape, two)
         #expect(programme.opened.withLock { $0 } == ["one", "two"])
@@ -264,7 +264,7 @@ import Testing
         programme.core.setNext([QueueItem("live")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began == [])
-        #expect(programme.beganAnew == ["one", "live"])
+        #expect(programme.restarted == ["one", "live"])
         #expect(programme.numbers == pictures(one, live))
         #expect(programme.opened.withLock { $0 } == ["one", "live"], "what was opened ahead is not opened again")
     }
@@ -295,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func aFilmWhoseLengthNobodyStatesJoinsAllTheSame() {
+    @Test func aFilmOfUnknownDurationJoinsGaplessly() {
         let (one, two) = (
             CountedFilm(1, pictures: 50, soundFrames: 96_000, statesLength: false),
             CountedFilm(2, pictures: 25, soundFrames: 48_000, statesLength: false)
@@ -366,7 +366,7 @@ import Testing
         expectSound(programme.tape, film)
     }
 
-    @Test func aLoopSwitchedOffTooLateForTheOutputBeginsTheSoundAnewWhereTheFilmIs() {
+    @Test func aLoopSwitchedOffTooLateRestartsAudioAtThePlayhead() {
         let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
         var options = PlayerOptions()
         options.loopFile = .forever
@@ -380,7 +380,7 @@ import Testing
         #expect(programme.tape.tape.last == 95_999)
     }
 
-    @Test func aLoopSwitchedOnNearTheEndTakesTheNextFilmBackAndGoesOn() {
+    @Test func aLoopSwitchedOnNearTheEndRevokesTheNextFilm() {
         let (one, two) = (
             CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
         )
@@ -446,7 +446,7 @@ import Testing
         #expect(worstPicture(programme) < 0.001)
     }
 
-    @Test func whatAPersonShouldKnowOfAFilmIsToldOnceWhenItBegins() {
+    @Test func messagesAboutAFilmAreReportedOnceAtItsStart() {
         let (one, two) = (
             CountedFilm(1, pictures: 25, soundFrames: 48_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
         )

@@ -117,7 +117,7 @@ private final class BrokenDecoder: PictureDecoder {
     }
 
     @Test(arguments: [Track.Kind.audio, .video, .subtitle])
-    func aTrackThatFailsIsNamedAndTheOthersGoOn(kind: Track.Kind) throws {
+    func aFailedTrackIsReportedAndTheOthersContinue(kind: Track.Kind) throws {
         let name = [Track.Kind.audio: "The sound", .video: "The picture", .subtitle: "The subtitle track"][kind]!
         let programme = played(TornFilm(broken, of: [kind], after: kind == .subtitle ? 0 : 1000))
         let report = try #require(reports(programme).first, "\(programme.playerEvents)")
@@ -127,7 +127,7 @@ private final class BrokenDecoder: PictureDecoder {
     }
 
     @Test(arguments: [Set([Track.Kind.audio, .video]), [.audio], [.video]])
-    func aSegmentThatIsLostIsReportedWithItsCauseAndItsPlaceAndTheFilmGoesOn(kinds: Set<Track.Kind>) throws {
+    func aLostSegmentIsReportedWithCauseAndPositionAndPlaybackContinues(kinds: Set<Track.Kind>) throws {
         let lost = MediaError(.lostSegment, "the server has no \"http://server/2.ts\" (404); try again later")
         let programme = played(TornFilm(lost, of: kinds))
         let report = try #require(reports(programme).first)
@@ -176,7 +176,7 @@ private final class BrokenDecoder: PictureDecoder {
         #expect(pictures.failure?.code == .exhausted)
     }
 
-    @Test func theListGoesOnBehindAFilmThatBreaksOff() {
+    @Test func theListContinuesAfterAnInterruptedFilm() {
         let films: [String: any MediaSource] = [
             "one": TornFilm(broken), "two": CountedFilm(2, pictures: 25, soundFrames: 48_000),
         ]

@@ -62,7 +62,7 @@ import Testing
         #expect(waits == 1, sourceLocation: sourceLocation)
     }
 
-    private func told(_ programme: VirtualProgramme, _ words: String) -> Int {
+    private func messageCount(_ programme: VirtualProgramme, _ words: String) -> Int {
         programme.playerEvents.count { if case .message(let text) = $0 { text.contains(words) } else { false } }
     }
 
@@ -76,11 +76,11 @@ import Testing
         #expect(programme.state.title == "film" && (4...8).contains(programme.state.position.seconds))
         programme.run(for: .seconds(3))
         expect([(1, 0, 3), (2, 0, 2), (1, 3, 10)], of: programme)
-        #expect(programme.beganAnew == ["film"] && told(programme, "continues after it") == 1)
+        #expect(programme.restarted == ["film"] && messageCount(programme, "continues after it") == 1)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(5)))
     }
 
-    @Test func theFilmGoesOnWhereItSaysOrAsFarOnAsItLasts() {
+    @Test func playbackResumesAtTheResumeOffsetOrAfterTheInterstitialsDuration() {
         let said = programme([interstitial(resume: 1)])
         said.run(for: .seconds(9))
         expect([(1, 0, 3), (2, 0, 2), (1, 4, 10)], of: said)
@@ -100,11 +100,11 @@ import Testing
             [(1, 0, 3), (2, 0, 2), (3, 0, 1), (2, 0, 0.5), (1, 3, 5), (3, 0, 1), (1, 5, 10)], of: programme)
     }
 
-    @Test(arguments: ["gone", "live"]) func whatCannotBePlayedIsPassedOverAndToldOnce(_ address: String) {
+    @Test(arguments: ["gone", "live"]) func anUnplayableInterstitialIsSkippedAndReportedOnce(_ address: String) {
         let programme = programme([interstitial(address, resume: 2), interstitial(at: 5, "ad")])
         programme.run(for: .seconds(9))
         expect([(1, 0, 3), (1, 3, 5), (2, 0, 2), (1, 5, 10)], of: programme)
-        #expect(told(programme, "is skipped") == 1)
+        #expect(messageCount(programme, "is skipped") == 1)
         #expect(programme.failed.isEmpty)
     }
 
@@ -114,7 +114,7 @@ import Testing
         let programme = programme([one])
         programme.run(for: .seconds(9))
         expect([(1, 0, 10)], of: programme)
-        #expect(told(programme, "plays without them") == 1)
+        #expect(messageCount(programme, "plays without them") == 1)
     }
 
     @Test func interstitialsOfInterstitialsAreNone() {
@@ -127,7 +127,7 @@ import Testing
         expect([(1, 0, 3), (2, 0, 2), (1, 3, 10)], of: programme)
     }
 
-    @Test func whoeverWindsPastAnInterstitialMissesItUnlessItIsToBeSeen() {
+    @Test func aSeekPastAnInterstitialSkipsItUnlessMandatory() {
         let free = programme([interstitial()])
         free.core.seek(to: second(6), exact: true)
         free.run(for: .seconds(2))
@@ -137,7 +137,7 @@ import Testing
         let held = programme([one])
         held.core.seek(by: second(6), exact: true)
         held.run(for: .seconds(1))
-        #expect(held.state.title == "Interstitial – film" && told(held, "is played first") == 1)
+        #expect(held.state.title == "Interstitial – film" && messageCount(held, "is played first") == 1)
         held.run(for: .seconds(3))
         #expect(held.state.title == "film" && (6...9).contains(held.state.position.seconds))
         held.core.seek(to: second(1), exact: true)
@@ -160,7 +160,7 @@ import Testing
         programme.core.setSpeed(2)
         #expect(programme.state.speed == 1)
         programme.run(for: .milliseconds(200))
-        #expect(programme.state.title == "Interstitial – film" && told(programme, "cannot be skipped") == 3)
+        #expect(programme.state.title == "Interstitial – film" && messageCount(programme, "cannot be skipped") == 3)
         programme.core.seek(to: second(1), exact: true)
         programme.run(for: .milliseconds(500))
         #expect(programme.state.title == "film" && (1...2).contains(programme.state.position.seconds))

@@ -14,7 +14,7 @@ import Testing
         return state
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoBeginsToReadLateHearsWhatWasPostedWhenNobodyRead() async {
+    @Test(.timeLimit(.minutes(1))) func aLateReaderReceivesTheLatestState() async {
         board.post(state("film"))
         board.update(loadedUntil: MediaTime(value: 5, timescale: 1), handedUntil: MediaTime(value: 3, timescale: 1))
         var states = board.states().makeAsyncIterator()

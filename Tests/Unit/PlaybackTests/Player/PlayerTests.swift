@@ -128,7 +128,7 @@ import Testing
         #expect(try #require(late.max()) < 1)
     }
 
-    @Test func steppingGoesOnePictureOnAndOneBack() {
+    @Test func steppingMovesByOneFrame() {
         let cinema = VirtualCinema(film: film(seconds: 60))
         cinema.run(for: .seconds(1))
         cinema.core.pause()
@@ -232,7 +232,7 @@ import Testing
         #expect((2.45...2.65).contains((cinema.clock.now - start).inSeconds))
     }
 
-    @Test func soundThatBeginsLaterThanThePictureIsWaitedForByNobody() throws {
+    @Test func audioThatStartsLaterThanVideoDelaysNothing() throws {
         let film = SyntheticFilm(
             duration: MediaTime(value: 20, timescale: 1), audioStart: MediaTime(value: 5, timescale: 1))
         let cinema = VirtualCinema(film: film)

@@ -34,7 +34,7 @@ import Testing
         #expect((cinema.shown.last ?? 0) > 100)
     }
 
-    @Test func whoeverWindsPastTheEndIsLetGoAndWhoeverComesBackRepeats() {
+    @Test func aSeekPastTheSectionLeavesItAndASeekBackRepeatsIt() {
         let cinema = cinema()
         cinema.core.setRepeatedSection(MediaTimeRange(start: second(2), end: second(4)))
         cinema.core.seek(to: second(6), exact: true)
@@ -117,7 +117,7 @@ import Testing
         #expect((2.0...4.0).contains(programme.state.position.seconds))
     }
 
-    @Test func whereTheLoopIsGivenUpTheFilmGoesOnBehindItsEnd() {
+    @Test func afterTheLoopEndsPlaybackContinuesBehindIt() {
         let programme = programme()
         programme.core.setRepeatedSection(section(2, 4))
         programme.run(for: .seconds(4))
@@ -140,7 +140,7 @@ import Testing
         expect([0...3, 1...3, 3...5, 2.5...5], of: programme)
     }
 
-    @Test func whatIsSetInAPausedFilmIsThereWhenItGoesOn() {
+    @Test func aSectionSetWhilePausedAppliesOnResume() {
         let programme = programme()
         programme.core.pause()
         programme.run(for: .milliseconds(500))
@@ -154,7 +154,7 @@ import Testing
         #expect(shown.filter { $0 == 10 }.count >= 2)
     }
 
-    @Test func whoeverWindsInsideASectionStaysInItAndWhoeverLeavesItIsLetGo() {
+    @Test func aSeekInsideASectionStaysInItAndASeekOutsideLeavesIt() {
         let programme = programme()
         programme.core.setRepeatedSection(section(2, 4))
         programme.run(for: .seconds(1))

@@ -26,7 +26,7 @@ import Testing
         #expect(advice(&policy, stride(from: 2, through: 14, by: 2).map { $0 }, late: -0.1) == [.more, .more, .more])
     }
 
-    @Test func picturesThatAreLeftOutAreCountedByTheirLength() {
+    @Test func skippedFramesAreCountedByTheirDuration() {
         let length = MediaTime(value: 1, timescale: 25)
         #expect(SkipPolicySelector.missing(from: time(1), to: time(2), each: length) == 25)
         #expect(SkipPolicySelector.missing(from: time(2), to: time(1), each: length) == 0)

@@ -12,7 +12,7 @@ import Testing
         SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: 3000)
     }
 
-    @Test func theFilmGoesOnFromWhereItStoodAndSoundAndPictureTogether() throws {
+    @Test func afterASuspensionAudioAndVideoResumeTogetherAtThePosition() throws {
         let cinema = VirtualCinema(film: film(seconds: 20), sampleRate: 3000)
         cinema.run(for: .seconds(5))
         let before = cinema.synchronizer.currentTime()

@@ -94,7 +94,7 @@ final class VirtualCinema: VirtualPlayer {
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
-            settle()
+            runUntilIdle()
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
             card.run(until: max(next, clock.now.advanced(by: .microseconds(1))))

@@ -13,26 +13,26 @@ protocol VirtualPlayer: AnyObject {
     /// Advances virtual time.
     func run(for duration: Duration)
     /// Returns true if a pipeline may run an iteration.
-    func mayTurn(_ pipeline: TrackPipeline) -> Bool
+    func mayRun(_ pipeline: TrackPipeline) -> Bool
     /// Threads for pipelines whose sources block; nil runs pipelines on the test's thread.
     var runners: PipelineRunners? { get }
     /// Runs the feeders of added sounds; returns true if one progressed.
-    func settleAdded() -> Bool
+    func runAddedUntilIdle() -> Bool
 }
 
 extension VirtualPlayer {
     var phase: PlayerState.Phase { core.state.phase }
-    func mayTurn(_ pipeline: TrackPipeline) -> Bool { true }
+    func mayRun(_ pipeline: TrackPipeline) -> Bool { true }
     var runners: PipelineRunners? { nil }
-    func settleAdded() -> Bool { false }
+    func runAddedUntilIdle() -> Bool { false }
 
     /// Runs everything that can progress without time passing.
-    func settle() {
+    func runUntilIdle() {
         var moved = true
         while moved {
             moved = false
             _ = core.runIteration()
-            for pipeline in pipelines.withLock({ $0 }) where mayTurn(pipeline) {
+            for pipeline in pipelines.withLock({ $0 }) where mayRun(pipeline) {
                 if let runners {
                     while case .again? = runners.runIteration(pipeline) { moved = true }
                     continue
@@ -45,7 +45,7 @@ extension VirtualPlayer {
             let before = core.renderer?.progress.acceptedUntil
             feeder?.performDueWork()
             if core.renderer?.progress.acceptedUntil != before { moved = true }
-            if settleAdded() { moved = true }
+            if runAddedUntilIdle() { moved = true }
         }
     }
 

@@ -125,7 +125,7 @@ final class VirtualProgramme: VirtualPlayer {
         }
     }
     /// Films that started without joining the one before.
-    var beganAnew: [String] {
+    var restarted: [String] {
         playerEvents.compactMap { if case .began(let item, _, isJoined: false) = $0 { item.address } else { nil } }
     }
     var failed: [String] {
@@ -140,7 +140,7 @@ final class VirtualProgramme: VirtualPlayer {
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
-            settle()
+            runUntilIdle()
             for drawer in drawers { drawer.step() }
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             let before = screen.shown.count

@@ -114,8 +114,8 @@ import Testing
         for _ in 0..<10 {
             let before = cinema.core.filmMoment
             let first = try #require(press(cinema, -60))
-            let most = max(0, Int(before.seconds * 25) - 60 * 25)
-            #expect((max(0, most - 60 * 25)...most).contains(first))
+            let latest = max(0, Int(before.seconds * 25) - 60 * 25)
+            #expect((max(0, latest - 60 * 25)...latest).contains(first))
         }
     }
 
@@ -146,7 +146,7 @@ import Testing
         #expect(range.contains(place + 0.04) || range.contains(place))
     }
 
-    @Test func thePositionTellsWhereAJumpLandedAndTheNewsWhereItLeads() {
+    @Test func thePositionIsTheActualTargetAndTheEventTheRequestedOne() {
         let cinema = cinema(syncEvery: 10)
         cinema.core.pause()
         cinema.run(for: .milliseconds(300))
@@ -164,7 +164,7 @@ import Testing
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(1)))
     }
 
-    @Test func aPausedFilmThatNothingFollowsKeepsAPictureWhenItIsWoundPastItsEnd() throws {
+    @Test func aPausedLastFilmKeepsAFrameAfterASeekPastItsEnd() throws {
         let cinema = cinema(syncEvery: 10, lasting: 100)
         cinema.core.pause()
         cinema.run(for: .milliseconds(300))
@@ -190,7 +190,7 @@ import Testing
         programme.run(for: .seconds(2))
         programme.core.seek(by: second(60), exact: false)
         programme.run(for: .seconds(1))
-        #expect(programme.beganAnew == ["a", "b"])
+        #expect(programme.restarted == ["a", "b"])
         #expect(programme.phase == .playing)
         #expect((programme.numbers.last ?? nil).map { $0 > 2_000_010 } == true)
         #expect(programme.state.position < second(2))

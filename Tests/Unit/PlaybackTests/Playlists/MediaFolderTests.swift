@@ -51,7 +51,7 @@ import Testing
         #expect(few.files.count == 2 && few.warnings.count == 1)
     }
 
-    @Test func aFolderOfOtherThingsIsRefusedAndAmongOthersToldOf() throws {
+    @Test func aFolderWithoutMediaIsRefusedOrReportedAmongOthers() throws {
         make("x/letter.txt", "film.mkv")
         #expect(throws: TalkieError.self) { try PlaylistLoader([folder.path("x")]) }
         let list = try PlaylistLoader([folder.path("x"), folder.path("film.mkv")])

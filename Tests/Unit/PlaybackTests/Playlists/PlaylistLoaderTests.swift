@@ -125,7 +125,7 @@ import Testing
         #expect(try addresses(folder.write("#EXTM3U\n\(entry)\n", to: "list.m3u")) == [entry])
     }
 
-    @Test func whatIsLeftOutOfALongListIsToldInAFewSentences() throws {
+    @Test func omittedItemsOfALongListAreSummarized() throws {
         let lines = (0..<3000).map { "udp://0.0.0.0:\(1024 + $0)" }.joined(separator: "\n")
         let list = folder.write("#EXTM3U\n\(lines)\nhttp://example.org/film.mkv\n", to: "list.m3u")
         let loader = try PlaylistLoader([list])

@@ -106,7 +106,7 @@ import Testing
         #expect(second.volume == 0 && queue.core.renderer?.volume == 0)
     }
 
-    @Test func anOutputThatCannotBeHadIsToldAndTheFilmPlaysWithoutIt() throws {
+    @Test func anUnavailableOutputIsReportedAndTheFilmPlaysWithoutIt() throws {
         let queue = VirtualQueue()
         queue.kitchen.refusal = OutputError(.unavailable, "The kitchen is dark.")
         queue.addSound(.language("rus"))

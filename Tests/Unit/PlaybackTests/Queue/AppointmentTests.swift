@@ -48,7 +48,7 @@ import Testing
         #expect(queue.phase == .playing)
     }
 
-    @Test func whoeverIsReadyLaterBeginsWhereTheFilmIsByThen() throws {
+    @Test func aLatePlayerStartsAtTheCurrentPosition() throws {
         let queue = queue()
         queue.card.isAway = true
         let instant = queue.clock.now.advanced(by: .milliseconds(500))
@@ -85,7 +85,7 @@ import Testing
         #expect(max(again[0].at - instant, .zero) - .seconds(15) < .microseconds(400))
     }
 
-    @Test func aPlaceBehindTheEndIsNobodysAppointment() {
+    @Test func aPositionAfterTheEndIsNoAppointment() {
         let queue = queue()
         let instant = queue.clock.now.advanced(by: .seconds(60))
         queue.core.jump(to: items[0].id, at: second(100), perceivedAt: instant)

@@ -77,7 +77,7 @@ import Testing
         #expect(queue.holes == 0)
     }
 
-    @Test func anItemWithAStartBeginsThereByItselfAndOnlyOnce() {
+    @Test func anItemWithAStartBeginsThereOnlyOnce() {
         var all = items("1/8000", "2/16000")
         all[1].start = MediaTime(value: 1, timescale: 1)
         let queue = queue(all)

@@ -121,7 +121,7 @@ import Testing
         #expect(hasSaid(queue, "breaks off at"))
     }
 
-    @Test func aFilmWhoseSoundGoesOnBehindItsPicturesIsHeardToItsEnd() {
+    @Test func aFilmWithLongerAudioThanVideoPlaysToItsEnd() {
         let queue = queue(items(["1/48000/25:1/150/stated/torn25", "2/16000/25:1/50"]))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["1:0...24", "2:0...49"])
@@ -320,7 +320,7 @@ import Testing
         #expect(queue.shown.filter { $0.number == 0 }.map(\.pts) == queue.beginnings)
     }
 
-    @Test func aCoverThatCannotBeDecodedIsToldOnceAndCostsNeitherTheSoundNorTheSeam() throws {
+    @Test func anUndecodableCoverIsReportedOnceAndAudioStaysGapless() throws {
         let queue = queue(items(["1/8000/cover/broken", "2/8000/cover", "3/8000/cover/broken"]))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["black", "2:0...0", "black"])
@@ -422,7 +422,7 @@ import Testing
         #expect(queue.strangers(every: Self.film) == [])
     }
 
-    @Test func anInterfaceIsToldWhatIsShownAndHowLongItLasts() {
+    @Test func anInterfaceReceivesTheShownItemAndItsDuration() {
         let queue = queue(items(["1/8000/25:1/25/stated", "2/8000"]))
         run(queue, to: 0.3)
         #expect(queue.state.hasVideo)

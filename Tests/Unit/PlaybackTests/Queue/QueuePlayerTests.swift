@@ -152,7 +152,7 @@ import Testing
         #expect(silent.run(untilPhase: .ended, atMost: .seconds(5)))
     }
 
-    @Test func aQueueThatLoopsWaitsForItemsThatVanishedAndGoesOnWithinASecond() {
+    @Test func aLoopingQueueWaitsForMissingItemsAndContinuesWithinASecond() {
         for loopsItem in [false, true] {
             var options = PlayerOptions()
             if loopsItem { options.loopFile = .forever } else { options.loopPlaylist = .forever }
@@ -198,7 +198,7 @@ import Testing
         #expect(queue.opened.withLock { $0.count { $0 == "nothing" } } == 1, "what never played is not tried again")
     }
 
-    @Test func itemsAreToldWhenTheyAreHeardAndTheEndIsTheEnd() throws {
+    @Test func itemsAreReportedWhenAudibleAndTheEndAtTheEnd() throws {
         let all = items(["1/8000", "2/8000"])
         let queue = queue(all)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))

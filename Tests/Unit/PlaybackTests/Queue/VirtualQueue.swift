@@ -163,7 +163,7 @@ final class VirtualQueue: VirtualPlayer {
             heardInKitchen.append((meaning.sound, meaning.frame, at))
         }
         card.feeder = { [unowned self] _ in feeder?.performDueWork() }
-        kitchen.feeder = { [unowned self] _ in settleAdded() }
+        kitchen.feeder = { [unowned self] _ in runAddedUntilIdle() }
     }
 
     /// Plays an additional sound in the kitchen.
@@ -173,7 +173,7 @@ final class VirtualQueue: VirtualPlayer {
     }
 
     @discardableResult
-    func settleAdded() -> Bool {
+    func runAddedUntilIdle() -> Bool {
         var hasMoved = false
         for index in addedFeeders.indices {
             let before = addedFeeders[index].renderer.progress.acceptedUntil
@@ -183,7 +183,7 @@ final class VirtualQueue: VirtualPlayer {
         return hasMoved
     }
 
-    func mayTurn(_ pipeline: TrackPipeline) -> Bool {
+    func mayRun(_ pipeline: TrackPipeline) -> Bool {
         picturesMove || !videoPipelines.withLock { $0.contains(ObjectIdentifier(pipeline)) }
     }
 
@@ -192,7 +192,7 @@ final class VirtualQueue: VirtualPlayer {
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
-            settle()
+            runUntilIdle()
             var next = min(end, clock.now.advanced(by: .milliseconds(5)))
             while let due = present() {
                 if due > clock.now {
@@ -205,7 +205,7 @@ final class VirtualQueue: VirtualPlayer {
             // The cards share one clock: the second one starts at the time that the first one has reached.
             if !addedFeeders.isEmpty { kitchen.run(until: next) }
         }
-        settle()
+        runUntilIdle()
     }
 
     /// Runs one iteration of the screen; returns when the next one is due.

@@ -197,7 +197,7 @@ import Testing
         #expect(house.outputs[0].closings == 1)
     }
 
-    @Test func aSpeakerWhoseClockNeverComesIsGivenUp() {
+    @Test func aSpeakerWithoutAClockIsDropped() {
         let house = VirtualHouse("card")
         house.run(for: .seconds(1))
         let kitchen = house.output("Kitchen")
@@ -233,7 +233,7 @@ import Testing
         #expect(!house.heard("Study").isEmpty)
     }
 
-    @Test func inAPauseTheChangeHappensAtOnceAndTheSoundGoesOnFromTheVeryFrame() throws {
+    @Test func aChangeDuringAPauseIsImmediateAndResumesAtTheSameFrame() throws {
         let house = VirtualHouse("card")
         house.run(for: .seconds(3))
         house.core.pause()
@@ -300,7 +300,7 @@ import Testing
         house.run(for: .seconds(1))
         let held = try #require(house.heard("card").last)
         house.core.play()
-        house.settle()
+        house.runUntilIdle()
         let start = house.synchronizer.timebase.snapshot.upcoming
         try #require(start.rate > 0 && start.hostAnchor > house.clock.now, "the start is announced")
         try decideToChange(house, lead: .seconds(1))
@@ -329,7 +329,7 @@ import Testing
         #expect(try worstLateness(house) < 1)
     }
 
-    @Test func soundThatWasGivenUpComesBackWithAnOutputThatWorks() throws {
+    @Test func lostAudioReturnsWithAWorkingOutput() throws {
         let house = VirtualHouse("card") { cards in
             // An error that is not retried, because retries would take real time.
             cards[0].refusal = OutputError(.busy, "the sound card is in use")

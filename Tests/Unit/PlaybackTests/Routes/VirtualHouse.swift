@@ -61,7 +61,7 @@ final class VirtualHouse {
 
         func add(_ feeder: MemberFeeder) { members.append(feeder) }
 
-        func settle() -> Bool {
+        func runUntilIdle() -> Bool {
             all.removeAll { $0.renderer.state.withLock { $0.stopping } }
             members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
             var moved = false
@@ -127,7 +127,7 @@ final class VirtualHouse {
             })
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         if let renderer = core.renderer { feeders.add(renderer, AudioFeeder(renderer: renderer)) }
-        for card in made { take(card) }
+        for card in made { observe(card) }
         core.open("film")
     }
 
@@ -144,14 +144,14 @@ final class VirtualHouse {
     /// Adds an output that does not play yet.
     func output(_ name: String) -> VirtualSoundCard {
         let card = Self.card(name, clock)
-        take(card)
+        observe(card)
         return card
     }
 
     var outputs: [VirtualSoundCard] { cards }
 
     /// Records what leaves a card.
-    private func take(_ card: VirtualSoundCard) {
+    private func observe(_ card: VirtualSoundCard) {
         cards.append(card)
         let (name, heard, timebase) = (card.name, heard, synchronizer.timebase)
         card.device.listener = { samples, at in
@@ -182,13 +182,13 @@ final class VirtualHouse {
     }
 
     /// Runs everything that can progress without time passing.
-    func settle() {
+    func runUntilIdle() {
         var moved = true
         while moved {
             moved = false
             _ = core.runIteration()
             for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.runIteration() { moved = true } }
-            if feeders.settle() { moved = true }
+            if feeders.runUntilIdle() { moved = true }
             _ = group.advanceChange()
         }
     }
@@ -197,7 +197,7 @@ final class VirtualHouse {
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
-            settle()
+            runUntilIdle()
             var next = min(end, clock.now.advanced(by: .milliseconds(2)))
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
             next = max(next, clock.now.advanced(by: .microseconds(10)))

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    private func begun() -> LoudnessLeveller {
+    private func startedLeveller() -> LoudnessLeveller {
         let leveller = LoudnessLeveller()
         leveller.begin(format, isOn: true)
         return leveller
@@ -93,7 +93,7 @@ import Testing
 
     @Test func aQuietFilmIsRaisedSlowlyAndALoudOneLowered() {
         for level in [-31.0, -12] {
-            let heard = levels(tone([(30, [level, level])], format), begun())
+            let heard = levels(tone([(30, [level, level])], format), startedLeveller())
             #expect(heard.prefix(29).allSatisfy { abs($0 - level) < 0.01 }, "nothing in the first three seconds")
             #expect(abs((heard.last ?? 0) - -23) < 0.2)
             let fastest = zip(heard, heard.dropFirst()).map { abs($1 - $0) }.max() ?? 9
@@ -102,17 +102,17 @@ import Testing
     }
 
     @Test func whatIsNearlySilentIsNotMadeLoud() {
-        let heard = levels(tone([(40, [-60, -60])], format), begun())
+        let heard = levels(tone([(40, [-60, -60])], format), startedLeveller())
         #expect(abs((heard.last ?? 0) - -48) < 0.2)
     }
 
     @Test func aQuietSceneOfALevelFilmStaysQuiet() {
-        let heard = levels(tone([(60, [-23, -23]), (20, [-45, -45])], format), begun())
+        let heard = levels(tone([(60, [-23, -23]), (20, [-45, -45])], format), startedLeveller())
         #expect(abs((heard.last ?? 0) - -45) < 0.3)
     }
 
-    @Test func aJumpGoesOnAtTheGainThatWasReachedAndAnotherPieceIsMeasuredForItself() {
-        let leveller = begun()
+    @Test func aSeekKeepsTheGainAndAnotherItemIsMeasuredSeparately() {
+        let leveller = startedLeveller()
         _ = levels(tone([(30, [-31, -31])], format), leveller)
         leveller.begin(format, isOn: true)
         #expect(abs((levels(tone([(1, [-31, -31])], format), leveller).first ?? 0) - -23) < 0.2)

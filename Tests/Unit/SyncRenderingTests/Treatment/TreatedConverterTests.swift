@@ -36,7 +36,7 @@ private final class Blocks: PCMConverter {
     }
 
     /// Collects the output by film frame; fails if frames are missing or repeated within a block.
-    private func take(_ converter: TreatedConverter, into film: inout [Int64: Float]) throws {
+    private func drain(_ converter: TreatedConverter, into film: inout [Int64: Float]) throws {
         let block = PCMBlock(format: format, capacity: 1024)
         while try converter.receive(into: block) {
             let first = block.start.rescaled(to: 48_000)
@@ -59,9 +59,9 @@ private final class Blocks: PCMConverter {
         put(0..<10_000, impulses: places)
         let converter = TreatedConverter(blocks, format: format, processing: louder(gain))
         var film: [Int64: Float] = [:]
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.finish()
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 10_000)
         #expect(Set(film.filter { $0.value != 0 }.keys) == places)
         for place in places { #expect(abs((film[place] ?? 0) - 0.1 * gain) < 1e-6) }
@@ -72,16 +72,16 @@ private final class Blocks: PCMConverter {
         put(0..<10_000, impulses: places)
         let converter = TreatedConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 10_000)
         converter.treat(louder(2), from: time(12_345))
         put(10_000..<25_000, impulses: places)
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.treat(.none, from: nil)
         put(25_000..<40_000, impulses: places)
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.finish()
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 40_000)
         #expect(Set(film.filter { $0.value != 0 }.keys) == places)
         // Unchanged up to the change, a transition of 20 ms, then twice as loud.
@@ -98,9 +98,9 @@ private final class Blocks: PCMConverter {
         processing.isNight = true
         let converter = TreatedConverter(blocks, format: format, processing: processing)
         var film: [Int64: Float] = [:]
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.finish()
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 10_000)
         #expect(Set(film.filter { $0.value != 0 }.keys) == places)
     }
@@ -112,9 +112,9 @@ private final class Blocks: PCMConverter {
         processing.loudness = -20
         let converter = TreatedConverter(blocks, format: format, processing: processing)
         var film: [Int64: Float] = [:]
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.finish()
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 480_000)
         #expect(Set(film.filter { $0.value != 0 }.keys) == places)
         #expect(abs((film[100 + 991] ?? 0) - 0.1) < 1e-6 && (film[100 + 991 * 480] ?? 0) > 0.12)
@@ -125,9 +125,9 @@ private final class Blocks: PCMConverter {
         put(96_000..<99_000, impulses: [96_000])
         let converter = TreatedConverter(blocks, format: format, processing: louder(2))
         var film: [Int64: Float] = [:]
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.finish()
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 8_000)
         #expect(Set(film.filter { $0.value != 0 }.keys) == [4_999, 96_000])
     }
@@ -136,13 +136,13 @@ private final class Blocks: PCMConverter {
         put(0..<3_000, impulses: [2_999])
         let converter = TreatedConverter(blocks, format: format, processing: louder(2))
         var film: [Int64: Float] = [:]
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.reset()
         film.removeAll()
         put(50_000..<52_000, impulses: [50_001])
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         converter.finish()
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.keys.min() == 50_000 && film.count == 2_000)
         #expect(Set(film.filter { $0.value != 0 }.keys) == [50_001])
     }
@@ -157,12 +157,12 @@ private final class Blocks: PCMConverter {
                 payload: .pcm(PCMBlock(format: format, capacity: 1)), presentationTime: time(range.lowerBound))
             buffer.gain = gain
             try converter.send(buffer)
-            try take(converter, into: &film)
+            try drain(converter, into: &film)
         }
         try send(0..<5_500, gain: 0.5)
         try send(5_500..<20_000, gain: 2)
         converter.finish()
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 20_000)
         let heard = film.filter { $0.value != 0 }
         #expect(Set(heard.keys) == places)
@@ -174,7 +174,7 @@ private final class Blocks: PCMConverter {
         put(0..<3_000, impulses: [2_999])
         let converter = TreatedConverter(blocks, format: format, processing: .none)
         var film: [Int64: Float] = [:]
-        try take(converter, into: &film)
+        try drain(converter, into: &film)
         #expect(film.count == 3_000 && film[2_999] == 0.1)
     }
 }

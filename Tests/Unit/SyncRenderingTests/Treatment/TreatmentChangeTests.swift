@@ -109,7 +109,7 @@ private final class TreatmentRig {
         #expect(impulses.filter { $0.key > 98_000 }.allSatisfy { abs($0.value - 2 * TreatmentRig.impulse) < 1e-4 })
     }
 
-    @Test func oneThatHoldsMoreBeginsAnewRatherThanMinutesLater() {
+    @Test func anOutputWithALargeBufferRestartsForAChange() {
         let tape = TapeOutput(desiredDepth: .seconds(60))
         tape.recallLead = nil
         let rig = TreatmentRig(tape)
@@ -157,7 +157,7 @@ private final class TreatmentRig {
         #expect(!tape.slots.isEmpty && tape.slots.allSatisfy { $0.isUntouched })
     }
 
-    @Test func packetsThatHoldNoCentreChannelGoOnPassingWhenVoicesAreLifted() {
+    @Test func packetsWithoutACentreChannelPassThroughWithADialogueLift() {
         let tape = PacketTape()
         let rig = TreatmentRig(tape)
         rig.enqueue(0..<480_000, codec: "aac", packet: 1024)

@@ -90,7 +90,7 @@ import Testing
         #expect(store.noticeOfOldCards(among: profiles) == nil)
     }
 
-    @Test func whatIsMeasuredAnewIsKeptUnderTheSink() throws {
+    @Test func aNewMeasurementIsStoredUnderTheSink() throws {
         try placeOldFiles()
         let speaker = SoundCardProvider.identity(at: .known(Self.sink("headset")), device: "default")
         #expect(speaker.name == "The headset")
@@ -99,7 +99,7 @@ import Testing
         #expect(store.all().profiles.count == 3)
     }
 
-    @Test func theLedgerSaysThatNobodyKnowsTheSink() {
+    @Test func theLedgerStatesAnUnknownSink() {
         let ledger = LatencyInquiry.ledger(
             of: SoundCardProvider.identity(at: .unknown("the sound server does not answer"), device: "default"), [])
         #expect(ledger.text.contains("the sink is unknown"))

@@ -32,7 +32,7 @@ import Testing
         #expect(text.settings.map(\.name) == ["fs", "mute"] && text.mistakes.isEmpty)
     }
 
-    @Test func profilesHoldTheirSettingsAndWhatStandsUnderDefaultIsInForceAlways() {
+    @Test func profilesHoldTheirSettingsAndThoseOfDefaultAlwaysApply() {
         let text = text(
             "fs", "[night]", "profile-desc=\"Quiet, late\"", "volume=30", "[cinema] # here", "start=10", "[night]",
             "mute", "[default]", "pause")
@@ -43,7 +43,7 @@ import Testing
         #expect(text[profile: "day"] == nil)
     }
 
-    @Test func everyMistakeIsToldWithItsLineAndCostsNothingButItsLine() {
+    @Test func everyMistakeIsReportedWithItsLineAndSkipsOnlyThat() {
         let text = text("fs=\"yes", "really quiet", "=5", "[open", "[a] b", "mute", "volume=%9%5", "[]")
         #expect(text.settings.map(\.name) == ["mute"] && text.profiles.isEmpty)
         #expect(text.mistakes.map(\.line) == [1, 2, 3, 4, 5, 7, 8])

@@ -88,7 +88,7 @@ import Testing
         "q set speed 9", "q set pause maybe", "q add volume loud", "q multiply speed 0", "q quit 3",
         "q show-text ${filename}", "q show-text \"open", "q seek 5; fly", "q frame-step 3",
     ])
-    func aMistakeIsToldByLineAndTheKeyDoesWhatItDid(line: String) {
+    func aMistakeIsReportedWithItsLineAndTheKeyUnchanged(line: String) {
         let input = input("# one", line, "w quit")
         #expect(input.mistakes.map(\.line) == [2])
         #expect(input.keys.actions(for: "q") == [.quit] && input.keys.actions(for: "w") == [.quit])

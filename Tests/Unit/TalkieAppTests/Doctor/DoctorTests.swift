@@ -115,7 +115,7 @@ import Testing
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
     }
 
-    @Test func capabilitiesAndRootAreToldWithWhatTakesTheirPlace() {
+    @Test func capabilitiesAndRootAreReportedWithAlternatives() {
         func finding(_ isRoot: Bool, _ givenUp: UInt64, _ fileHasSome: Bool) -> Finding {
             CapabilityCheck.finding(
                 isRoot: isRoot, givenUp: givenUp, fileHasSome: fileHasSome, file: "/nowhere/it's talkie")

@@ -45,9 +45,9 @@ import Testing
         state.chapters = [(0, "Calm"), (20, "Wind")].map {
             Chapter(start: MediaTime(value: $0.0, timescale: 1), title: $0.1)
         }
-        let most = ScreenBar(state, hasPrevious: true, hasNext: true)
-        #expect(most.buttons[.subtitles]?.first == "Subtitles: German, signs")
-        #expect(most.buttons[.chapters] == ["2/2 Wind", "2/2"])
+        let fullBar = ScreenBar(state, hasPrevious: true, hasNext: true)
+        #expect(fullBar.buttons[.subtitles]?.first == "Subtitles: German, signs")
+        #expect(fullBar.buttons[.chapters] == ["2/2 Wind", "2/2"])
         #expect(ScreenBar.Aim(0.1, in: state)?.words == "00:00:10  Calm")
     }
 

@@ -73,14 +73,14 @@ import Testing
         #expect(silent.person.output() == "")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatCannotBeOpenedIsToldAndLeft() {
+    @Test(.timeLimit(.minutes(1))) func aFilmThatCannotBeOpenedIsReportedAndSkipped() {
         let rig = Rig("bad", "a")
         #expect(rig.run() == 66)
         #expect(rig.played == ["bad", "a"])
         #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatWasTriedAheadAndFailedIsToldOnceAndPassedOver() {
+    @Test(.timeLimit(.minutes(1))) func aFilmThatFailedAheadIsReportedOnceAndSkipped() {
         let rig = Rig("a", "bad", "b")
         #expect(rig.run() == 66)
         #expect(rig.played == ["a", "bad", "b"])
@@ -90,7 +90,7 @@ import Testing
         #expect(last.played == ["a", "bad"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListOfManyFailuresIsToldInAFewSentences() {
+    @Test(.timeLimit(.minutes(1))) func manyFailuresOfAListAreSummarized() {
         let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "b"])
         #expect(rig.run() == 66)
         #expect(rig.played.suffix(2) == ["a", "b"])
@@ -101,7 +101,7 @@ import Testing
         #expect(all.person.output().split(separator: "\n").count == 10)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListIsRepeatedAsOftenAsItWasAskedForWithFailuresToldEachTime() {
+    @Test(.timeLimit(.minutes(1))) func aListRepeatsAsRequestedWithFailuresReportedEachTime() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .times(1)
         let rig = Rig("a", "bad", arguments: arguments)
@@ -118,7 +118,7 @@ import Testing
         #expect(rig.played == ["bad 1", "bad 2"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func aListThatLoopsWaitsForFilmsThatVanishedAndTellsThatOnce() throws {
+    @Test(.timeLimit(.minutes(1))) func aLoopingListWaitsForMissingFilmsAndReportsThatOnce() throws {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever
         let rig = Rig("stick 1", "stick 2", arguments: arguments)
@@ -204,7 +204,7 @@ import Testing
         #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
     }
 
-    @Test(.timeLimit(.minutes(1))) func anOutputThatFallsSilentIsToldAndSoIsItsReturn() {
+    @Test(.timeLimit(.minutes(1))) func aSilentOutputAndItsReturnAreReported() {
         let rig = Rig("long")
         #expect(
             rig.run(
@@ -215,7 +215,7 @@ import Testing
         #expect(told.contains("'recording' is available again."))
     }
 
-    @Test(.timeLimit(.minutes(1))) func timesThatAreNotBelievedAreToldOf() {
+    @Test(.timeLimit(.minutes(1))) func implausibleTimesAreReported() {
         let rig = Rig("long")
         #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
         #expect(rig.person.output().contains("PTP times sent in the name of 'recording' do not match its clock"))
@@ -234,7 +234,7 @@ import Testing
         #expect(waiting.director.outputs.lost.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostGoesOnAtThisComputerWhenThatIsWanted() async {
+    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostContinuesOnThisComputerIfRequested() async {
         for (policy, wanted) in [(LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"])] {
             var arguments = PlayArguments(files: [])
             arguments.lostRoute = policy
@@ -252,7 +252,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aCardThatGaveWayToAnotherIsToldOnceAndIsNotMissed() {
+    @Test(.timeLimit(.minutes(1))) func aReplacedCardIsReportedOnceAndNotAsLost() {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause
         let rig = Rig("long", arguments: arguments)
@@ -288,7 +288,7 @@ import Testing
         #expect(RouteHistory(StateFolder(path: unkept.folder.path)).read().entries.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aHistoryThatCannotBeReadIsToldOnceWhetherOrNotItIsAsked() throws {
+    @Test(.timeLimit(.minutes(1))) func anUnreadableHistoryIsReportedOnce() throws {
         let card = ToyProvider([:]).place("card")
         for speakers in [[], [SpeakerChoice.named("toy:card")]] {
             var arguments = PlayArguments(files: [])
@@ -303,7 +303,7 @@ import Testing
         }
     }
 
-    @Test func whatTurnsOutUnreadableWhileAFilmPlaysIsToldOnce() throws {
+    @Test func aFileFoundUnreadableDuringPlaybackIsReportedOnce() throws {
         let rig = Rig("long")
         defer { rig.player.shutDown() }
         rig.toys.unread.withLock { $0 = ["told at the start"] }
@@ -360,7 +360,7 @@ import Testing
         #expect(rig.player.state.volume == 96)
     }
 
-    @Test(.timeLimit(.minutes(1))) func onlyWhatWasAskedForIsTold() {
+    @Test(.timeLimit(.minutes(1))) func onlyTheRequestedLevelIsPrinted() {
         var arguments = PlayArguments(files: [])
         arguments.isReallyQuiet = true
         let quiet = Rig("bad", "long", arguments: arguments)

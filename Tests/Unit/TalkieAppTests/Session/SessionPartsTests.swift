@@ -14,7 +14,7 @@ import Testing
         #expect(EpisodeOffer.moment(of: nil) == nil)
     }
 
-    @Test func aRowOfAListStandsForATrackAChapterOrASpeed() {
+    @Test func aRowOfAListIsATrackAChapterOrASpeed() {
         var state = PlayerState()
         state.chapters = [Chapter(start: .zero), Chapter(start: second(5))]
         #expect(SessionPanel.selection(1, of: .chapters, in: state) == .chapter(second(5)))

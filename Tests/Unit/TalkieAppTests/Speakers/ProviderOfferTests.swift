@@ -43,7 +43,7 @@ import Testing
         #expect(provider.outputs(at: offer.places[0]).first === cards[0], "the same place has the same output")
     }
 
-    @Test func speakersComeByNameWithWhatStandsInTheWay() {
+    @Test func speakersAreListedByNameWithTheirObstacles() {
         let places = speakers(
             ScriptedNetwork.listing(
                 .announced("Kitchen"), .announced("Bath", id: "02:00:00:00:00:02", "flags=0x204"))

@@ -32,7 +32,7 @@ import Testing
                 == "A is deaf; a firewall may block its messages (see 'talkie doctor').")
     }
 
-    @Test func aChangeOfOutputsIsToldInTheWordsOfTheProgram() {
+    @Test func aChangeOfOutputsIsReportedInTheProgramsTerms() {
         let error = OutputError(.unavailable, "A is deaf.", remedy: .checkFirewall)
         let refusal = RouteChange.Refusal(output: "A", error: error)
         #expect(refusal.description == "'A': A is deaf; a firewall may block its messages.")

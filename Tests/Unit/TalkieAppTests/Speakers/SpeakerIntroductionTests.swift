@@ -40,11 +40,11 @@ import Testing
         try #require(throws: TalkieError.self) { try outcome(name, wish, on: network) }
     }
 
-    @Test func aSpeakerThatPlaysForEverybodyNeedsNoPairing() throws {
+    @Test func anOpenSpeakerNeedsNoPairing() throws {
         #expect(try outcome("box", .pin(nil), on: network()).message.contains("needs no pairing"))
     }
 
-    @Test func aPINNeedsSomebodyToTypeIt() throws {
+    @Test func aPINNeedsATerminal() throws {
         let failure = try failure("Box", .pin(nil), on: network("flags=0x204"))
         #expect(failure.exitStatus == 2)
         #expect(
@@ -83,7 +83,7 @@ import Testing
         #expect(strange.exitStatus == 2)
     }
 
-    @Test func aKindOfSpeakerThatPairsWithNobodySaysSo() throws {
+    @Test func aKindOfSpeakerWithoutPairingReportsThat() throws {
         let registry = OutputRegistry([SoundCardProvider()])
         let error = try #require(throws: TalkieError.self) { try registry.pair("local", .pin(nil), ask: nil) }
         #expect(error.code == .invalidArgument)

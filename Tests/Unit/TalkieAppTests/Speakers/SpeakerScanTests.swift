@@ -11,16 +11,16 @@ import Testing
 
 @Suite struct SpeakerScanTests {
     /// The result of a scan of a scripted network.
-    private struct Look {
+    private struct ScanResult {
         var output = ""
         var remarks: [String] = []
         var error: DiscoveryError?
     }
 
-    private func look(
+    private func scan(
         _ network: ScriptedNetwork, _ scan: SpeakerScan = SpeakerScan(), readsOn: Int = .max
-    ) -> Look {
-        var look = Look()
+    ) -> ScanResult {
+        var result = ScanResult()
         var parts = 0
         do throws(DiscoveryError) {
             try scan.run(
@@ -31,14 +31,14 @@ import Testing
                     }
                 },
                 write: {
-                    look.output += $0
+                    result.output += $0
                     parts += 1
                     return parts < readsOn
-                }, remark: { look.remarks.append($0) })
+                }, remark: { result.remarks.append($0) })
         } catch {
-            look.error = error
+            result.error = error
         }
-        return look
+        return result
     }
 
     private func unsettled(_ speakers: DiscoveredSpeaker...) -> SpeakerBrowser.Snapshot {
@@ -55,20 +55,20 @@ import Testing
                 .milliseconds(900),
                 ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02"))
             ))
-        let look = look(network)
+        let result = self.scan(network)
         #expect(network.elapsed == .milliseconds(900))
-        #expect(look.output.hasPrefix("Kitchen\n    Box  10.0.0.5:7000  02:00:00:00:00:01\n"))
-        #expect(look.output.contains("\nOffice\n") && look.remarks.isEmpty)
+        #expect(result.output.hasPrefix("Kitchen\n    Box  10.0.0.5:7000  02:00:00:00:00:01\n"))
+        #expect(result.output.contains("\nOffice\n") && result.remarks.isEmpty)
     }
 
     @Test func anEmptyNetworkIsLookedAtForThreeSecondsAndSaidSo() throws {
         let network = ScriptedNetwork((.zero, ScriptedNetwork.listing()))
-        let look = look(network)
+        let result = self.scan(network)
         #expect(network.elapsed == .seconds(3))
-        #expect(look.output.isEmpty && look.remarks.count == 1)
+        #expect(result.output.isEmpty && result.remarks.count == 1)
         var json = SpeakerScan()
         json.isJSON = true
-        let printed = self.look(ScriptedNetwork((.zero, ScriptedNetwork.listing())), json).output
+        let printed = self.scan(ScriptedNetwork((.zero, ScriptedNetwork.listing())), json).output
         let object = try #require(try JSONSerialization.jsonObject(with: Data(printed.utf8)) as? [String: Any])
         #expect((object["speakers"] as? [Any])?.isEmpty == true && object["note"] is String)
     }
@@ -82,11 +82,11 @@ import Testing
                 .seconds(15),
                 ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02"))
             ))
-        #expect(look(network, patient).output.contains("Office"))
+        #expect(self.scan(network, patient).output.contains("Office"))
         #expect(network.elapsed == .seconds(20))
     }
 
-    @Test func aWatchTellsWhatAppearsChangesAndVanishes() {
+    @Test func aWatchReportsAdditionsChangesAndRemovals() {
         var watch = SpeakerScan()
         watch.watches = true
         let network = ScriptedNetwork(
@@ -94,21 +94,21 @@ import Testing
             (.seconds(60), ScriptedNetwork.listing(.announced("Kitchen", "flags=0x20004"))),
             (.seconds(90), ScriptedNetwork.without("start avahi-daemon.")),
             (.seconds(100), ScriptedNetwork.listing()))
-        let look = look(network, watch)
-        let lines = look.output.split(separator: "\n").filter { !$0.hasPrefix(" ") }
+        let result = self.scan(network, watch)
+        let lines = result.output.split(separator: "\n").filter { !$0.hasPrefix(" ") }
         #expect(lines == ["+ Kitchen", "- Kitchen"] || lines == ["+ Kitchen", "~ Kitchen", "- Kitchen"])
-        #expect(look.output.contains("~ Kitchen") && look.output.contains("busy"))
-        #expect(look.remarks == ["start avahi-daemon."])
+        #expect(result.output.contains("~ Kitchen") && result.output.contains("busy"))
+        #expect(result.remarks == ["start avahi-daemon."])
     }
 
-    @Test func aWatchEndsWhenNobodyReads() {
+    @Test func aWatchEndsWhenItsReaderIsGone() {
         var watch = SpeakerScan()
         watch.watches = true
         watch.isJSON = true
         let network = ScriptedNetwork(
             (.zero, ScriptedNetwork.listing(.announced("Kitchen"))), (.seconds(60), ScriptedNetwork.listing()))
-        let look = look(network, watch, readsOn: 1)
-        #expect(look.output.hasPrefix(#"{"event":"appeared","speaker":{"name":"Kitchen""#))
+        let result = self.scan(network, watch, readsOn: 1)
+        #expect(result.output.hasPrefix(#"{"event":"appeared","speaker":{"name":"Kitchen""#))
         #expect(network.elapsed == .zero)
     }
 
@@ -117,8 +117,8 @@ import Testing
             var scan = SpeakerScan()
             scan.watches = watches
             let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
-            let look = look(network, scan)
-            #expect(look.error?.message == "start avahi-daemon." && look.output.isEmpty)
+            let result = self.scan(network, scan)
+            #expect(result.error?.message == "start avahi-daemon." && result.output.isEmpty)
             #expect(network.elapsed == .seconds(2))
         }
     }
@@ -140,7 +140,7 @@ import Testing
                 var scan = SpeakerScan()
                 scan.isJSON = isJSON
                 scan.watches = watches
-                let output = look(ScriptedNetwork((.zero, snapshot)), scan).output
+                let output = self.scan(ScriptedNetwork((.zero, snapshot)), scan).output
                 #expect(output.contains("Kit"))
                 let hazards = output.unicodeScalars.filter { $0 != "\n" && $0.properties.generalCategory == .control }
                 #expect(hazards.isEmpty && !output.contains("\u{202E}"))

@@ -119,7 +119,7 @@ import Testing
         ("features=0x405C4A00", 69, "this speaker needs AirPlay 1, which is not supported yet"), ("acl=1", 77, "home"),
         ("features=0x405C4800,0x5A340", 69, "support audio"),
     ])
-    func whatStandsInTheWayIsSaidWithItsStatus(announced: String, status: Int, words: String) throws {
+    func anObstacleIsReportedWithItsStatus(announced: String, status: Int, words: String) throws {
         let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box", announced))))
         let failure = try failure(selection(network), "Box")
         #expect(failure.exitStatus == Int32(status))
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func aSpeakerWithoutIPv4IsToldApartFromOneThatIsNotThere() throws {
+    @Test func aSpeakerWithoutIPv4IsDistinguishedFromAMissingOne() throws {
         let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Six", address: "fd00::5"))))
         let failure = try failure(selection(network), "Six")
         #expect(failure.exitStatus == 69 && failure.message.contains("IPv4"))

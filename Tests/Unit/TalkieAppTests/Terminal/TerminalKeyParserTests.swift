@@ -36,7 +36,7 @@ import Testing
         #expect(!parser.isWaiting)
     }
 
-    @Test func whatNobodyKnowsIsSwallowedWhole() {
+    @Test func unknownSequencesAreConsumedEntirely() {
         #expect(keys("\u{1B}[200~q") == ["q"])
         #expect(keys("\u{1B}[1;2;3;4Zq") == ["q"])
         #expect(keys("\u{1B}[<0;1;2Mq").last == "q")

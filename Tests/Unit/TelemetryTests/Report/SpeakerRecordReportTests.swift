@@ -75,7 +75,7 @@ import Testing
         "{\"event\": \"heard\", \"host_ns\": 1, \"rtp\": -1, \"frames\": 5, \"rate\": 48000}",
         "{\"event\": \"heard\", \"host_ns\": 9223372036854775807, \"rtp\": 1, \"frames\": 5, \"rate\": 0}",
     ])
-    func aRecordThatTellsOfNothingHeardIsRefused(record: String) {
+    func aRecordWithoutAudioIsRefused(record: String) {
         #expect(throws: TalkieError.self) { try report(timeline(), record) }
     }
 

@@ -66,7 +66,7 @@ import Testing
         #expect(report.garbageLines == 0)
     }
 
-    @Test func aStandstillAndAJumpDoNotColourTheOffset() throws {
+    @Test func aStallAndASeekDoNotChangeTheOffset() throws {
         var timeline = SyntheticTimeline()
         timeline.start(at: 0, rate: 0)
         // Presented while film time is stopped: due at any time.
@@ -111,7 +111,7 @@ import Testing
         #expect(report.text.contains("1 picture had no sound"))
     }
 
-    @Test func aSpeakersLineHoldsUntilItsSoundBeginsAnew() throws {
+    @Test func aSpeakersTimelineHoldsUntilItsAudioRestarts() throws {
         var timeline = SyntheticTimeline()
         timeline.start(at: 0)
         let told = timeline.instant(0)
@@ -187,7 +187,7 @@ import Testing
         #expect(!report.isCutOff)
     }
 
-    @Test func moreRoutesThanAnybodyHasAreNotKept() throws {
+    @Test func excessRoutesAreNotKept() throws {
         var timeline = SyntheticTimeline()
         for route in 0..<1000 { timeline.drift(at: 1, errorMs: 1, route: route) }
         let report = try TimelineReport(text: timeline.text)
@@ -195,7 +195,7 @@ import Testing
         #expect(report.garbageLines == 1000 - TimelineContext.maxRoutes)
     }
 
-    @Test func aLastLineCutOffIsToldAndTheRestCounts() throws {
+    @Test func aTruncatedLastLineIsReportedAndTheRestCounts() throws {
         var timeline = SyntheticTimeline()
         timeline.head()
         timeline.start(at: 0)

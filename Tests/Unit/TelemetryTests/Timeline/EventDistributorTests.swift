@@ -97,7 +97,7 @@ import Testing
         #expect(distributor.statistics.underruns == 8)
     }
 
-    @Test func aFullDiskIsToldOnceAndTheCountingGoesOn() throws {
+    @Test func aFullDiskIsReportedOnceAndCountingContinues() throws {
         let log = EventLog(clock: clock, minimumCapacity: 65536)
         let complaints = Lock<[String]>([])
         // Enough for several writes, each of which fails.
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func aClockThatIsLostAndFoundIsToldOnceEach() throws {
+    @Test func aLostAndARecoveredClockAreReportedOnceEach() throws {
         let log = EventLog(clock: clock)
         for state in [
             SpeakerClockState.cold, .ready, .stalled, .stalled, .doubted, .probing, .ready, .ready, .doubted, .ready,
@@ -167,7 +167,7 @@ import Testing
         #expect(distributor.statistics.droppedFrames == 2)
     }
 
-    @Test func aPipeThatNobodyReadsHoldsNobodyUp() throws {
+    @Test func anUnreadPipeDoesNotBlock() throws {
         let path = folder.path("pipe")
         #expect(mkfifo(path, 0o600) == 0)
         let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)

@@ -34,7 +34,7 @@ import Testing
         #expect(outputs.skew == .milliseconds(3))
     }
 
-    @Test func whoIsLostHasNoPartInTheSkew() {
+    @Test func lostOutputsAreExcludedFromTheSkew() {
         let heard: [RenderEvent] = [
             .audioDrift(error: .milliseconds(1), correctionPPM: 0, output: hall),
             .audioDrift(error: .milliseconds(-2), correctionPPM: 0, output: foyer),
@@ -46,7 +46,7 @@ import Testing
         #expect(outputs(heard + [.anchor(media: .zero, host: clock.now, rate: 1, generation: 2)]).skew == nil)
     }
 
-    @Test func moreOutputsThanAnybodyHasAreNotCounted() {
+    @Test func excessOutputsAreNotCounted() {
         let events = (0..<100).map { RenderEvent.underrun(missing: .zero, output: OutputID($0)) }
         #expect(outputs(events).all.count == 16)
     }

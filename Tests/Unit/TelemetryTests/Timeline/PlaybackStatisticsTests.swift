@@ -11,24 +11,24 @@ import Testing
         HostInstant(nanoseconds: Int64(milliseconds) * 1_000_000)
     }
 
-    private mutating func note(_ event: RenderEvent, at milliseconds: Int = 0) {
+    private mutating func record(_ event: RenderEvent, at milliseconds: Int = 0) {
         statistics.add(EventLog.Entry(at: instant(milliseconds), event: event))
     }
 
     private mutating func frame(due: Int, shown: Int) {
-        note(.frame(pts: .zero, target: instant(due), presented: instant(shown)), at: shown)
+        record(.frame(pts: .zero, target: instant(due), presented: instant(shown)), at: shown)
     }
 
     @Test mutating func theOffsetIsPositiveWhenSoundIsLaterThanPicture() {
-        note(.anchor(media: .zero, host: instant(100), rate: 1, generation: 1), at: 0)
+        record(.anchor(media: .zero, host: instant(100), rate: 1, generation: 1), at: 0)
         frame(due: 200, shown: 203)
         #expect(statistics.offset == nil)
-        note(.audioDrift(error: .milliseconds(10), correctionPPM: 0, output: OutputID(0)), at: 210)
+        record(.audioDrift(error: .milliseconds(10), correctionPPM: 0, output: OutputID(0)), at: 210)
         #expect(statistics.offset == .milliseconds(7))
     }
 
-    @Test mutating func picturesShownWhileTimeStandsStillSayNothingAboutLateness() {
-        note(.anchor(media: .zero, host: instant(1000), rate: 1, generation: 1), at: 0)
+    @Test mutating func framesShownWhileTimeIsStoppedDoNotCountAsLate() {
+        record(.anchor(media: .zero, host: instant(1000), rate: 1, generation: 1), at: 0)
         frame(due: 10, shown: 500)
         #expect(statistics.pictureError == nil)
         #expect(statistics.shownFrames == 1)
@@ -37,21 +37,21 @@ import Testing
     }
 
     @Test mutating func aJumpForgetsWhatWasTrueBefore() {
-        note(.anchor(media: .zero, host: instant(0), rate: 1, generation: 1), at: 0)
+        record(.anchor(media: .zero, host: instant(0), rate: 1, generation: 1), at: 0)
         frame(due: 40, shown: 60)
-        note(.audioDrift(error: .milliseconds(5), correctionPPM: 0, output: OutputID(0)), at: 70)
-        note(.anchor(media: .zero, host: instant(100), rate: 1, generation: 2), at: 80)
+        record(.audioDrift(error: .milliseconds(5), correctionPPM: 0, output: OutputID(0)), at: 70)
+        record(.anchor(media: .zero, host: instant(100), rate: 1, generation: 2), at: 80)
         #expect(statistics.offset == nil && statistics.pictureError == nil && statistics.soundError == nil)
     }
 
     @Test mutating func theFirstOutputSpeaksForAllUntilItIsLost() {
-        note(.audioDrift(error: .milliseconds(9), correctionPPM: 0, output: OutputID(1)))
+        record(.audioDrift(error: .milliseconds(9), correctionPPM: 0, output: OutputID(1)))
         #expect(statistics.soundError == .milliseconds(9))
-        note(.audioDrift(error: .milliseconds(1), correctionPPM: 0, output: OutputID(0)))
-        note(.audioDrift(error: .milliseconds(8), correctionPPM: 0, output: OutputID(1)))
+        record(.audioDrift(error: .milliseconds(1), correctionPPM: 0, output: OutputID(0)))
+        record(.audioDrift(error: .milliseconds(8), correctionPPM: 0, output: OutputID(1)))
         #expect(statistics.soundError == .milliseconds(1))
-        note(.outputLost(output: OutputID(0)))
-        note(.audioDrift(error: .milliseconds(7), correctionPPM: 0, output: OutputID(1)))
+        record(.outputLost(output: OutputID(0)))
+        record(.audioDrift(error: .milliseconds(7), correctionPPM: 0, output: OutputID(1)))
         #expect(statistics.soundError == .milliseconds(7))
     }
 }

@@ -87,7 +87,7 @@ import Testing
         #expect(lines("t.jsonl")[1]["name"] as? String == "film.mkv")
     }
 
-    @Test func aFileIsNoLargerThanToldAndTheOldestGoes() throws {
+    @Test func aFileStaysWithinItsLimitAndTheOldestIsDeleted() throws {
         var writer = try writer(TimelineRotation(maxSize: TimelineRotation.minSizeLimit, keep: 2))
         for second in 0..<40 {
             for number in 0..<200 { writer.write(frame(second * 200 + number)) }
@@ -158,7 +158,7 @@ import Testing
         #expect(names == ["t.jsonl"] && lines("t.jsonl").first?["part"] as? Int == 6)
     }
 
-    @Test func whatLiesInTheWayIsNeverPushedAlongTwice() throws {
+    @Test func anExistingFileIsRenamedOnlyOnce() throws {
         var writer = try writer(TimelineRotation(maxAge: .seconds(1), keep: 3))
         writer.flush(at: clock.now)
         // The file was removed, and another file has the name of the next one.
@@ -169,7 +169,7 @@ import Testing
         #expect(names == ["t.jsonl", "t.jsonl.1"] && folder.read("t.jsonl.1") == "mine")
     }
 
-    @Test func aFullDiskPausesTheRecordAndRoomLetsItGoOn() throws {
+    @Test func aFullDiskPausesTheRecordAndFreeSpaceResumesIt() throws {
         let disk = Disk()
         var writer = try writer(nil, disk: disk)
         writer.write(.film("film.mkv"), at: clock.now)
@@ -236,7 +236,7 @@ import Testing
         #expect(set.films == ["film.mkv", "next.mkv"] && set.routes.map(\.name) == ["Hall"] && set.garbageLines == 0)
     }
 
-    @Test func aDiskWithRoomForALineNowAndThenIsToldOfOnce() throws {
+    @Test func anAlmostFullDiskIsReportedOnce() throws {
         let disk = Disk()
         var writer = try writer(nil, disk: disk)
         writer.flush(at: clock.now)

@@ -14,11 +14,11 @@ import Testing
 
 /// Features of a session beside playback: saved positions, following episodes, dropped files, a log, a repeated
 /// section.
-@Suite struct SessionEveningTests {
+@Suite struct SessionFeatureTests {
     private typealias Rig = SessionRig
 
     /// Quits in the middle of a film by a key.
-    private func leave(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
+    private func quit(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
         var arguments = PlayArguments(files: [])
         arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
         arguments.keepsPlaces = keeps
@@ -48,10 +48,10 @@ import Testing
         return (rig.played.first.map { String($0.split(separator: "/").last ?? "") }, place)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmGoesOnWhereItWasLeftWithQAndBeginsAnewBehindAQuit() async {
+    @Test(.timeLimit(.minutes(1))) func aFilmResumesAfterShiftQAndRestartsAfterQ() async {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long")
-        await leave(film, by: "Q", in: folder)
+        await quit(film, by: "Q", in: folder)
         #expect(await beginning(film, in: folder, by: "Q").seconds >= 30)
         #expect(await beginning(film, in: folder, change: { $0.resumesPlayback = false }).seconds < 10)
         #expect(
@@ -64,19 +64,19 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func everyEndKeepsThePlaceWhereThatIsWanted() async {
         let folder = TemporaryFolder()
         let film = folder.write("film", to: "long")
-        await leave(film, by: "q", in: folder, keeps: true)
+        await quit(film, by: "q", in: folder, keeps: true)
         #expect(await beginning(film, in: folder).seconds >= 30)
     }
 
     @Test(.timeLimit(.minutes(1))) func aListBeginsWithTheFilmThatWasStopped() async {
         let folder = TemporaryFolder()
         let films = ["long 1", "long 2", "long 3"].map { folder.write($0, to: $0) }
-        await leave(films[1], by: "Q", in: folder)
+        await quit(films[1], by: "Q", in: folder)
         let begun = await beginning(films[0], films[1], films[2], in: folder)
         #expect(begun.film == "long 2" && begun.seconds >= 30)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aFilmThatWasSeenToItsEndIsForgottenAndOneThatComesLaterGoesOnByItself()
+    @Test(.timeLimit(.minutes(1))) func aFinishedFilmIsForgottenAndALaterOneResumes()
         async throws
     {
         let folder = TemporaryFolder()
@@ -154,7 +154,7 @@ import Testing
         #expect(told.contains("there is no file '/nothing/else'"), "\(told)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theLogHoldsWhatIsToldOfEveryLevel() {
+    @Test(.timeLimit(.minutes(1))) func theLogContainsMessagesOfEveryLevel() {
         let folder = TemporaryFolder()
         var arguments = PlayArguments(files: [])
         arguments.isReallyQuiet = true
