@@ -197,7 +197,9 @@ package final class AirPlaySpeaker: AudioOutput {
     /// After it was audible once, playback continues without the speaker.
     package var isReadyToStart: Bool {
         let now = host.now
-        let (session, isDecided) = state.withLock { ($0.session, $0.anchors.isAudible(at: now) || $0.failure != nil) }
+        let (session, isDecided) = state.withLock {
+            ($0.session, $0.anchors.hasBeenAudible(at: now) || $0.failure != nil)
+        }
         return isDecided || session?.clock.ready != nil
     }
 
@@ -205,7 +207,7 @@ package final class AirPlaySpeaker: AudioOutput {
     /// thread.
     package var earliestStart: HostInstant? {
         let now = host.now
-        return state.withLock { $0.anchors.isAudible(at: now) ? nil : $0.session }
+        return state.withLock { $0.anchors.hasBeenAudible(at: now) ? nil : $0.session }
             .flatMap { SpeakerTiming($0).earliestStart }
     }
 

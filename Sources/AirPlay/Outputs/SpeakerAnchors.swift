@@ -49,10 +49,10 @@ struct SpeakerAnchors: Sendable {
     }
 
     /// Revokes a future first start, after the session was lost or stopped.
-    mutating func revokeStart(at now: HostInstant) { if !isAudible(at: now) { firstAudible = nil } }
+    mutating func revokeStart(at now: HostInstant) { if !hasBeenAudible(at: now) { firstAudible = nil } }
 
-    /// Whether the speaker was audible once.
-    func isAudible(at now: HostInstant) -> Bool { firstAudible.map { $0 <= now } ?? false }
+    /// Whether the speaker has been audible in any session.
+    func hasBeenAudible(at now: HostInstant) -> Bool { firstAudible.map { $0 <= now } ?? false }
 
     /// Whether the current session is audible; nil before its first start.
     func isAudible(at now: HostInstant) -> Bool? { audibleFrom.map { $0 <= now } }

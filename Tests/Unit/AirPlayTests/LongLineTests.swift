@@ -80,7 +80,7 @@ import Testing
             // The packet due in half a second, at a whole second of the timeline.
             let frame = first.advanced(byFrames: (second + 1) * 44100)
             let heard = start.advanced(by: .seconds(second + 1))
-            guard pacing.heard(frame) == heard,
+            guard pacing.audibleInstant(of: frame) == heard,
                 pacing.verdict(on: frame, at: heard.advanced(by: .milliseconds(-601)))
                     == .wait(until: heard.advanced(by: .milliseconds(-600))),
                 pacing.verdict(on: frame, at: heard.advanced(by: .milliseconds(-600))) == .send

@@ -26,7 +26,7 @@ import Testing
         #expect(pacing.verdict(on: frame(0), at: at(399)) == .wait(until: at(400)))
         #expect(pacing.verdict(on: frame(0), at: at(400)) == .send)
         #expect(pacing.verdict(on: frame(2), at: at(400)) == .wait(until: at(2400)))
-        #expect(pacing.heard(frame(2)) == at(3000))
+        #expect(pacing.audibleInstant(of: frame(2)) == at(3000))
     }
 
     @Test func theQueueIsFilledAtOnceButNotInOneBurst() {
@@ -80,7 +80,7 @@ import Testing
                 let frames = frame(0).distance(to: position)
                 let expected = moment.advanced(by: .nanoseconds(Int64(frames) * 1_000_000_000 / 44100))
                 #expect(abs(said.nanoseconds - expected.nanoseconds) <= 1)
-                let heard = try #require(pacing.heard(position))
+                let heard = try #require(pacing.audibleInstant(of: position))
                 #expect(abs(mapping.target(at: heard).nanoseconds - said.nanoseconds) <= 2)
                 #expect(abs((heard - at(instant)).inMilliseconds) <= 10.1)
             }

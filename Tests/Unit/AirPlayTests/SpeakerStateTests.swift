@@ -33,12 +33,12 @@ import Testing
     @Test func whatIsAcceptedReachesAsFarAsItsPacketsAndHalfASecondSufficesForAStart() {
         var input = input()
         #expect(input.isEmpty && input.acceptedUntil == nil && !input.isStartable)
-        let first = input.accept(packets(60), from: 0, heard: nil)
+        let first = input.accept(packets(60), from: 0, position: nil)
         #expect(first == (60, false))
         #expect(input.acceptedUntil == MediaTime(value: 60 * 352, timescale: 48_000))
         input.finish()
         #expect(input.isStartable, "no more follows")
-        #expect(input.accept(packets(4, from: 60), from: 1, heard: nil) == (3, false))
+        #expect(input.accept(packets(4, from: 60), from: 1, position: nil) == (3, false))
         #expect(!input.isStartable, "more has followed")
         _ = input.flush()
         #expect(input.acceptedUntil == nil && input.isEmpty)
@@ -46,19 +46,19 @@ import Testing
 
     @Test func aFullStoreTakesAPartAndTheRestFollowsWhereItEnded() {
         var input = input()
-        #expect(input.accept(packets(70), from: 0, heard: .zero) == (64, false))
+        #expect(input.accept(packets(70), from: 0, position: .zero) == (64, false))
         #expect(input.timestamps.frames == 64 * 352)
         var out: [UInt8] = []
         for _ in 0..<10 { _ = store.removeNext(into: &out) }
         // Audio that was heard frees space; the rest completes half a second.
         let heard = MediaTime(value: 10 * 352, timescale: 48_000)
-        #expect(input.accept(packets(70), from: 64, heard: heard) == (0, false))
-        #expect(input.accept(packets(70), from: 64, heard: heard) == (6, true))
+        #expect(input.accept(packets(70), from: 64, position: heard) == (0, false))
+        #expect(input.accept(packets(70), from: 64, position: heard) == (6, true))
     }
 
     @Test func theFirstPacketOfAACFollowsASilentOneBecauseReceiversMuteIt() {
         var input = input(.aac48000, isPassThrough: true)
-        _ = input.accept(packets(2, frames: 1024), from: 0, heard: nil)
+        _ = input.accept(packets(2, frames: 1024), from: 0, position: nil)
         var out: [UInt8] = []
         #expect(store.removeNext(into: &out) == RTPTimestamp(rawValue: 1000).advanced(byFrames: -1024))
         #expect(out == SilentUnit.stereo)
@@ -67,16 +67,16 @@ import Testing
 
     @Test func overlappingPacketsOfAnotherFormatAreDropped() {
         var input = input()
-        _ = input.accept(packets(10), from: 0, heard: nil)
+        _ = input.accept(packets(10), from: 0, position: nil)
         input.join(isPassThrough: false)
-        #expect(input.accept(packets(4, from: 8), from: 0, heard: nil) == (4, false))
+        #expect(input.accept(packets(4, from: 8), from: 0, position: nil) == (4, false))
         #expect(store.waiting == 12)
         #expect(input.acceptedUntil == MediaTime(value: 12 * 352, timescale: 48_000))
     }
 
     @Test func afterACutTheNextPacketTakesThePlaceOfTheFirstThatWasDropped() {
         var input = input()
-        _ = input.accept(packets(10), from: 0, heard: nil)
+        _ = input.accept(packets(10), from: 0, position: nil)
         let cut = RTPTimestamp(rawValue: 1000 + 5 * 352)
         _ = store.dropUnsent(from: cut, frames: 352)
         input.cut(at: cut)
@@ -101,12 +101,12 @@ import Testing
         anchors.noteStart(at: now.advanced(by: .seconds(60)))
         #expect(anchors.isAudible(at: now) == false)
         anchors.noteStop(at: now)
-        #expect(!anchors.isHeard(at: now.advanced(by: .seconds(70))) && anchors.isAudible(at: now) == nil)
+        #expect(!anchors.hasBeenAudible(at: now.advanced(by: .seconds(70))) && anchors.isAudible(at: now) == nil)
         anchors.noteStart(at: now.advanced(by: .milliseconds(-1)))
         anchors.revokeStart(at: now)
-        #expect(anchors.isHeard(at: now))
+        #expect(anchors.hasBeenAudible(at: now))
         anchors.beginSession()
-        #expect(anchors.isHeard(at: now) && anchors.isAudible(at: now) == nil)
+        #expect(anchors.hasBeenAudible(at: now) && anchors.isAudible(at: now) == nil)
     }
 
     @Test func aSeekVoidsTheAnchorAndARestartOnlyItsEpoch() {
@@ -334,7 +334,7 @@ import Testing
                 batch.append($0, as: PacketBatch.Packet(presentationTime: length * Int64(index), duration: length))
             }
         }
-        _ = input.accept(batch, from: 0, heard: nil)
+        _ = input.accept(batch, from: 0, position: nil)
         var out: [UInt8] = []
         for _ in 0..<1000 { _ = input.store.removeNext(into: &out) }
     }

@@ -146,7 +146,7 @@ extension [RenderEvent] {
         rig.card.wakeJitter = .milliseconds(4)
         rig.card.depths.interval = .milliseconds(50)
         rig.card.depths.idle = .milliseconds(100)
-        rig.card.depths.least = .milliseconds(80)
+        rig.card.depths.minimum = .milliseconds(80)
         try rig.prepare()
         rig.card.run(for: .milliseconds(100))
         let start = rig.clock.now.advanced(by: .milliseconds(100))

@@ -39,7 +39,7 @@ import Testing
     }
 
     private func after(_ seconds: Double) -> HostInstant { start.advanced(by: .seconds(seconds)) }
-    private var heard: [String]? { supervisor.tiers.choice?.heard }
+    private var heard: [String]? { supervisor.tiers.choice?.audible }
 
     /// Adds the speaker to the group and returns its ID.
     private func id() async throws -> OutputID {

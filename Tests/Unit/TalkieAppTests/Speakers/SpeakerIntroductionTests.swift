@@ -26,7 +26,7 @@ import Testing
         do throws(TalkieError) {
             return try AirPlayProvider(knowledge: knowledge, saying: .pairing).pair(name, wish, selection, ask: ask)
         } catch {
-            throw SpeakerIntroduction.told(error)
+            throw SpeakerIntroduction.addingRemedy(to: error)
         }
     }
 
