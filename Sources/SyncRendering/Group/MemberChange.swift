@@ -152,7 +152,7 @@ final class MemberChange: @unchecked Sendable {
     /// stopped.
     private func returning(_ context: AudioOutputContext) -> MemberFeed? {
         guard !leaving.isEmpty, context.timebase.snapshot.upcoming.rate != 0 else { return nil }
-        return group.current.feeds.first { feed in
+        return group.feeds.first { feed in
             feed.role == .playing && !leaving.contains { $0 === feed } && feed.loss == nil && !feed.member.isAudible
         }
     }

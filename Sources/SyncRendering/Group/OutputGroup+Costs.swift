@@ -5,6 +5,9 @@ extension OutputGroup {
     /// A copy of the members and their feeds.
     var current: GroupMembers { state.withLock { $0.members } }
 
+    /// The feeds of all members, including those that join or leave.
+    var feeds: [MemberFeed] { current.feeds }
+
     /// The maximum leads of all members, plus the largest advance set by `setDelay`. The shares are those of the member
     /// with the longest delay.
     public var latency: OutputLatency { current.latency }
@@ -44,13 +47,13 @@ extension OutputGroup {
     public var loss: OutputError? { current.common { $0.loss } }
 
     /// The sound that the first member that lacks some could not decode since the last flush.
-    var undecodable: UndecodableSound? { current.feeds.lazy.compactMap { $0.renderer.progress.undecodable }.first }
+    var undecodable: UndecodableSound? { feeds.lazy.compactMap { $0.renderer.progress.undecodable }.first }
 
     /// Returns the audio that could not be decoded since the last call. Each member decodes the same audio, so that the
     /// first one's value counts.
     func takeUndecodableSound() -> UndecodableSound? {
         var first: UndecodableSound?
-        for feed in current.feeds {
+        for feed in feeds {
             let lost = feed.renderer.takeUndecodableSound()
             first = first ?? lost
         }
@@ -59,7 +62,7 @@ extension OutputGroup {
 
     /// The problems of the playing members; empty if there are none. Any thread.
     public var problems: [OutputProblem] {
-        current.feeds.filter { $0.role == .playing }.compactMap { OutputProblem($0.member, $0.id, loss: $0.loss) }
+        feeds.filter { $0.role == .playing }.compactMap { OutputProblem($0.member, $0.id, loss: $0.loss) }
     }
 
     /// Whether no member has been opened; the group's `failure` states the reason. Any thread.

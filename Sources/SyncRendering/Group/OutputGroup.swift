@@ -201,7 +201,7 @@ public final class OutputGroup: AudioOutput {
 
     /// Notifies all members of a changed timeline.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        for feed in current.feeds { feed.renderer.timebaseDidChange(snapshot) }
+        for feed in feeds { feed.renderer.timebaseDidChange(snapshot) }
         changes.noteMove()
     }
 

@@ -5,7 +5,8 @@ import Testing
 @testable import SyncRendering
 
 @Suite struct GroupMembersTests {
-    private let (first, other) = (RecordingOutput(), RecordingOutput())
+    private let first = RecordingOutput()
+    private let other = RecordingOutput()
 
     @Test func aNumberStaysWithAnOutputThatHasLeft() {
         var members = GroupMembers([first])
