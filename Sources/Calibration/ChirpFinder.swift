@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MediaCodecs
 internal import MediaCore
 
@@ -65,15 +66,23 @@ final class ChirpFinder {
         let bins = (Self.bandEdge.lowerBound / rate * Double(size), Self.bandEdge.upperBound / rate * Double(size))
         let first = Int(clamping: bins.0.rounded(.down), in: 0...size / 2)
         let last = Int(clamping: bins.1.rounded(.up), in: 0...size / 2)
-        var spectrum = [Float](repeating: 0, count: 2 * size)
-        var energies = [Double](repeating: 0, count: size + 1)
-        var strengths = [Float](repeating: 0, count: hop + 2)
+        // Pointers, because elements of arrays cost a call each without optimization.
+        let spectrum = UnsafeMutablePointer<Float>.allocate(capacity: 2 * size)
+        let energies = UnsafeMutablePointer<Double>.allocate(capacity: size + 1)
+        let strengths = UnsafeMutablePointer<Float>.allocate(capacity: hop + 2)
+        defer {
+            spectrum.deallocate()
+            energies.deallocate()
+            strengths.deallocate()
+        }
+        energies[0] = 0
+        strengths.initialize(repeating: 0, count: hop + 2)
         // One frame before the block is needed to detect a maximum at its beginning.
         var start = limits.lowerBound - 1
         while start < limits.upperBound {
             load(samples, from: start)
             transform.forward()
-            for index in 0..<(2 * size) { spectrum[index] = output[index] }
+            spectrum.initialize(from: output, count: 2 * size)
             // Band energy: the analytic signal has half of it, in the positive frequencies.
             multiply(spectrum, by: nil, first: first, last: last)
             transform.inverse()
@@ -86,7 +95,9 @@ final class ChirpFinder {
             }
             for code in codes {
                 let template = template(code)
-                multiply(spectrum, by: template.spectrum, first: first, last: last)
+                template.spectrum.withUnsafeBufferPointer {
+                    multiply(spectrum, by: $0.baseAddress, first: first, last: last)
+                }
                 transform.inverse()
                 for index in 0..<(hop + 2) where index < size {
                     let (real, imaginary) = (output[2 * index], output[2 * index + 1])
@@ -125,17 +136,20 @@ final class ChirpFinder {
 
     private func load(_ samples: [Float], from start: Int) {
         let input = transform.input
-        for index in 0..<transform.count {
-            let place = start + index
-            input[2 * index] = place >= 0 && place < samples.count ? samples[place] : 0
-            input[2 * index + 1] = 0
+        memset(input, 0, 2 * transform.count * MemoryLayout<Float>.stride)
+        samples.withUnsafeBufferPointer { samples in
+            for place in max(0, start)..<max(0, min(samples.count, start + transform.count)) {
+                input[2 * (place - start)] = samples[place]
+            }
         }
     }
 
     /// Writes the product's positive frequencies within the band to the transform's input.
-    private func multiply(_ spectrum: [Float], by template: [Float]?, first: Int, last: Int) {
+    private func multiply(
+        _ spectrum: UnsafePointer<Float>, by template: UnsafePointer<Float>?, first: Int, last: Int
+    ) {
         let input = transform.input
-        input.update(repeating: 0, count: 2 * transform.count)
+        memset(input, 0, 2 * transform.count * MemoryLayout<Float>.stride)
         guard let template else {
             for index in 2 * first..<2 * last { input[index] = spectrum[index] }
             return

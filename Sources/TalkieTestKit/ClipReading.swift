@@ -104,17 +104,20 @@ package struct HeardSound: Sendable {
         var middles: [Double] = []
         var (weight, moment, quiet) = (0.0, 0.0, Int.max)
         let pause = sampleRate / 20
-        for (index, sample) in samples.enumerated() {
-            let energy = Double(sample * sample)
-            if energy > 0.0004 {
-                weight += energy
-                moment += energy * Double(index)
-                quiet = 0
-            } else if quiet < .max {
-                quiet += 1
-                if quiet == pause, weight > 0 {
-                    middles.append(start.seconds + moment / weight / Double(sampleRate))
-                    (weight, moment, quiet) = (0, 0, .max)
+        // By pointer and index: without optimization `enumerated()` takes ten times as long for each sample.
+        samples.withUnsafeBufferPointer { samples in
+            for index in 0..<samples.count {
+                let energy = Double(samples[index] * samples[index])
+                if energy > 0.0004 {
+                    weight += energy
+                    moment += energy * Double(index)
+                    quiet = 0
+                } else if quiet < .max {
+                    quiet += 1
+                    if quiet == pause, weight > 0 {
+                        middles.append(start.seconds + moment / weight / Double(sampleRate))
+                        (weight, moment, quiet) = (0, 0, .max)
+                    }
                 }
             }
         }

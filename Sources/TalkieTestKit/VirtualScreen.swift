@@ -43,6 +43,8 @@ package final class VirtualScreen: VideoOutput {
     package var preparing: Duration = .zero
     /// Virtual time consumed by `present`.
     package var presenting: Duration = .zero
+    /// Whether frames can be drawn.
+    package var canPresent = true
     /// All presented frames.
     package private(set) var shown: [Shown] = []
     private var waiting: Int?
@@ -70,7 +72,7 @@ package final class VirtualScreen: VideoOutput {
             let since = visible.nanoseconds - phase.nanoseconds
             visible = HostInstant(nanoseconds: phase.nanoseconds + (since + periodNs - 1) / periodNs * periodNs)
         }
-        if let waiting { shown.append(Shown(number: waiting, at: visible, overlay: waitingOverlay)) }
+        if let waiting, canPresent { shown.append(Shown(number: waiting, at: visible, overlay: waitingOverlay)) }
         return visible
     }
 }

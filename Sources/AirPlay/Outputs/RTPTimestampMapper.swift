@@ -59,8 +59,11 @@ struct RTPTimestampMapper: Sendable {
         return start
     }
 
-    /// Media time of the next contiguous packet at speed 1; nil before the first.
-    var end: MediaTime? { media(at: count) }
+    /// Media time of the next contiguous packet at `speed` media seconds per second of audio; nil before the first.
+    func end(at speed: Double) -> MediaTime? {
+        guard speed != 1, let origin else { return media(at: count) }
+        return origin.media + MediaTime(seconds: Double(count - origin.count) / Double(sampleRate) * speed)
+    }
 
     private func media(at count: Int64) -> MediaTime? {
         origin.map { $0.media + MediaTime(value: count - $0.count, timescale: Int32(clamping: sampleRate)) }

@@ -74,8 +74,10 @@ struct StreamInput: Sendable {
                 break
             }
             taken += 1
-            let start = packet.presentationTime ?? acceptedUntil ?? .zero
-            acceptedUntil = start + packet.duration
+            // An encoder counts the time of stretched audio, not of the media.
+            acceptedUntil =
+                isPassThrough || speed == 1
+                ? (packet.presentationTime ?? acceptedUntil ?? .zero) + packet.duration : timestamps.end(at: speed)
         }
         if let position { store.setFloor(timestamps.bound(of: position, rate: speed)) }
         isFinished = false
@@ -91,7 +93,7 @@ struct StreamInput: Sendable {
 
     /// Whether a packet begins before the end of the previous one, by more than container rounding.
     private func overlaps(_ packet: PacketBatch.Packet) -> Bool {
-        guard let time = packet.presentationTime, let end = timestamps.end else { return false }
+        guard let time = packet.presentationTime, let end = timestamps.end(at: 1) else { return false }
         return (end - time).duration > .milliseconds(3)
     }
 

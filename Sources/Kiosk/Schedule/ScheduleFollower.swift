@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Follows the schedule of a kiosk: whether it has started, and what is shown at present. A value; the caller provides
-/// the calendar time.
-struct ScheduleFollower: Sendable {
+/// Follows the schedule of a kiosk: whether it has started, and what is shown at present. The caller provides the
+/// calendar time. Used on the kiosk's thread only.
+final class ScheduleFollower {
     private let calendar: any WallCalendar
     private var schedule: KioskSchedule
     /// What is shown at present.
@@ -18,28 +18,28 @@ struct ScheduleFollower: Sendable {
     }
 
     /// Replaces the schedule; `advance` applies it.
-    mutating func replace(_ configuration: KioskConfiguration) {
+    func replace(_ configuration: KioskConfiguration) {
         schedule = KioskSchedule(configuration, calendar: calendar)
     }
 
     /// Waits for the configured start, unless it has passed.
-    mutating func waitForStart(at now: WallTime) { beginsAt = schedule.start(from: now) }
+    func waitForStart(at now: WallTime) { beginsAt = schedule.start(from: now) }
 
     /// Waits for no start.
-    mutating func skipStart() { beginsAt = nil }
+    func skipStart() { beginsAt = nil }
 
     /// True if nothing may be opened: before the start, or in quiet hours.
     var isWaiting: Bool { beginsAt != nil || shown.isQuiet }
 
     /// Returns true when the start has come, once.
-    mutating func hasStarted(at now: WallTime) -> Bool {
+    func hasStarted(at now: WallTime) -> Bool {
         guard let beginsAt, now >= beginsAt else { return false }
         self.beginsAt = nil
         return true
     }
 
     /// Advances to a time. Returns what was shown before; nil without a change.
-    mutating func advance(to now: WallTime) -> KioskSchedule.Shown? {
+    func advance(to now: WallTime) -> KioskSchedule.Shown? {
         let before = shown
         shown = schedule.shown(at: now)
         return shown == before ? nil : before

@@ -7,8 +7,8 @@ struct HookRunner: Sendable {
     private static let timeout = Duration.seconds(30)
     private static let maxOutput = 64 << 10
 
-    /// Runs work that may block. See `KioskDirector.Stage.run`.
-    let start: KioskDirector.Stage.Run
+    /// Runs work that may block. See `KioskStage.run`.
+    let start: KioskStage.Run
     /// Called on any thread with a sentence about a command that failed. It names the key, because the command may
     /// contain a password.
     let report: @Sendable (String) -> Void

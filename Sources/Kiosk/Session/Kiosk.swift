@@ -103,7 +103,7 @@ package final class Kiosk: Sendable {
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
                 outputNews: { mailbox.post(.output($0, isLost: $1)) })
             director = try KioskDirector(
-                stage: KioskDirector.Stage(
+                stage: KioskStage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
                     places: places, crashes: crashes, reload: parts.reload, log: parts.log, manager: parts.manager,
                     health: health, screenshot: screenshots, measure: measure,

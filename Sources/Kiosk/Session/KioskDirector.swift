@@ -1,4 +1,3 @@
-internal import CShim
 internal import MediaCore
 internal import Playback
 internal import Routing
@@ -12,114 +11,21 @@ internal import Telemetry
 /// `@unchecked Sendable`: after `init` and `start`, all mutable state is used on the thread "kiosk" only. `thread` is
 /// used by the caller of `start` and `join` only, and `result` by it once the thread has ended.
 final class KioskDirector: @unchecked Sendable {
-    /// The objects and functions that a director uses.
-    struct Stage: Sendable {
-        var player: Player
-        /// The window; nil without video.
-        var screen: ScreenControl?
-        var distributor: EventDistributor
-        var registry: OutputRegistry
-        var places: KioskResumePositions
-        /// The record of items that were open when earlier processes ended.
-        var crashes: CrashRecord
-        /// Reads the configuration from its file again.
-        var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
-        var log: KioskLog
-        /// The service manager, notified of the kiosk's state.
-        var manager: ServiceManager
-        /// The published health, read by the metrics server's thread.
-        var health: Lock<KioskHealth>
-        /// Captures the screen as a PNG; nil without an image.
-        var screenshot: @Sendable () async -> [UInt8]? = { nil }
-        /// Returns the extent of a film, exact to the frame. Blocks.
-        var measure: @Sendable (String) throws(MediaError) -> FilmExtent = { (address) throws(MediaError) in
-            throw MediaError(.cannotOpen, "the duration of '\(address)' is unknown")
-        }
-        /// Sets the display duration of image files that are opened or measured later.
-        var setImageDuration: @Sendable (Duration) -> Void = { _ in }
-        /// Whether the EDID of the named display states overscan. Reads a small file.
-        var isOverscanning: @Sendable (String) -> Bool = { DisplayIdentification.isOverscanning($0) }
-        /// The clock of schedules.
-        var now: @Sendable () -> WallTime = { .now }
-        /// The clock of all deadlines. If it does not advance automatically, `start` starts no thread; the caller calls
-        /// `turn` and `finish`.
-        var clock: any HostClock = MonotonicClock()
-        var calendar: any WallCalendar = SystemCalendar()
-        typealias Run =
-            @Sendable (_ name: String, WorkerThread.Priority, @escaping @Sendable () -> Void) throws(ExhaustionError) ->
-            Void
-        /// Runs work that may block, on a thread of this name and priority.
-        var run: Run = { (name, priority, body) throws(ExhaustionError) in
-            _ = try WorkerThread.start(name: name, priority: priority, body)
-        }
-        /// Returns free memory to the system.
-        var releaseFreeMemory: @Sendable () -> Void = { cshim_release_free_memory() }
-        /// The seed of shuffled playlists.
-        var seed: UInt64 = .random(in: 0 ... .max)
-    }
-
-    typealias Item = PlaylistLoader.Item
-
-    /// How the playlist is tried again.
-    enum Attempt {
-        /// From its current item on.
-        case reopen
-        /// From its first item on.
-        case startOver
-        /// From the item after the current one on.
-        case skip
-    }
-
-    let stage: Stage
-    let mailbox: Mailbox<KioskEvent>
-    /// The current configuration.
-    var configuration: KioskConfiguration
-    /// The configuration of the start: the values in force of keys that change at the next start only. A wall counts
-    /// its time from `start`.
-    var inForce: KioskConfiguration
-    var hours: ScheduleFollower
-    let screen: KioskScreen?
-    let hookRunner: HookRunner
-    /// The number of searches for items; results of earlier searches are dropped.
-    var programme = 0
-    let files: ItemsWatch
+    let stage: KioskStage
+    private let mailbox: Mailbox<KioskEvent>
+    private let messages: KioskMessages
+    let settings: KioskSettings
+    let hours: ScheduleFollower
+    private let screen: KioskScreen
+    let resume: ResumeState
+    private let fleet: KioskFleet
     let sound: KioskRouteSupervisor?
-    var exclusions: ItemExclusions
-    var items = KioskItems()
-    var progress = ItemProgress()
-    /// Whether an item has played.
-    var hasPlayed = false
-    /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and its failure.
-    var stopBefore: (item: QueueItem, failure: TalkieError)?
-    /// True while the player plays an item of the playlist.
-    var isPlaying = false
-    /// When the playlist is tried again, after none of its items could be played, and how.
-    var nextAttempt: HostInstant?
-    /// The last pause of a playlist that has played, while the image of the slate is shown; nil once an item plays.
-    var passDelay: RetryDelay?
-    var slates = SlateStack()
-    var attempt = Attempt.reopen
-    /// True while the player shows the configured slate image.
-    var isSlatePicture = false
-    /// The last failure, shown on the slate.
-    var lastFailure: String?
-    /// The state that is written to disk.
-    var kept = KioskResumePositions.Kept()
-    var watch = PlaybackWatch()
-    var reporter: HealthReporter
+    let playback: KioskPlayback
+    private var watch = PlaybackWatch()
+    private var reporter: HealthReporter
     /// True if a repair ends the program. The current item is then blamed as for a crash.
-    var endsForFault = false
-    /// Synchronization with the other kiosks of a wall; nil without a wall.
-    var wall: KioskWall?
-    var rules = TimelineRules.own
-    /// The connection to the MQTT broker; nil without `[fleet]`.
-    var fleet: FleetLink?
-    var commandLog = CommandLog()
-    let screenshots: ScreenshotQueue
+    private var endsForFault = false
     private var notedRoutes: Set<Int> = []
-    private var messageLimiter = MessageRateLimiter()
-    private var placesFailure: String?
-    private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
     private var lastRelease: HostInstant
     /// Nil before `begin`.
@@ -129,33 +35,30 @@ final class KioskDirector: @unchecked Sendable {
 
     /// The interval of the periodic checks.
     static let beat = Duration.seconds(1)
-    /// The interval at which the position is written: the maximum loss after a kill. At most 5760 small writes a day.
-    static let keepingInterval = Duration.seconds(15)
     /// The interval at which free memory is returned to the system. Each film is decoded on new threads, and glibc
     /// keeps what they freed in up to eight arenas per processor: 100 MB more after an hour of films that were opened
     /// again.
     static let releaseInterval = Duration.seconds(60)
-    /// Delay before a playlist without playable items is tried again, unless something changes earlier.
-    static let again = Duration.seconds(10)
 
     /// Creates a director; `start` starts its thread.
     ///
     /// - Parameter outputs: The player's outputs; nil without audio.
     init(
-        stage: Stage, configuration: KioskConfiguration, outputs: OutputGroup?, mailbox: Mailbox<KioskEvent>
+        stage: KioskStage, configuration: KioskConfiguration, outputs: OutputGroup?, mailbox: Mailbox<KioskEvent>
     ) throws(ExhaustionError) {
         self.stage = stage
         self.mailbox = mailbox
-        exclusions = ItemExclusions(stage.crashes)
-        screenshots = ScreenshotQueue(.standard(), screenshot: stage.screenshot)
-        (self.configuration, inForce) = (configuration, configuration)
+        messages = KioskMessages(stage.log, clock: stage.clock)
+        settings = KioskSettings(configuration)
         hours = ScheduleFollower(configuration, calendar: stage.calendar, at: stage.now())
-        screen = stage.screen.map { KioskScreen($0, isOverscanning: stage.isOverscanning) }
-        hookRunner = HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) }
+        screen = KioskScreen(
+            stage, settings: settings,
+            hookRunner: HookRunner(start: stage.run) { mailbox.post(.remark(.warning, $0)) })
+        resume = ResumeState(stage.places, messages: messages)
+        fleet = KioskFleet(screenshot: stage.screenshot, messages: messages)
         let now = stage.clock.now
         lastRelease = now
         reporter = HealthReporter(at: now, wall: stage.now())
-        files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
         let programme = hours.shown.programme
         sound = outputs.map { group in
             KioskRouteSupervisor(
@@ -164,6 +67,9 @@ final class KioskDirector: @unchecked Sendable {
                 clock: stage.clock, answerTimeout: configuration.speakerTimeout
             ) { mailbox.post(.sound($0)) }
         }
+        playback = try KioskPlayback(
+            stage, mailbox, messages: messages, settings: settings, hours: hours, resume: resume, screen: screen,
+            sound: sound)
     }
 
     /// Starts the threads. Called once.
@@ -172,7 +78,7 @@ final class KioskDirector: @unchecked Sendable {
     func start() throws(ExhaustionError) {
         do throws(ExhaustionError) {
             try stage.places.start()
-            try files.start()
+            try playback.start()
             try sound?.start()
             guard stage.clock.isRealTime else { return begin() }
             thread = try WorkerThread.start(name: "kiosk") { [self] in
@@ -187,7 +93,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func stopWorkers() {
-        files.stop()
+        playback.stop()
         sound?.stop()
         stage.places.stop()
     }
@@ -199,17 +105,16 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func begin() {
-        for sentence in ConfigMistake.messages(for: configuration.remarks) { say(.warning, sentence) }
+        for sentence in ConfigMistake.messages(for: configuration.remarks) { messages.say(.warning, sentence) }
         service = ServiceReport(watchdogTime: stage.manager.watchdogTime, at: now)
-        if let objection = stage.manager.objection { say(.warning, objection) }
-        recall()
-        if let note = stage.crashes.begin(at: stage.now()) { say(.warning, note) }
+        if let objection = stage.manager.objection { messages.say(.warning, objection) }
+        resume.restore()
+        if let note = stage.crashes.begin(at: stage.now()) { messages.say(.warning, note) }
         hours.waitForStart(at: stage.now())
         // A display that a command switches off is on after a start.
-        if shown.isQuiet { setScreenPower(false) }
-        joinFleet()
-        joinWall()
-        findItems()
+        if hours.shown.isQuiet { screen.setPower(false) }
+        fleet.join(configuration.fleet, mailbox)
+        playback.begin()
     }
 
     /// Handles posted events and everything due. Blocks until the next event or deadline if the clock advances
@@ -219,10 +124,10 @@ final class KioskDirector: @unchecked Sendable {
         let deadline = clock.isRealTime ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
         for event in mailbox.receive(until: deadline) {
             handle(event)
+            if let end = playback.end { self.end(end) }
             if result != nil { break }
         }
-        files.runDueWork()
-        openIfDue()
+        playback.performDueWork()
         sound?.performDueWork(at: now)
         beatIfDue()
         tellManager()
@@ -231,35 +136,21 @@ final class KioskDirector: @unchecked Sendable {
     /// Writes the position and stops all threads. Called once `result` is set.
     func finish() {
         stage.manager.notify(.stopping)
-        if case .asked = result { kept.hasEndedWell = true }
-        if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
+        resume.noteEnd(result)
         keepPlace()
-        if !endsForFault { exclusions.close() }
-        fleet?.stop()
-        wall?.stop()
+        if !endsForFault { playback.noteEnd() }
+        fleet.stop()
         stopWorkers()
-        stage.screen?.stop()
+        screen.stop()
     }
 
     private var nextDeadline: HostInstant {
         let beat = (lastBeat ?? now).advanced(by: Self.beat)
-        return [beat, nextAttempt, sound?.nextDeadline, service?.nextDeadline].compactMap { $0 }.min() ?? beat
+        return [beat, playback.nextDeadline, sound?.nextDeadline, service?.nextDeadline].compactMap { $0 }.min() ?? beat
     }
 
-    var now: HostInstant { stage.clock.now }
-
-    /// What is shown at present, according to the schedule.
-    var shown: KioskSchedule.Shown { hours.shown }
-    /// The configured start; nil once it has passed.
-    var beginsAt: WallTime? { hours.beginsAt }
-    /// True if nothing may be opened: before the start, or in quiet hours.
-    var isWaiting: Bool { hours.isWaiting }
-    /// The item that plays or is opened next; nil until items were found.
-    var current: Item? { progress.item }
-    /// The slate on the screen; nil while a film is shown.
-    var slate: Slate? { slates.shown }
-    /// True while paused by a fleet command.
-    var isHeld: Bool { slates.isHeld }
+    private var now: HostInstant { stage.clock.now }
+    private var configuration: KioskConfiguration { settings.configuration }
 
     func end(_ end: KioskEnd) { if result == nil { result = end } }
 
@@ -272,21 +163,15 @@ final class KioskDirector: @unchecked Sendable {
         case .sound(let event):
             logRemark(sound?.handle(event, at: now))
             noteRoutes()
-            refreshSlate()
-        case .found(let found): applySearchResult(found)
-        case .measured(let measured): applyMeasurement(measured)
+            playback.refreshSlate()
+        case .found(let found): playback.applySearchResult(found)
+        case .measured(let measured): playback.applyMeasurement(measured)
         case .fleet(let command, let reply): carryOut(command, reply)
         case .sleep(let event): handleSleepEvent(event)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
-        case .places(let failure?):
-            placesFailure = failure
-            say(.warning, failure, KioskNote(.fault))
-        case .places(nil):
-            // A repeated failure is logged again.
-            if let placesFailure { messageLimiter.forget(placesFailure) }
-            say(.info, "the kiosk's position can be stored again", KioskNote(.repair))
-        case .remark(let level, let text): say(level, text)
+        case .places(let failure): resume.noteWriting(failure: failure)
+        case .remark(let level, let text): messages.say(level, text)
         }
     }
 
@@ -300,16 +185,32 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Logs a remark about outputs.
-    func logRemark(_ remark: KioskRouteSupervisor.Remark?, rest: Duration = MessageRateLimiter.rest) {
-        if let remark { say(remark.level, remark.text, KioskNote(.output), rest: rest) }
+    private func logRemark(_ remark: KioskRouteSupervisor.Remark?, rest: Duration = MessageRateLimiter.rest) {
+        if let remark { messages.say(remark.level, remark.text, KioskNote(.output), rest: rest) }
     }
 
-    /// Logs a text. Warnings and errors that repeat with every film are logged at most once per `rest`.
-    func say(
-        _ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote(), rest: Duration = MessageRateLimiter.rest
-    ) {
-        guard level <= .warning else { return stage.log.say(level, text, note) }
-        if let line = messageLimiter.line(for: text, rest: rest, at: now) { stage.log.say(level, line, note) }
+    // MARK: Player
+
+    private func handlePlayerEvent(_ event: PlayerEvent) {
+        switch event {
+        case .message(let text): messages.say(.warning, text)
+        case .outputProblem(let problem):
+            if problem.kind == .gainRefused {
+                messages.say(.warning, problem.error.message, KioskNote(.output))
+            }
+            if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: true) }
+        case .outputRecovered(let problem):
+            if problem.kind == .unresponsive { handleOutput(problem.output, isUnresponsive: false) }
+        default: playback.handle(event)
+        }
+    }
+
+    private func handleOutput(_ output: OutputID, isUnresponsive: Bool) {
+        logRemark(
+            sound?.handleOutput(output, isUnresponsive: isUnresponsive, at: now),
+            rest: MessageRateLimiter.restOfChanges)
+        // The next iteration runs the periodic checks.
+        lastBeat = nil
     }
 
     // MARK: Window
@@ -318,85 +219,264 @@ final class KioskDirector: @unchecked Sendable {
         switch input {
         case .close: end(.done)
         case .lost(let error): end(.needsRestart("the window was lost: \(error.message)"))
-        case .notice(let text): say(.warning, text)
-        case .away(let error): say(.error, error.message, KioskNote(.fault))
-        case .back: say(.warning, "the window is open again", KioskNote(.repair))
-        case .remade: say(.info, "the window was recreated", KioskNote(.repair))
+        case .notice(let text): messages.say(.warning, text)
+        case .away(let error): messages.say(.error, error.message, KioskNote(.fault))
+        case .back: messages.say(.warning, "the window is open again", KioskNote(.repair))
+        case .remade: messages.say(.info, "the window was recreated", KioskNote(.repair))
         case .displays(let displays):
-            say(.info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
-        case .visible, .resized, .fullScreen:
-            guard let status = stage.screen?.status, status.isVisible else { return }
-            screen?.arrange(by: configuration)
-            stage.player.setScreen(
-                status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
+            messages.say(
+                .info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
+        case .visible, .resized, .fullScreen: screen.adapt(stage.player)
         case .key, .pointer, .dropped: break
         }
     }
 
     // MARK: Position
 
-    /// Restores the state of the last run.
-    private func recall() {
-        let (kept, note) = stage.places.read()
-        if let note { say(.warning, note) }
-        self.kept = kept
-        self.kept.starts += 1
-        self.kept.hasEndedWell = false
-        if !kept.hasEndedWell, kept.starts > 0 {
-            say(.warning, "the kiosk was interrupted; it resumes at its last position", KioskNote(.start))
-        }
-        stage.places.scheduleWrite(self.kept)
-    }
-
     /// Passes the current position to the thread that writes it.
-    func keepPlace() {
-        lastKept = now
-        if isPlaying, progress.isOpen, let current {
-            kept.place = KioskResumePositions.Place(address: current.address, position: stage.player.state.position)
-        }
-        stage.places.scheduleWrite(kept)
-    }
+    private func keepPlace() { resume.write(playback.place, at: now) }
 
     // MARK: Periodic checks
-
-    /// Makes the next iteration run the periodic checks.
-    func beatNow() { lastBeat = nil }
 
     private func beatIfDue() {
         let now = now
         guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
         lastBeat = now
         followTheClock()
-        if lastKept.map({ now - $0 >= Self.keepingInterval }) ?? true { keepPlace() }
+        if resume.isDue(at: now) { keepPlace() }
         if now - lastRelease >= Self.releaseInterval {
             lastRelease = now
             stage.releaseFreeMemory()
         }
-        if exclusions.expire(at: now, wall: stage.now()) { applyExclusions() }
+        playback.expireExclusions(at: now)
         watchOver(at: now)
-        keepStep(at: now)
+        playback.keepStep(at: now)
         tellHealth(at: now)
         tellOperator()
-        tellFleet()
+        fleet.publish(stateMessage)
     }
 
     /// Notifies the service manager.
     private func tellManager() {
         guard stage.manager.isPresent else { return }
         let event = service?.notifications(
-            status: situation.line(), isReady: slate != nil || isWaiting || stage.player.state.phase == .playing,
-            isAlive: watch.isAlive, at: now)
+            status: situation.line(), isReady: playback.isReady, isAlive: watch.isAlive, at: now)
         for item in event ?? [] { stage.manager.notify(item) }
     }
 
     /// What is shown at present.
-    var situation: KioskSituation {
-        let state = stage.player.state
-        var situation = KioskSituation(start: hours.start, slate: slate, isHeld: isHeld, awaitedSource: awaitedSource)
-        if shown.isQuiet { situation.quietEnd = quietEnd }
-        if let current, isPlaying {
-            situation.playing = .init(item: current, number: state.itemNumber, count: state.itemCount)
+    private var situation: KioskSituation { playback.situation(waitingSince: watch.waitingSince) }
+
+    // MARK: Schedule
+
+    /// Applies everything that the schedule makes due.
+    private func followTheClock() {
+        playback.followStart()
+        applySchedule()
+    }
+
+    private func applySchedule() {
+        guard let before = hours.advance(to: stage.now()) else { return }
+        let shown = hours.shown
+        if shown.part != before.part {
+            messages.say(
+                .info, shown.part.map { "part of the day: '\($0)'" } ?? "no part of the day applies",
+                KioskNote(.schedule))
         }
-        return situation
+        if shown.programme.playlist != before.programme.playlist || shown.programme.order != before.programme.order {
+            playback.findItems()
+        }
+        applySound(before: before.programme)
+        if shown.isQuiet != before.isQuiet { shown.isQuiet ? beginQuietHours() : endQuietHours() }
+    }
+
+    /// Applies the speakers and the volume of the current programme.
+    private func applySound(before: KioskConfiguration.Programme) {
+        let programme = hours.shown.programme
+        sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now)
+        if let volume = programme.volume {
+            stage.player.setVolume(volume)
+        } else if before.volume != nil {
+            stage.player.restoreVolumes()
+        }
+    }
+
+    private func beginQuietHours() {
+        let end = hours.quietEnd(after: stage.now())
+        messages.say(.info, "quiet hours begin: screen and sound are off\(end)", KioskNote(.schedule))
+        playback.beginQuietHours()
+        screen.setPower(false)
+    }
+
+    private func endQuietHours() {
+        messages.say(.info, "quiet hours are over", KioskNote(.schedule))
+        screen.setPower(true)
+        playback.endQuietHours()
+    }
+
+    // MARK: Configuration
+
+    /// Reads the configuration again and applies it unless it has mistakes.
+    private func reload() {
+        stage.manager.notify(.reloading(at: .now))
+        defer { stage.manager.notify(.ready) }
+        let fresh: KioskConfiguration
+        do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
+            let note = KioskNote(.reload)
+            reporter.noteRefusal(ConfigMistake.messages(for: error.mistakes).first)
+            messages.sayAlways(.error, "the new configuration is invalid; the old one remains active", note)
+            for sentence in ConfigMistake.messages(for: error.mistakes) { messages.sayAlways(.error, sentence, note) }
+            return
+        }
+        reporter.noteConfiguration(at: stage.now())
+        let event = fresh == configuration ? ": no changes" : ""
+        messages.say(.info, "the configuration was reloaded\(event)", KioskNote(.reload))
+        if fresh != configuration { apply(fresh) }
+        let waiting = settings.keysThatWait(hasAudioOutputs: sound != nil)
+        if !waiting.isEmpty {
+            messages.sayAlways(
+                .warning, "these keys take effect at the next start: \(waiting.joined(separator: ", "))",
+                KioskNote(.reload))
+        }
+    }
+
+    private func apply(_ fresh: KioskConfiguration) {
+        let changes = settings.replace(with: fresh, movesStart: playback.canMoveStart)
+        hours.replace(fresh)
+        for sentence in ConfigMistake.messages(for: fresh.remarks) {
+            messages.sayAlways(.warning, sentence, KioskNote(.reload))
+        }
+        sound?.answerTimeout = fresh.speakerTimeout
+        screen.arrange()
+        for change in changes { playback.apply(change) }
+        applySchedule()
+    }
+
+    // MARK: Sleep
+
+    /// Logs the state of the sleep inhibitor; saves the position before sleep.
+    private func handleSleepEvent(_ event: SleepInhibitor.Event) {
+        switch event {
+        case .kept(.system("idle")):
+            messages.say(.info, "this computer is kept from idling, but the system does not permit blocking sleep")
+        case .kept: messages.say(.info, "this computer is kept from sleeping")
+        case .refused(let reason): messages.say(.info, "this computer cannot be kept from sleeping: \(reason)")
+        case .fallsAsleep:
+            messages.say(.warning, "the computer is going to sleep", KioskNote(.fault))
+            keepPlace()
+        case .woke:
+            messages.say(.warning, "the computer has woken up", KioskNote(.repair))
+            // Observations from before the sleep are not faults.
+            watch.forgive(at: now)
+        }
+    }
+
+    // MARK: Fleet
+
+    /// The state message published to the broker.
+    var stateMessage: KioskStateMessage {
+        var message = KioskStateMessage(stage.health.withLock { $0 })
+        playback.describe(in: &message)
+        message.part = hours.shown.part
+        return message
+    }
+
+    /// Runs a command and replies with its result. A screenshot is replied to later.
+    private func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
+        fleet.logCommand(command.action, at: now)
+        switch command.action {
+        case .reload: reload()
+        case .screenshot: return fleet.takeScreenshot(reply)
+        default: if let refusal = playback.carryOut(command.action) { return reply(false, refusal) }
+        }
+        reply(true, nil)
+    }
+
+    // MARK: Health
+
+    /// Publishes the health.
+    private func tellHealth(at now: HostInstant) {
+        var seen = HealthReporter.Observation(shown: situation.shown)
+        let player = stage.player
+        let outputs = stage.distributor.outputs
+        seen.isWindowVisible = hours.isWaiting ? nil : screen.isVisible
+        seen.isHeard = isHeard
+        seen.stall = watch.fault
+        (seen.outputProblems, seen.skippedItems) = (sound?.problems ?? [], playback.skippedItems)
+        seen.isWall = playback.isWall
+        seen.statistics = stage.distributor.statistics
+        let known = Dictionary(outputs.all.map { ($0.output.index, $0) }) { first, _ in first }
+        seen.outputs = player.audioOutputs.map { output in
+            (output.name, player.outputs?.number(of: output).flatMap { known[$0] })
+        }
+        seen.skew = outputs.skew
+        // The buffer of a lost output is still filled.
+        seen.lastSound = outputs.all.filter { !$0.isLost }.compactMap(\.accepted).max()
+        seen.restarts = resume.restarts
+        seen.repairs = watch.repairs
+        if playback.isPlaying { seen.position = player.state.position }
+        if let item = playback.shownItem { reporter.setItem(item) }
+        let health = reporter.health(of: seen, at: now)
+        stage.health.withLock { $0 = health }
+    }
+
+    /// Whether an output receives the audio of the current film; nil if no audio is expected.
+    private var isHeard: Bool? {
+        let state = stage.player.state
+        guard playback.isExpected, state.phase == .playing, state.hasAudio, let sound,
+            !hours.shown.programme.speakers.isEmpty
+        else { return nil }
+        return sound.places != nil && stage.player.outputs?.failure == nil
+    }
+
+    /// Updates the operator's board; returns at once without such a display.
+    private func tellOperator() {
+        guard settings.hasOperatorScreen, screen.isPresent else { return }
+        var board = OperatorBoard(health: stage.health.withLock { $0 })
+        board.status = situation.line(naming: OperatorBoard.name)
+        board.hasSound = configuration.hasSound
+        if playback.isPlaying { board.duration = stage.player.state.duration }
+        board.next = playback.next.map { OperatorBoard.name(of: PlaylistLoader.Item($0)) }
+        screen.show(board.board)
+    }
+
+    // MARK: Watch
+
+    /// Evaluates one observation and runs the repair that is due. Called once per `beat`.
+    func watchOver(at now: HostInstant) {
+        let beat = Liveness.Beat(
+            of: stage.player, screen: screen.status, isExpected: playback.isExpected,
+            isAudible: sound?.places != nil, isWall: playback.isWall)
+        let outcome = watch.observe(
+            beat, droppedFrames: stage.distributor.statistics.droppedFrames, item: playback.watchedItem, at: now)
+        if let count = outcome.droppedFrames {
+            messages.sayAlways(
+                .warning, "\(count) pictures were late and dropped; the picture is in sync again",
+                KioskNote(.fault))
+        }
+        if outcome.isHealthy { playback.noteProgress(at: now) }
+        if let repair = outcome.repair { run(repair) }
+    }
+
+    private func run(_ repair: PlaybackWatch.Repair) {
+        messages.sayAlways(
+            .error,
+            "\(repair.cause.rawValue) for \(Decimals.text(repair.duration.inSeconds, 0)) s: \(repair.stage.words)",
+            KioskNote(.repair, item: repair.item, stage: repair.stage.name))
+        switch repair.stage {
+        case .anchor: playback.restart(isWaiting: repair.cause == .waiting)
+        case .route:
+            sound?.reopen()
+            playback.open(at: repair.cause == .waiting ? nil : stage.player.state.position)
+        case .next:
+            watch.startOver()
+            playback.passOver(for: repair.cause)
+        case .window:
+            playback.forgiveStuckItems()
+            screen.remake()
+        case .exit:
+            endsForFault = true
+            end(.needsRestart(repair.cause.rawValue))
+        }
     }
 }

@@ -3,24 +3,32 @@ internal import Playback
 internal import ScreenOutput
 internal import SyncRendering
 
-/// The window of a kiosk: the frames of the player, slates, arrangement and display mode. Used on the kiosk's thread
-/// only.
+/// The window of a kiosk and its display: the frames of the player, slates, arrangement, display mode and power. Used
+/// on the kiosk's thread only.
 final class KioskScreen {
-    private let control: ScreenControl
+    /// Nil without video.
+    private let control: ScreenControl?
     private let isOverscanning: @Sendable (String) -> Bool
+    private let settings: KioskSettings
+    private let hookRunner: HookRunner
     private var isAttached = false
 
-    /// - Parameter isOverscanning: Whether the EDID of the named display states overscan.
-    init(_ control: ScreenControl, isOverscanning: @escaping @Sendable (String) -> Bool) {
-        (self.control, self.isOverscanning) = (control, isOverscanning)
+    /// - Parameter hookRunner: Runs the hooks of the display's power.
+    init(_ stage: KioskStage, settings: KioskSettings, hookRunner: HookRunner) {
+        (control, isOverscanning) = (stage.screen, stage.isOverscanning)
+        (self.settings, self.hookRunner) = (settings, hookRunner)
     }
 
+    /// Whether the kiosk shows video.
+    var isPresent: Bool { control != nil }
+    /// The window's state; nil without video.
+    var status: ScreenControl.Status? { control?.status }
     /// Whether the window is visible; nil before a player was attached.
-    var isVisible: Bool? { isAttached ? control.status.isVisible : nil }
+    var isVisible: Bool? { isAttached ? control?.status.isVisible : nil }
 
     /// Opens the window for the frames of a player. Later calls have no effect.
     func attach(_ player: Player) {
-        guard !isAttached else { return }
+        guard !isAttached, let control else { return }
         isAttached = true
         control.open(for: Slate.size)
         control.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
@@ -28,6 +36,7 @@ final class KioskScreen {
 
     /// Shows the text of a slate, in a corner over an image; nil removes it.
     func show(_ slate: Slate?, places: String?, isInCorner: Bool) {
+        guard let control else { return }
         guard let slate else { return control.show(nil as ScreenMessage?) }
         if !isAttached { control.open(for: Slate.size) }
         control.show(
@@ -35,10 +44,40 @@ final class KioskScreen {
                 slate.words(places: places), for: .seconds(86_400), at: isInCorner ? .corner : .middle))
     }
 
+    /// Shows the operator's board.
+    func show(_ board: ScreenBoard) { control?.show(board: board) }
+
     /// Applies rotation and overscan for the window's display.
-    func arrange(by configuration: KioskConfiguration) {
+    func arrange() {
+        guard let control else { return }
+        let configuration = settings.configuration
         let isOverscanning = configuration.overscan == nil && isOverscanning(control.status.display)
         let wanted = configuration.arrangement(isOverscanning: isOverscanning)
         if wanted != control.arrangement { control.arrangement = wanted }
     }
+
+    /// Adapts the arrangement and a player to the display of a visible window.
+    func adapt(_ player: Player) {
+        guard let status, status.isVisible else { return }
+        arrange()
+        player.setScreen(status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
+    }
+
+    /// Applies the configured display mode for the film of a player.
+    func applyMode(for player: Player) {
+        let rate = player.state.pictureFormat?.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+        control?.setMode(settings.configuration.mode, filmRate: rate)
+    }
+
+    /// Switches the display on or off, and runs the hook's command.
+    func setPower(_ isOn: Bool) {
+        control?.setPower(isOn)
+        let hooks = settings.configuration.hooks
+        hookRunner.run(isOn ? "screen_on" : "screen_off", isOn ? hooks.screenOn : hooks.screenOff)
+    }
+
+    /// Recreates the window.
+    func remake() { control?.remake() }
+
+    func stop() { control?.stop() }
 }

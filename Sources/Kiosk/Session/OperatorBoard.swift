@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Playback
 internal import ScreenOutput
 internal import SyncRendering
 
@@ -17,6 +18,13 @@ struct OperatorBoard: Sendable, Equatable {
     /// The maximum A/V offset that is not marked as trouble. ITU-R BT.1359-1, section 1: detectable from 45 ms early to
     /// 125 ms late audio; the smaller value is used for both.
     private static let farthest = Duration.milliseconds(45)
+
+    /// Returns the name of an item without its folder, which most items share.
+    static func name(of item: PlaylistLoader.Item) -> String {
+        let name = ItemProgress.name(of: item)
+        guard item.title == nil, let last = name.split(separator: "/").last else { return name }
+        return String(last)
+    }
 
     /// The board as title and lines.
     var board: ScreenBoard {

@@ -29,9 +29,10 @@ final class KioskWall {
     /// The maximum time between opening the first file and the start of the wall.
     static let early = Duration.seconds(30)
 
+    private let stage: KioskStage
     private let clock: WallClock
-    private let player: Player
     private let report: @Sendable (String) -> Void
+    private let post: @Sendable (Measured) -> Void
     /// The synchronizer holds a weak reference only.
     private var follower: WallFollower?
     /// The items in the order of `line`. Locked: read by the thread that services the timeline.
@@ -42,9 +43,13 @@ final class KioskWall {
     /// - Parameters:
     ///   - clock: A started clock.
     ///   - report: Receives sentences for the user, on any thread.
-    init(clock: WallClock, player: Player, report: @escaping @Sendable (String) -> Void) {
-        (self.clock, self.player, self.report) = (clock, player, report)
-    }
+    ///   - post: Receives the results of `measure`, on any thread.
+    init(
+        _ stage: KioskStage, clock: WallClock, report: @escaping @Sendable (String) -> Void,
+        post: @escaping @Sendable (Measured) -> Void
+    ) { (self.stage, self.clock, self.report, self.post) = (stage, clock, report, post) }
+
+    private var player: Player { stage.player }
 
     /// The wall's timeline; nil until items were measured.
     var line: WallLine? { follower?.line }
@@ -53,13 +58,11 @@ final class KioskWall {
 
     // MARK: Items
 
-    /// Measures the durations of items and passes the result to `post`, on another thread.
+    /// Measures the durations of items on another thread, which posts the result.
     ///
     /// - Throws: `ExhaustionError` if the system provides no thread.
-    func measure(
-        _ items: [Item], programme: Int, _ stage: KioskDirector.Stage, post: @escaping @Sendable (Measured) -> Void
-    ) throws(ExhaustionError) {
-        let (known, measure, crashes) = (known, stage.measure, stage.crashes)
+    func measure(_ items: [Item], programme: Int) throws(ExhaustionError) {
+        let (known, measure, crashes, post) = (known, stage.measure, stage.crashes, post)
         try stage.run("wall lengths", .normal) {
             var measured = Measured(programme: programme)
             for item in items {

@@ -99,6 +99,18 @@ enum FormatReading {
         return (Int(clamping: -turn / 90, in: -2...2) * 90 + 360) % 360
     }
 
+    /// Returns true if audio or video parameters contain everything a decoder needs, without probing.
+    static func isComplete(_ parameters: AVCodecParameters) -> Bool {
+        let isConfigured = parameters.extradata_size > 0
+        if parameters.codec_type == AVMEDIA_TYPE_VIDEO {
+            let needsConfiguration = [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
+            return parameters.width > 0 && parameters.height > 0 && (isConfigured || !needsConfiguration)
+        }
+        guard parameters.sample_rate > 0, parameters.ch_layout.nb_channels > 0 else { return false }
+        // HE-AAC may double its rate without stating it in the header (ISO 14496-3, 1.6.5, implicit signalling).
+        return parameters.codec_id != AV_CODEC_ID_AAC || (isConfigured && parameters.sample_rate > 24_000)
+    }
+
     /// The reason why a stream cannot be played.
     struct Problem {
         var code: MediaError.Code

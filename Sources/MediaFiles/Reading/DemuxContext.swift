@@ -19,15 +19,10 @@ final class DemuxContext {
     /// Follows timestamp discontinuities, in containers that may have them.
     var follower: JumpFollower?
     /// Detects timestamp gaps, in all other containers.
-    private(set) var gaps: GapFollower?
-    /// Packets read ahead to classify a gap, and the error that ended reading ahead.
-    private let ahead = PacketQueue()
-    private var failureAhead: MediaError?
-    private static let maxPacketsAhead = 500
-    private static let maxBytesAhead = 8 << 20
+    private(set) var gaps: GapReader?
     /// The offset to add to the timestamps of the last returned packet.
     private(set) var shift = MediaTime.zero
-    private var packet: UnsafeMutablePointer<AVPacket>?
+    private let packet: UnsafeMutablePointer<AVPacket>
     /// The policy for opening inputs, at an address that libavformat keeps.
     let policy: UnsafeMutablePointer<cff_open_policy>
     private var tls = TLSFailureRecorder()
@@ -54,15 +49,15 @@ final class DemuxContext {
         cancellations: [Cancellation],
         format: String? = nil, film: FilmStreams? = nil
     ) throws(MediaError) {
+        guard let packet = av_packet_alloc() else { throw Self.exhausted(address) }
+        self.packet = packet
         self.address = address
         self.options = options
         waiting = InterruptCallback(cancellations)
-        packet = av_packet_alloc()
         policy = .allocate(capacity: 1)
         policy.initialize(to: cff_open_policy())
         policy.pointee.verifies = options.trust.verifies ? 1 : 0
         policy.pointee.authorities = options.trust.path
-        guard packet != nil else { throw Self.exhausted(address) }
         if let requestBuilder {
             let gate = AVIOBridge(requestBuilder, waiting: waiting)
             gate.install(in: policy)
@@ -131,13 +126,14 @@ final class DemuxContext {
         gate?.closeAll()
     }
 
-    private static func exhausted(_ address: InputAddress) -> MediaError {
+    static func exhausted(_ address: InputAddress) -> MediaError {
         MediaError(.exhausted, "cannot open \"\(address.text)\": \(SystemCause.text(ENOMEM))")
     }
 
     deinit {
         close()
-        av_packet_free(&packet)
+        var last = Optional(packet)
+        av_packet_free(&last)
         policy.deallocate()
     }
 
@@ -173,30 +169,14 @@ final class DemuxContext {
     /// Whether the header alone contains everything a decoder needs. Probing would decode video before the first frame
     /// is wanted, which costs 0.1 s or more.
     private var headerSaysEverything: Bool {
-        guard let context, let format = context.pointee.iformat, let name = format.pointee.name else { return false }
-        let container = String(cString: name)
-        guard container.hasPrefix("mov,") || container.hasPrefix("matroska") else { return false }
-        var playable = 0
-        for stream in streams {
-            let parameters = stream.pointee.codecpar.pointee
-            switch parameters.codec_type {
-            case AVMEDIA_TYPE_VIDEO:
-                if stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 { continue }
-                if parameters.width <= 0 || parameters.height <= 0 { return false }
-                let needsConfiguration = [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
-                if needsConfiguration, parameters.extradata_size <= 0 { return false }
-            case AVMEDIA_TYPE_AUDIO:
-                if parameters.sample_rate <= 0 || parameters.ch_layout.nb_channels <= 0 { return false }
-                // HE-AAC may double its rate without stating it in the header (ISO 14496-3, 1.6.5, implicit
-                // signalling).
-                if parameters.codec_id == AV_CODEC_ID_AAC, parameters.sample_rate <= 24_000 { return false }
-                if parameters.codec_id == AV_CODEC_ID_AAC, parameters.extradata_size <= 0 { return false }
-            default: continue
-            }
-            if parameters.codec_id == AV_CODEC_ID_NONE { continue }
-            playable += 1
+        guard ["mov,", "matroska"].contains(where: formatName.hasPrefix) else { return false }
+        let playable = streams.filter { stream in
+            let type = stream.pointee.codecpar.pointee.codec_type
+            let isCover = stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
+            return type == AVMEDIA_TYPE_AUDIO || (type == AVMEDIA_TYPE_VIDEO && !isCover)
         }
-        return playable > 0
+        return playable.allSatisfy { FormatReading.isComplete($0.pointee.codecpar.pointee) }
+            && playable.contains { $0.pointee.codecpar.pointee.codec_id != AV_CODEC_ID_NONE }
     }
 
     // MARK: Streams and container
@@ -293,7 +273,7 @@ final class DemuxContext {
     /// is valid until the next call.
     func nextPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
         isFresh = false
-        guard let packet, let known = primed.removeFirst(into: packet) else { return try readPacket() }
+        guard let known = primed.removeFirst(into: packet) else { return try readPacket() }
         shift = known
         return packet
     }
@@ -301,7 +281,7 @@ final class DemuxContext {
     /// Continues reading after an interruption by a cancellation, which another one replaces.
     func resume(observing fresh: Cancellation, insteadOf old: Cancellation) {
         waiting.replace(old, with: fresh)
-        if failureAhead?.code == .cancelled { failureAhead = nil }
+        gaps?.resume()
         // libavformat treats the error of an interrupted call as the end of the input.
         guard let input = context?.pointee.pb, input.pointee.error == cff_error_exit else { return }
         (input.pointee.eof_reached, input.pointee.error) = (0, 0)
@@ -313,48 +293,17 @@ final class DemuxContext {
     }
 
     private func readPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
-        guard let packet = try readUnshifted() else { return nil }
-        if gaps == nil {
+        guard let gaps else {
+            guard let packet = try readFromInput() else { return nil }
             shift = follower?.shift(of: packet) ?? .zero
-        } else if let known = gaps?.shift(of: packet) {
-            shift = known
-        } else {
-            shift = try shiftAcrossGap(packet)
+            return packet
         }
+        guard let known = try gaps.read(into: packet, from: readFromInput) else { return nil }
+        shift = known
         return packet
     }
 
-    /// Reads ahead until a timestamp far from its expected position can be classified.
-    private func shiftAcrossGap(_ packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> MediaTime {
-        var bytes = ahead.packets.reduce(0) { $0 + Int($1.pointee.size) }
-        var isLast = failureAhead != nil
-        // `packet` receives the next packet.
-        guard ahead.insert(packet, atStart: true) != nil else { throw Self.exhausted(address) }
-        while !isLast, !(gaps?.isEnough(ahead.packets) ?? true), ahead.count <= Self.maxPacketsAhead,
-            bytes < Self.maxBytesAhead
-        {
-            do throws(MediaError) {
-                guard let next = try readFromInput(), let kept = ahead.insert(next) else {
-                    isLast = true
-                    break
-                }
-                bytes += Int(kept.pointee.size)
-            } catch {
-                (failureAhead, isLast) = (error, true)
-            }
-        }
-        defer { _ = ahead.removeFirst(into: packet) }
-        return gaps?.decide(ahead.packets, isLast: isLast) ?? .zero
-    }
-
-    private func readUnshifted() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
-        if let packet, ahead.removeFirst(into: packet) != nil { return packet }
-        if let failure = failureAhead.take() { throw failure }
-        return try readFromInput()
-    }
-
     private func readFromInput() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
-        guard let packet else { return nil }
         guard let context else { throw ReadingErrors.reading(cff_error_invalid_data, address, waiting) }
         if address.kind == .network { waiting.allow(options.readTimeout) }
         while true {
@@ -457,7 +406,7 @@ final class DemuxContext {
             return isFresh = true
         }
         try jump { context in
-            if let (other, timestamp) = indexed(instead: index, raw, context),
+            if let (other, timestamp) = indexed(instead: index, raw),
                 av_seek_frame(context, other, timestamp, flags) >= 0
             {
                 return 0
@@ -474,9 +423,8 @@ final class DemuxContext {
     /// Cues usually index video only. For a track without cues, libavformat reads the file from its position to the
     /// target, which over a network takes as long as the film between them.
     private func indexed(
-        instead index: Int32, _ raw: Int64, _ context: UnsafeMutablePointer<AVFormatContext>
+        instead index: Int32, _ raw: Int64
     ) -> (stream: Int32, timestamp: Int64)? {
-        let streams = (0..<Int(context.pointee.nb_streams)).compactMap { context.pointee.streams[$0] }
         guard formatName.hasPrefix("matroska"), streams.indices.contains(Int(index)),
             streams[Int(index)].pointee.codecpar.pointee.codec_type != AVMEDIA_TYPE_VIDEO,
             let video = streams.firstIndex(where: {
@@ -488,17 +436,27 @@ final class DemuxContext {
         return (Int32(video), av_rescale_q(raw, own, base))
     }
 
-    /// Follows timestamp discontinuities from here on, after the packets read ahead to find the start times.
-    func follow(_ follower: JumpFollower) {
-        self.follower = follower
-        for packet in primed.packets { self.follower?.record(packet) }
+    /// Follows timestamp discontinuities of these streams, after the packets read ahead to find the start times.
+    /// Detects gaps instead where the container has no discontinuities, also in those packets.
+    func followTimestamps(
+        of streams: [UnsafeMutablePointer<AVStream>], _ jumps: TimestampDiscontinuities, origin: FilmOrigin,
+        duration: MediaTime?
+    ) {
+        // For joined recordings libavformat states the length of one.
+        let length = stampsMayJump && !managesOwnInputs ? nil : duration
+        let pauses = PauseLimit(maxGap: options.maxGap, duration: length)
+        if stampsMayJump {
+            follower = JumpFollower(
+                jumps, streams: streams, of: film, origin: origin, pauses: pauses, hasPositions: !managesOwnInputs)
+            for packet in primed.packets { follower?.record(packet) }
+        } else if let reach = reachAcrossGaps {
+            gaps = GapReader(
+                GapFollower(jumps, streams: streams, origin: origin, pauses: pauses, reach: reach), primed, of: address)
+        }
     }
 
-    /// Detects gaps from here on, also in the packets read ahead to find the start times.
-    func findGaps(_ follower: GapFollower) {
-        gaps = follower
-        ahead.insertAtStart(primed)
-    }
+    /// Whether other streams than the one that is read are needed, to distinguish a discontinuity from a gap.
+    var needsOtherStreams: Bool { follower != nil || gaps?.reach == .packets }
 
     /// Returns the timestamp offset at a film time.
     func shift(at time: MediaTime) -> MediaTime { gaps?.shift(at: time) ?? .zero }
@@ -522,8 +480,7 @@ final class DemuxContext {
 
     private func forgetPrimed() {
         primed.removeAll()
-        ahead.removeAll()
-        failureAhead = nil
+        gaps?.removeAll()
     }
 
     /// Returns an error if the end reached is not the end of the film: the header refers to bytes that are missing. Nil
@@ -552,13 +509,13 @@ final class DemuxContext {
     }
 
     /// Whether the container allows timestamp discontinuities: joined or restarted transport streams.
-    var stampsMayJump: Bool {
+    private var stampsMayJump: Bool {
         guard let format = context?.pointee.iformat else { return false }
         return format.pointee.flags & AVFMT_TS_DISCONT != 0
     }
 
     /// How other tracks are checked at a timestamp gap; nil if `JumpFollower` handles the input.
-    var reachAcrossGaps: GapFollower.Reach? {
+    private var reachAcrossGaps: GapFollower.Reach? {
         if stampsMayJump || managesOwnInputs { return nil }
         // These demuxers read all packets, regardless of discarded streams.
         let sequential = ["matroska", "flv", "asf", "ogg", "nut"]

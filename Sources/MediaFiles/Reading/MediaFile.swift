@@ -242,16 +242,7 @@ public final class MediaFile: MediaSource {
                 }
                 streams.append(stream)
             }
-            if context.stampsMayJump {
-                context.follower = JumpFollower(
-                    jumps, streams: streams, origin: origin, pauses: PauseLimit(maxGap: options.maxGap, duration: nil),
-                    hasPositions: true)
-            } else if let reach = context.reachAcrossGaps {
-                context.findGaps(
-                    GapFollower(
-                        jumps, streams: streams, origin: origin,
-                        pauses: PauseLimit(maxGap: options.maxGap, duration: duration), reach: reach))
-            }
+            context.followTimestamps(of: streams, jumps, origin: origin, duration: duration)
             return (context, streams)
         }
     }
@@ -260,31 +251,12 @@ public final class MediaFile: MediaSource {
     ///
     /// - Parameter track: The track that is read, if the packets of others would be fetched for this purpose alone.
     private func follow(_ context: DemuxContext, only track: Track? = nil) {
-        guard context.stampsMayJump else { return findGaps(context) }
         let tracks = track.map { [$0] } ?? summary.tracks.filter { !$0.isCoverArt }
-        let all = tracks.compactMap { stream(for: $0, in: context) }
-        if !summary.sharesReader {
-            let numbers = Set(all.map { context.film.number(of: $0.pointee.index) })
-            context.keepOnly { numbers.contains($0) }
-        }
-        context.follow(
-            JumpFollower(
-                jumps, streams: all, of: context.film, origin: origins,
-                // For joined recordings libavformat states the length of one.
-                pauses: PauseLimit(
-                    maxGap: options.maxGap, duration: context.managesOwnInputs ? summary.duration : nil),
-                hasPositions: !context.managesOwnInputs))
-    }
-
-    private func findGaps(_ context: DemuxContext) {
-        guard let reach = context.reachAcrossGaps else { return }
-        let streams = summary.tracks.filter { !$0.isCoverArt }.compactMap { stream(for: $0, in: context) }
-        let numbers = Set(streams.map { $0.pointee.index })
-        if reach == .packets, !summary.sharesReader { context.keepOnly { numbers.contains($0) } }
-        context.findGaps(
-            GapFollower(
-                jumps, streams: streams, origin: origins,
-                pauses: PauseLimit(maxGap: options.maxGap, duration: summary.duration), reach: reach))
+        let streams = tracks.compactMap { stream(for: $0, in: context) }
+        context.followTimestamps(of: streams, jumps, origin: origins, duration: summary.duration)
+        guard context.needsOtherStreams, !summary.sharesReader else { return }
+        let numbers = Set(streams.map { context.film.number(of: $0.pointee.index) })
+        context.keepOnly { numbers.contains($0) }
     }
 
     /// Whether audio and video are in separate playlists: libavformat's HLS sets `AVStream.id` to the playlist's

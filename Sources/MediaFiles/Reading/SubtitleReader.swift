@@ -74,7 +74,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
 
     /// Selects the streams to read. With possible discontinuities, audio and video are read in any case.
     private func keepStreams(withLeader: Bool) {
-        if context.follower != nil || context.gaps?.reach == .packets { return }
+        if context.needsOtherStreams { return }
         var wanted: Set<Int32> = [stream]
         if let pace { wanted.insert(pace.index) }
         if withLeader, let leader { wanted.insert(leader.index) }

@@ -32,8 +32,7 @@ final class TrackReader: SampleSource, @unchecked Sendable {
         let clock = TrackClock(stream: stream, origin: origin)
         packager = PacketBatcher(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let index = self.stream
-        // At possible discontinuities other tracks are read too, to distinguish a discontinuity from a gap.
-        if context.follower == nil, context.gaps?.reach != .packets { context.keepOnly { $0 == index } }
+        if !context.needsOtherStreams { context.keepOnly { $0 == index } }
     }
 
     /// Determines the wraparound of this input from its first packet, so that a seek before any read is correct.

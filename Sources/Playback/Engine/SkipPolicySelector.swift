@@ -2,8 +2,10 @@ internal import MediaCore
 
 /// Adapts the decoder's skip policy to whether its frames arrive in time.
 ///
-/// A dozen consecutive late frames cost one step. Recovery is measured in media time and not in frames. With sync
-/// frames only, which are seconds apart, a count would keep a briefly slow item skipping for minutes.
+/// A dozen consecutive late frames cost one step, unless the decoder is catching up: after a stall of the input or the
+/// machine, decoding everything is on time again before the next sync frame. Recovery is measured in media time and not
+/// in frames. With sync frames only, which are seconds apart, a count would keep a briefly slow item skipping for
+/// minutes.
 struct SkipPolicySelector {
     /// The number of consecutive late frames per step down.
     static let maxLateFrames = 12
@@ -25,6 +27,8 @@ struct SkipPolicySelector {
     }
 
     private var lateInARow = 0
+    /// The end of the first late frame in a row, and when it was decoded.
+    private var firstLate: (end: MediaTime, now: MediaTime)?
     private var timelySince: MediaTime?
 
     enum Advice: Equatable { case same, less, more }
@@ -37,11 +41,16 @@ struct SkipPolicySelector {
         guard end >= now else {
             timelySince = nil
             lateInARow += 1
+            let first = firstLate ?? (end, now)
+            firstLate = first
             guard lateInARow >= Self.maxLateFrames else { return .same }
             lateInARow = 0
-            return .less
+            firstLate = (end, now)
+            // Twice as fast as playback: the delay is gone after at most its own duration in host time.
+            let isCatchingUp = end > first.end && (now - first.now) * 2 <= end - first.end
+            return isCatchingUp ? .same : .less
         }
-        lateInARow = 0
+        (lateInARow, firstLate) = (0, nil)
         guard let since = timelySince else {
             timelySince = end
             return .same

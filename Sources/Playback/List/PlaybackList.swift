@@ -439,9 +439,9 @@ struct PlaybackList: Sendable {
     /// Sets the repetitions, counted from now on.
     private mutating func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) {
         let done = (entries.first.map { $0.basis ?? $0.listPosition } ?? awaited)?.listPass ?? 0
-        if item != loopItem { countAnew(\.itemPass) }
+        if item != loopItem { restartCount(\.itemPass) }
         if list != loopList {
-            countAnew(\.listPass)
+            restartCount(\.listPass)
             awaited?.listPass -= done
             lastPosition?.listPass -= done
             for id in interstitials.keys { interstitials[id]?.countPasses(from: done) }
@@ -449,7 +449,7 @@ struct PlaybackList: Sendable {
         order.loop(item: item, list: list, countingFrom: done)
     }
 
-    private mutating func countAnew(_ pass: WritableKeyPath<PlaylistPosition, Int>) {
+    private mutating func restartCount(_ pass: WritableKeyPath<PlaylistPosition, Int>) {
         guard let first = entries.first else { return }
         let done = (first.basis ?? first.listPosition)[keyPath: pass]
         for entry in entries {

@@ -53,14 +53,14 @@ extension ScreenLoop {
         case .title(let title): screen?.setTitle(title)
         case .message(let message): showMessage(message)
         case .mark(let mark):
-            self.mark = mark
+            overlays.show(mark: mark)
             layOutMessage()
         case .panel(let panel):
-            self.panel = panel
+            overlays.show(panel: panel)
             layOutMessage()
         case .bar(let bar):
-            guard bar != self.bar else { return }
-            self.bar = bar
+            guard bar != overlays.content.bar else { return }
+            overlays.show(bar: bar)
             layOutMessage()
         case .board(let board): self.board?.board = board
         case .snapshot(.picture, let reply):
@@ -121,29 +121,19 @@ extension ScreenLoop {
 
     /// Shows a message over the video, or removes it.
     func showMessage(_ message: ScreenMessage?) {
-        self.message = message
-        // The duration starts when the message is visible.
-        messageEnds = nil
+        overlays.show(message)
         layOutMessage()
-        if screen?.area == nil { beginMessage() }
-    }
-
-    private func beginMessage() {
-        guard messageEnds == nil, let message else { return }
-        messageEnds = HostInstant.now.advanced(by: message.duration)
+        if screen?.area == nil { overlays.beginMessage() }
     }
 
     /// Requests drawing of the overlays for the current window. The previous overlays stay until then.
     func layOutMessage() {
         guard let screen else { return }
-        let content = OverlayPainter.Content(bar: bar, panel: panel, message: message, mark: mark)
-        if panel == nil { panelLayout = nil }
-        if bar == nil { (barLayout, dragged) = (nil, nil) }
         guard let room = screen.geometry?.words.size else {
             screen.messages = nil
             return
         }
-        overlayPainter.draw(content, in: room)
+        overlayPainter.draw(overlays.content, in: room)
     }
 
     /// Shows the overlays that were drawn.
@@ -155,11 +145,8 @@ extension ScreenLoop {
             corner.x == 0 && corner.y == 0
             ? drawn.images : drawn.images.map { $0.moved(right: corner.x, down: corner.y) }
         screen.messages = images.isEmpty ? nil : Overlay(images)
-        // The drawn content may be older than the requested one.
-        panelLayout = panel == nil ? nil : drawn.layout
-        barLayout = bar == nil ? nil : drawn.barLayout
-        screen.barTop = barLayout.map { $0.top + corner.y }
-        beginMessage()
+        overlays.displayed(drawn)
+        screen.barTop = overlays.barTop.map { $0 + corner.y }
     }
 
     /// Reports a change of full screen, if there was one.

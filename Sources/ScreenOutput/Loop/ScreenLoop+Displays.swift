@@ -11,7 +11,7 @@ extension ScreenLoop {
 
     /// Handles an event of a changed display configuration.
     func noteDisplayChange() {
-        guard options.followsDisplays || screen?.coversDisplay == true else { return }
+        guard options.followsDisplays || screen?.fullScreen.coversDisplay == true else { return }
         displaysDue = .now.advanced(by: Self.calm)
         // A window system may move windows of a removed display over those of the remaining ones.
         board?.isDisplayDue = true

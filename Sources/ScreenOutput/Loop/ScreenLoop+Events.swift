@@ -50,8 +50,9 @@ extension ScreenLoop {
             for name in names { deliverKey(name) }
         case SDL_MOUSEBUTTONDOWN:
             isRepeating = false
-            if event.button.button == 1, press(x: event.button.x, y: event.button.y, on: screen) {
-                // Handled by the panel or the bar.
+            let place = screen.pixel(x: Int(event.button.x), y: Int(event.button.y))
+            if event.button.button == 1, let used = overlays.press(at: place) {
+                for event in used { control.deliver(pointer: event) }
             } else {
                 if event.button.button == 1 {
                     windowDrag = WindowDrag(of: screen, right: event.button.x, down: event.button.y)
@@ -62,8 +63,13 @@ extension ScreenLoop {
         case SDL_MOUSEWHEEL:
             isRepeating = false
             let turned = event.wheel.direction == SDL_MOUSEWHEEL_FLIPPED.rawValue ? Int32(-1) : 1
-            if event.wheel.y != 0, turnWheel(Int((event.wheel.y * turned).signum()), on: screen) { return }
-            if event.wheel.y != 0 { deliverKey(event.wheel.y * turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
+            var (x, y): (Int32, Int32) = (0, 0)
+            SDL_GetMouseState(&x, &y)
+            let step = Int((event.wheel.y * turned).signum())
+            if step != 0, let used = overlays.turnWheel(step, at: screen.pixel(x: Int(x), y: Int(y))) {
+                return control.deliver(pointer: used)
+            }
+            if step != 0 { deliverKey(step > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
             if event.wheel.x != 0 { deliverKey(event.wheel.x * turned > 0 ? "WHEEL_RIGHT" : "WHEEL_LEFT") }
         case SDL_DROPBEGIN: dropped = []
         case SDL_DROPFILE, SDL_DROPTEXT:
@@ -72,17 +78,15 @@ extension ScreenLoop {
             if dropped.count < Self.maxDropped { dropped.append(String(cString: text)) }
             SDL_free(text)
         case SDL_DROPCOMPLETE:
-            let words = dropped
+            let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
+            if !dropped.isEmpty { control.deliver(.dropped(dropped, appends: isShiftHeld)) }
             dropped = []
-            if !words.isEmpty {
-                let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
-                control.deliver(.dropped(words, appends: isShiftHeld))
-            }
         case SDL_MOUSEBUTTONUP:
             guard event.button.button == 1 else { return }
             // The position may be newer than the release: the window stays where the last motion has moved it.
             windowDrag = nil
-            letGo(x: event.button.x, y: event.button.y, on: screen)
+            let place = screen.pixel(x: Int(event.button.x), y: Int(event.button.y))
+            if let used = overlays.release(at: place) { control.deliver(pointer: used) }
         case SDL_MOUSEMOTION:
             let now = HostInstant.now
             // Pointer events arrive at up to 1 kHz.
@@ -93,63 +97,10 @@ extension ScreenLoop {
             if windowDrag?.follow(screen) == true { return }
             guard hasMoved else { return }
             cursor.pointerMoved(isFullScreen: screen.isFullScreen)
-            movePointer(x: event.motion.x, y: event.motion.y, on: screen)
+            let place = screen.pixel(x: Int(event.motion.x), y: Int(event.motion.y))
+            control.deliver(pointer: overlays.move(to: place))
         default: break
         }
-    }
-
-    /// Reports a press while there is a panel, at a pixel of the window.
-    private func point(_ layout: PanelLayout, at place: (x: Int, y: Int)) {
-        if let hit = layout.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.deliver(pointer: .panel(row: hit.row, hit.part, turned: 0))
-        } else if !layout.contains(x: place.x, y: place.y) {
-            control.deliver(pointer: .besidePanel)
-        }
-    }
-
-    /// Handles a wheel step over a panel, beside it, or over the bar's volume. Returns false elsewhere.
-    private func turnWheel(_ turned: Int, on screen: Screen) -> Bool {
-        var (x, y): (Int32, Int32) = (0, 0)
-        SDL_GetMouseState(&x, &y)
-        let place = screen.pixel(x: Int(x), y: Int(y))
-        if let hit = panelLayout?.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.deliver(pointer: .panel(row: hit.row, hit.part, turned: turned))
-            return true
-        }
-        let isOnPanel = panelLayout?.contains(x: place.x, y: place.y) == true
-        let part = isOnPanel ? nil : barLayout?.hit(x: place.x, y: place.y)
-        guard panelLayout != nil || part?.isVolume == true else { return false }
-        control.deliver(pointer: .wheel(over: part, turned: turned))
-        return true
-    }
-
-    /// Handles a press on the panel or the bar, or beside both while there is a panel. Returns false elsewhere.
-    private func press(x: Int32, y: Int32, on screen: Screen) -> Bool {
-        let place = screen.pixel(x: Int(x), y: Int(y))
-        if let panelLayout {
-            point(panelLayout, at: place)
-            if panelLayout.contains(x: place.x, y: place.y) { return true }
-        }
-        guard let part = barLayout?.hit(x: place.x, y: place.y) else { return panelLayout != nil }
-        dragged = part
-        control.deliver(pointer: .bar(part, isDragged: barLayout?.drag(part, to: place.x) != nil))
-        return true
-    }
-
-    private func letGo(x: Int32, y: Int32, on screen: Screen) {
-        guard let dragged else { return }
-        self.dragged = nil
-        let place = screen.pixel(x: Int(x), y: Int(y))
-        if let part = barLayout?.drag(dragged, to: place.x) { control.deliver(pointer: .bar(part, isDragged: false)) }
-    }
-
-    private func movePointer(x: Int32, y: Int32, on screen: Screen) {
-        let place = screen.pixel(x: Int(x), y: Int(y))
-        if let dragged, let part = barLayout?.drag(dragged, to: place.x) {
-            return control.deliver(pointer: .bar(part, isDragged: true))
-        }
-        let part = panelLayout?.contains(x: place.x, y: place.y) == true ? nil : barLayout?.hit(x: place.x, y: place.y)
-        control.deliver(pointer: .moved(over: part))
     }
 
     private func deliverKey(_ name: String) { control.deliver(.key(name, isRepeat: isRepeating)) }

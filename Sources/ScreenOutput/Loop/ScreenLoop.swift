@@ -25,15 +25,7 @@ public final class ScreenLoop {
     var isStopping = false
     var failure: OutputError?
     var isFailureKnown = false
-    var message: ScreenMessage?
-    var mark: String?
-    var messageEnds: HostInstant?
-    var panel: ScreenPanel?
-    var panelLayout: PanelLayout?
-    var bar: ScreenBar?
-    var barLayout: BarLayout?
-    /// The part of the bar on which the pointer was pressed; nil when it is released.
-    var dragged: ScreenBar.Part?
+    var overlays = ScreenOverlays()
     var pointer = PointerPlace()
     /// The current or possible drag of the window while the button is pressed; nil otherwise.
     var windowDrag: WindowDrag?
@@ -102,7 +94,7 @@ public final class ScreenLoop {
     }
 
     /// Whether HDR frames are tone-mapped by the screen. Before the window opens, the expected value.
-    public var mapsTones: Bool { screen?.mapsTones ?? Screen.expectsToMapTones(options) }
+    public var mapsTones: Bool { screen?.mapsTones ?? PresenterChoice.expectsToMapTones(options) }
 
     // MARK: One iteration
 
@@ -134,7 +126,7 @@ public final class ScreenLoop {
             guard let moment else { return }
             deadline = deadline.map { min($0, moment) } ?? moment
         }
-        include(messageEnds)
+        include(overlays.messageEnds)
         include(cursor.hideAt)
         include(mainQueue?.deadline)
         include(displaysDue)
@@ -154,7 +146,7 @@ public final class ScreenLoop {
             min(deadline ?? soon, soon).sleep()
         }
         let now = HostInstant.now
-        if let ends = messageEnds, ends <= now { showMessage(nil) }
+        if let ends = overlays.messageEnds, ends <= now { showMessage(nil) }
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }
         if let screen, screen.isOpen { _ = windowDrag?.follow(screen) }
     }

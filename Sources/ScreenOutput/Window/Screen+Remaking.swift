@@ -41,14 +41,9 @@ extension Screen {
         }
     }
 
-    /// Whether the window covers the display without a window manager.
-    var coversDisplay: Bool { windowBefore != nil }
-
     /// Resizes the window to the current display mode, since SDL 2 keeps the size found at the start.
     func coverDisplayAgain() {
-        guard let window, coversDisplay, !hasOwnMode, !isConnectionLost(), let monitors = monitors(window) else {
-            return
-        }
+        guard let window, fullScreen.coversDesktop, !isConnectionLost(), let monitors = monitors(window) else { return }
         let index = Int(SDL_GetWindowDisplayIndex(window))
         guard let place = monitors.indices.contains(index) ? monitors[index] : monitors.first else { return }
         SDL_SetWindowPosition(window, Int32(place.x), Int32(place.y))

@@ -10,7 +10,7 @@ public import SyncRendering
 ///
 /// Later errors of the window are never thrown: `failure` has the reason, frames are discarded, and playback continues.
 public final class Screen: VideoOutput {
-    private(set) var options: ScreenOptions
+    var options: ScreenOptions
     let converter: any PictureConverter
     private let owner = pthread_self()
     private(set) var window: OpaquePointer?
@@ -56,17 +56,8 @@ public final class Screen: VideoOutput {
     /// Called on the owner thread with notices for the user, once for each.
     var onEvent: ((ScreenInput) -> Void)?
     private var noted = VideoFrameNotices()
-    /// Whether the user or an option has chosen the window size.
-    var isSizeChosen = false
-    /// Whether the window was fitted into its display including its frame.
-    var isFrameFitted = false
-    var mode: DisplayMode
-    /// The frame rate of the video in Hz; nil without video.
-    var filmRate: Double?
-    /// Whether the display is in a mode set for this window.
-    var hasOwnMode = false
-    /// The reported reason why the display is not in the requested mode; nil if it is.
-    var modeTrouble: String?
+    var sizing = WindowSizing()
+    var fullScreen: FullScreen
     /// Whether the screen is switched off by `setPower`.
     var isDark = false
     var power = DisplayPower()
@@ -75,8 +66,6 @@ public final class Screen: VideoOutput {
     /// The video size for which the window was opened, in square pixels.
     var openedFor: PixelSize?
     private var isReached = false
-    /// The window's bounds before it covered the display without a window manager; nil otherwise.
-    var windowBefore: SDL_Rect?
 
     /// Connects to the window system.
     ///
@@ -85,7 +74,7 @@ public final class Screen: VideoOutput {
     package init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
         self.options = options
         arrangement = options.arrangement
-        mode = options.mode
+        fullScreen = FullScreen(options.mode)
         self.converter = converter
         // The program handles SIGINT and SIGTERM itself, after releasing its speakers.
         sdlHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1")
@@ -145,18 +134,25 @@ public final class Screen: VideoOutput {
         if connection?.takeDown(window) == false, driver == "x11" { return _ = isConnectionLost() }
         presenter = nil
         SDL_DestroyWindow(window)
-        (self.window, connection, windowBefore, hasOwnMode) = (nil, nil, nil, false)
+        (self.window, connection) = (nil, nil)
+        fullScreen.closed()
     }
 
     /// SDL's name of the window system.
     var driver: String { SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "no window system" }
+
+    /// Whether windows have memory to draw into. SDL 2 has none on Wayland.
+    var hasWindowMemory: Bool { driver != "wayland" }
+
+    /// Whether HDR frames are tone-mapped by the presenter, or by the one expected before the window opens.
+    var mapsTones: Bool { presenter?.mapsTones ?? PresenterChoice.expectsToMapTones(options) }
 
     /// The displays of this computer.
     var displays: [ConnectedDisplay] { ConnectedDisplay.all }
 
     /// A user-facing description of the presenter and window system.
     package var presentation: String {
-        return "\(presenter?.description ?? "no window") on \(driver)"
+        "\(presenter?.description ?? "no window") on \(driver)"
     }
 
     // MARK: Window
@@ -180,32 +176,21 @@ public final class Screen: VideoOutput {
     private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
         let display = try ConnectedDisplay.chosen(
             by: options.display, among: ConnectedDisplay.all)
-        let size = Self.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
+        let size = WindowSizing.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         // Shown by `adopt`, once it is known whether there is a window manager.
         let flags =
             SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue
-        var refusal: OutputError?
-        for way in Self.ways(
-            options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasWindowMemory)
-        {
-            do throws(OutputError) {
-                let made = try make(way, size: size, position: position, flags: flags)
-                adopt(made.window, made.presenter)
-                tellFallback(from: options.presentation, because: refusal, to: made.presenter)
-                if let words = Self.shortcomings(of: way, options.drawing) { onEvent?(.notice(words)) }
-                return
-            } catch {
-                refusal = refusal ?? error
-            }
-        }
-        throw refusal ?? OutputError(.failed, "the window cannot be opened")
+        let opened = try PresenterChoice(options, converter, hasMemory: hasWindowMemory)
+            .open(size, at: position, flags: flags)
+        adopt(opened.window, opened.presenter)
+        for notice in opened.notices { onEvent?(.notice(notice)) }
     }
 
     private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
         (self.window, self.presenter) = (window, presenter)
         connection = DisplayConnection(window: window, followsDisplays: options.followsDisplays)
-        isSizeChosen = options.size != nil
+        sizing.opened(hasChosenSize: options.size != nil)
         WindowIcon.set(on: window)
         if options.isFullScreen { setFullScreen(true) }
         WindowSystem.show(window)
@@ -213,22 +198,10 @@ public final class Screen: VideoOutput {
         if connection?.changeEvent != nil {
             SDL_EventState(UInt32(SDL_SYSWMEVENT.rawValue), SDL_ENABLE)
         }
-        applyMode()
-        if mode != .current, windowBefore != nil, !hasOwnMode { fillDisplay(window) }
+        handle(fullScreen.shown(window))
         if isDark { darken() }
         needsPaint = true
     }
-
-    /// Returns the requested size, or that of the video scaled down to fit `room`. Both sides are 1…16384.
-    static func initialSize(of picture: PixelSize, wish: PixelSize?, within room: PixelSize) -> PixelSize {
-        let size = wish ?? picture
-        let fits = size.width <= room.width && size.height <= room.height
-        let chosen = fits || wish != nil ? size : PicturePlacement.fitted(size, into: room)
-        return PixelSize(width: min(16384, max(1, chosen.width)), height: min(16384, max(1, chosen.height)))
-    }
-
-    func setInitialFullScreen(_ wanted: Bool) { options.isFullScreen = wanted }
-    func setInitialTitle(_ title: String) { options.title = title }
 
     // MARK: VideoOutput
 
@@ -322,6 +295,9 @@ public final class Screen: VideoOutput {
     private func images(on geometry: ScreenGeometry?) -> [OverlayImage] {
         (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
     }
+
+    /// Whether the last frame was drawn. True while hidden or dark, so that playback counts as keeping its pace.
+    public var canPresent: Bool { isPrepared || !isVisible || isDark }
 
     /// Presents the prepared frame. Returns the estimated instant of visibility.
     public func present() -> HostInstant {

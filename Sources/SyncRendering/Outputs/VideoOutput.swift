@@ -22,6 +22,8 @@ public protocol VideoOutput: AnyObject {
     func prepare(_ picture: any Picture, under overlay: Overlay?)
     /// Returns where subtitles may be drawn over a video frame; nil if that is not supported, which is the default.
     func canvas(for picture: any Picture) -> SubtitleCanvas?
+    /// Whether the prepared frame counts as shown once presented: false if it could not be drawn. The default is true.
+    var canPresent: Bool { get }
     /// Shows the prepared frame; returns when it became visible, as accurately as the output knows.
     func present() -> HostInstant
     /// Blanks the screen until the next video frame. The default does nothing.
@@ -29,6 +31,8 @@ public protocol VideoOutput: AnyObject {
 }
 
 extension VideoOutput {
+    /// Returns true: every frame is drawn.
+    public var canPresent: Bool { true }
     /// Does nothing: the last video frame stays visible.
     public func removeImage() {}
     /// Returns nil: subtitles are not supported.

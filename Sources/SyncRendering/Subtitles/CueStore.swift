@@ -59,8 +59,9 @@ struct CueStore {
         if let end { longest = max(longest, end - start) }
         // What had no end of its own ends here. So do bitmaps: a display set replaces the one before, whose length may
         // be no more than a time-out (`page_time_out`, EN 300 743, 7.2.2).
-        // None that started earlier than `longest` ago is still active, and only the last one can have no end.
-        let active = min(firstIndex(after: start - longest), max(0, index - 1))
+        // Only the last one can have no end. Of bitmaps, none that started earlier than `longest` ago is still active.
+        let last = max(0, index - 1)
+        let active = cue.isBitmap ? min(firstIndex(after: start - longest), last) : last
         for before in active..<index
         where entries[before].end.map({ cue.isBitmap && entries[before].cue.isBitmap && $0 > start }) ?? true {
             entries[before].end = start

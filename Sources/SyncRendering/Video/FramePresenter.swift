@@ -27,7 +27,7 @@ package final class FramePresenter {
     /// The layer's `removals` at the last step.
     private var removals: UInt64
 
-    /// The number of frames shown since creation.
+    /// The number of frames shown since creation, without those that the output could not draw.
     package private(set) var shownCount = 0
     /// The number of frames skipped since creation.
     package private(set) var droppedCount = 0
@@ -147,8 +147,10 @@ package final class FramePresenter {
             prepare(picture, seenAt: pts)
         }
         prepared = nil
+        let isDrawn = output.canPresent
         let visible = output.present()
         (onScreen, shownOverlay) = (buffer, preparedOverlay)
+        guard isDrawn else { return }
         shownCount += 1
         events.append(
             .frame(pts: pts, target: target, presented: visible.advanced(by: output.latency.delay)), at: visible)

@@ -13,11 +13,13 @@ final class LogFile: Sendable {
     private let start = HostInstant.now
     /// The descriptor, -1 after a failure, and the number of bytes written. Guarded by its lock.
     private let state: Lock<(descriptor: Int32, bytes: Int)>
+    private let limit: Int
 
     /// Creates or replaces a log file.
     ///
+    /// - Parameter limit: The maximum size in bytes.
     /// - Throws: `invalidArgument` if an existing file is no log, `failed` if it cannot be written.
-    init(creating path: String) throws(TalkieError) {
+    init(creating path: String, limit: Int = LogFile.maxBytes) throws(TalkieError) {
         if Self.isSomethingElse(path) {
             throw TalkieError(
                 .invalidArgument,
@@ -30,6 +32,7 @@ final class LogFile: Sendable {
                 .failed, "the log '\(path)' cannot be written (\(SystemCause.text(errno))); choose another file")
         }
         state = Lock((descriptor, 0))
+        self.limit = limit
         put(Self.head + "\(Release.version) log\n")
     }
 
@@ -60,7 +63,7 @@ final class LogFile: Sendable {
         state.withLock { state in
             guard state.descriptor >= 0 else { return }
             var bytes = Array(line.utf8)
-            let isFull = state.bytes + bytes.count > Self.maxBytes
+            let isFull = state.bytes + bytes.count > limit
             if isFull { bytes = Array("the log is full\n".utf8) }
             state.bytes += bytes.count
             var offset = 0

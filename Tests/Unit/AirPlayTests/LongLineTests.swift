@@ -21,8 +21,8 @@ import Testing
                 return
             }
             frames += Int64(piece)
-            guard line.end == MediaTime(value: frames, timescale: 48_000) else {
-                Issue.record("at \(time) the line ends at \(String(describing: line.end))")
+            guard line.end(at: 1) == MediaTime(value: frames, timescale: 48_000) else {
+                Issue.record("at \(time) the line ends at \(String(describing: line.end(at: 1)))")
                 return
             }
         }

@@ -37,7 +37,7 @@ final class LoopbackServer: @unchecked Sendable {
     /// Connects both ends; returns the client's.
     func connect() throws -> TCPSocket {
         let client = try TCPSocket.connect(
-            to: IPv4Address("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(2)))
+            to: IPv4Address("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(20)))
         connection = accept(listener, nil, nil)
         return client
     }

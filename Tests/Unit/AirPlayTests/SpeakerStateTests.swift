@@ -10,9 +10,12 @@ import Testing
 @Suite struct StreamInputTests {
     private let store = PacketStore(bytes: 4096, packets: 64)
 
-    private func input(_ format: StreamFormat = .lossless48000, isPassThrough: Bool = false) -> StreamInput {
+    private func input(
+        _ format: StreamFormat = .lossless48000, isPassThrough: Bool = false, speed: Double = 1
+    ) -> StreamInput {
         StreamInput(
-            format: format, store: store, first: RTPTimestamp(rawValue: 1000), isPassThrough: isPassThrough, speed: 1)
+            format: format, store: store, first: RTPTimestamp(rawValue: 1000), isPassThrough: isPassThrough,
+            speed: speed)
     }
 
     /// Contiguous packets of one byte each.
@@ -28,6 +31,18 @@ import Testing
             }
         }
         return batch
+    }
+
+    @Test func acceptedAudioIsMeasuredInMediaTimeAtDoubleSpeed() {
+        var input = input(speed: 2)
+        _ = input.accept(packets(30), from: 0, position: nil)
+        _ = input.accept(packets(30, from: 30), from: 0, position: nil)
+        let media = 2 * Double(60 * 352) / 48_000
+        #expect(abs((input.acceptedUntil ?? .zero).seconds - media) < 1e-6)
+        // After a seek, from its packets on.
+        _ = input.flush()
+        _ = input.accept(packets(1, from: 1000), from: 0, position: nil)
+        #expect(abs((input.acceptedUntil ?? .zero).seconds - Double(1000 * 352 + 2 * 352) / 48_000) < 1e-6)
     }
 
     @Test func whatIsAcceptedReachesAsFarAsItsPacketsAndHalfASecondSufficesForAStart() {

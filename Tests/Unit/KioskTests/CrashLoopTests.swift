@@ -119,7 +119,7 @@ import Testing
         }
         let rig = Self.rig(path, isWall: true)
         rig.start()
-        #expect(rig.wait { rig.director.wall?.line?.items.count == 2 })
+        #expect(rig.wait { rig.director.playback.wall?.line?.items.count == 2 })
         #expect(Self.hasSkipped(rig, "ill.mp4"))
         // The other screens may show it.
         #expect(

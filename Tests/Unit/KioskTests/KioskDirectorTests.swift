@@ -68,7 +68,7 @@ import Testing
         #expect(rig.wait { rig.hasSaid("nothing is shown: 'bad.mp4' is no film") })
         rig.write(film)
         // Less than the ten seconds after which the list is tried again.
-        #expect(rig.wait(atMost: KioskDirector.again / 2) { rig.hasSaid("playing '\(film)'") })
+        #expect(rig.wait(atMost: PlaylistRetry.delay / 2) { rig.hasSaid("playing '\(film)'") })
         _ = rig.end()
     }
 
@@ -86,8 +86,8 @@ import Testing
 
     @Test func commandsAreRunWhenTheScreenGoesOffAndOn() throws {
         let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
-        rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
-        rig.director.configuration.hooks.screenOn = "PASSWORD=secret; echo no such thing >&2; false"
+        rig.configure { $0.hooks.screenOff = "echo off > '\(rig.folder)/screen'" }
+        rig.configure { $0.hooks.screenOn = "PASSWORD=secret; echo no such thing >&2; false" }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
@@ -101,7 +101,7 @@ import Testing
     @Test func itBeginsAtItsTime() {
         let rig = KioskRig(films: ["1.mp4"]) { $0.start = .time(TimeOfDay(hour: 22, minute: 20)!) }
         rig.start()
-        #expect(rig.wait { rig.director.beginsAt != nil })
+        #expect(rig.wait { rig.director.hours.beginsAt != nil })
         #expect(rig.opened.withLock { $0.isEmpty })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
@@ -126,7 +126,7 @@ import Testing
         let rig = KioskRig(films: ["1.mp4"])
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         rig.write("2.mp4")
         fresh.programme.playlist = [rig.folder + "/films/2.mp4"]
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
@@ -139,7 +139,7 @@ import Testing
         let rig = KioskRig(films: ["1.mp4", "2.mp4"])
         rig.start()
         #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         (fresh.programme.order, fresh.loops) = (.shuffled, false)
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
@@ -165,7 +165,7 @@ import Testing
 
     @Test func aStartInQuietHoursSwitchesTheScreenOff() throws {
         let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:10-22:30")] }
-        rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
+        rig.configure { $0.hooks.screenOff = "echo off > '\(rig.folder)/screen'" }
         rig.start()
         #expect(rig.wait { (try? String(contentsOfFile: rig.folder + "/screen", encoding: .utf8)) == "off\n" })
         #expect(rig.opened.withLock { $0.isEmpty })
@@ -225,7 +225,7 @@ import Testing
     /// A kiosk with a window whose only film cannot be opened.
     private func rigWithoutAGoodFilm(slate: String) -> KioskRig {
         let rig = KioskRig(films: ["bad.mp4"], hasScreen: true)
-        rig.director.configuration.slate = "\(rig.folder)/\(slate)"
+        rig.configure { $0.slate = "\(rig.folder)/\(slate)" }
         _ = FileManager.default.createFile(atPath: "\(rig.folder)/\(slate)", contents: Data("picture".utf8))
         return rig
     }
@@ -235,7 +235,7 @@ import Testing
         rig.start()
         #expect(rig.wait { rig.opened.withLock { $0.last == "closed.png" } })
         rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .pause), { _, _ in }))
-        rig.director.showSlate(.nothing("another reason"))
+        rig.director.playback.show(.nothing("another reason"))
         rig.write("long.mp4")
         #expect(rig.wait { rig.hasSaid("playing 'long.mp4'") })
         #expect(rig.wait { rig.player.state.phase == .paused })
@@ -253,7 +253,7 @@ import Testing
 
     @Test func mediaThatWasLostIsTriedAgainAfterGrowingPausesUnderThePictureOfTheSlate() {
         let rig = KioskRig(hasScreen: true) { $0.programme.playlist = ["http://server/stick.mp4"] }
-        rig.director.configuration.slate = "\(rig.folder)/closed.png"
+        rig.configure { $0.slate = "\(rig.folder)/closed.png" }
         _ = FileManager.default.createFile(atPath: "\(rig.folder)/closed.png", contents: Data("picture".utf8))
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
@@ -450,7 +450,7 @@ import Testing
         #expect(rig.player.state.position >= MediaTime(value: 30, timescale: 1))
         _ = rig.end()
         #expect(rig.hasSaid("it resumes at its last position"))
-        #expect(rig.director.kept.starts == 5)
+        #expect(rig.director.resume.restarts == 4)
     }
 
     @Test func credentialsAndTokensOfAnAddressAreNotKeptAndItsFilmIsFoundAgain() throws {
@@ -519,7 +519,7 @@ import Testing
         places.writePending()
         // Each write creates a new file and renames it; the first one still exists at this point.
         #expect(file() == first)
-        #expect(86_400 / KioskDirector.keepingInterval.inSeconds < 6000)
+        #expect(86_400 / ResumeState.interval.inSeconds < 6000)
     }
 
     @Test func aFailingDiskAndItsRecoveryAreReportedOnce() throws {
@@ -560,18 +560,15 @@ import Testing
         let rig = KioskRig(films: ["long.mp4"]) { $0.programme.speakers = ["kitchen"] }
         rig.start()
         #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
-        guard let number = rig.player.outputs?.number(of: rig.kitchen) else {
-            Issue.record("it is no member")
-            return
-        }
+        let id = OutputID(rig.player.outputs!.number(of: rig.kitchen)!)
         func losses() -> Int { rig.said.withLock { $0.count { $0.contains("is lost") } } }
-        for count in 1...2 {
-            rig.mailbox.post(.output(OutputID(number), isLost: true))
-            #expect(rig.wait { losses() == count })
-            rig.mailbox.post(.output(OutputID(number), isLost: false))
-            let next = rig.clock.now.advanced(by: .seconds(61))
-            #expect(rig.wait { rig.clock.now >= next })
-        }
+        rig.mailbox.post(.output(id, isLost: true))
+        #expect(rig.wait { losses() == 1 })
+        rig.mailbox.post(.output(id, isLost: false))
+        let next = rig.clock.now.advanced(by: .seconds(61))
+        #expect(rig.wait { rig.clock.now >= next })
+        rig.mailbox.post(.output(id, isLost: true))
+        #expect(rig.wait { losses() == 2 })
         _ = rig.end()
     }
 

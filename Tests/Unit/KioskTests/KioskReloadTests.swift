@@ -193,7 +193,7 @@ import Testing
 
     /// Reloads a changed configuration and waits for the report; earlier messages are discarded.
     private static func reload(_ rig: KioskRig, _ change: (inout KioskConfiguration) -> Void) {
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         change(&fresh)
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.said.withLock { $0 = [] }
@@ -242,7 +242,7 @@ import Testing
     @Test func aStartThatIsMovedBeforeItHasComeDoesNotWait() {
         let rig = KioskRig(films: ["long.mp4"]) { $0.start = Self.time(23) }
         rig.start()
-        #expect(rig.wait { rig.director.beginsAt != nil })
+        #expect(rig.wait { rig.director.hours.beginsAt != nil })
         Self.reload(rig) { $0.start = .atOnce }
         #expect(rig.wait { rig.player.state.phase == .playing })
         Self.reload(rig) { $0.programme.volume = 30 }
@@ -254,7 +254,7 @@ import Testing
         let rig = KioskRig(films: ["long.mp4"]) { $0.programme.speakers = [] }
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         fresh.programme.speakers = ["kitchen"]
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
@@ -265,10 +265,10 @@ import Testing
     @Test func aWallTakesOverItsLoop() {
         let rig = KioskRig(films: ["long.mp4"]) { $0.wall = .init() }
         rig.start()
-        let line: @Sendable () -> WallLine? = { rig.director.wall?.line }
+        let line: @Sendable () -> WallLine? = { rig.director.playback.wall?.line }
         #expect(rig.wait { line()?.loops == true })
         let epoch = line()?.epoch
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         fresh.loops = false
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))
@@ -284,7 +284,7 @@ import Testing
             $0.start = Self.time(22)
         }
         rig.start()
-        let line: @Sendable () -> WallLine? = { rig.director.wall?.line }
+        let line: @Sendable () -> WallLine? = { rig.director.playback.wall?.line }
         #expect(rig.wait { line()?.items.count == 1 })
         let epoch = line()?.epoch
         Self.reload(rig) { $0.start = .atOnce }
@@ -301,7 +301,7 @@ import Testing
         rig.start()
         rig.mailbox.post(.screen(.visible(true)))
         #expect(rig.wait { rig.screen?.arrangement.overscan == .scale(3.5) })
-        var fresh = rig.director.configuration
+        var fresh = rig.director.settings.configuration
         fresh.overscan = ScreenArrangement.Overscan.none
         rig.next.withLock { [fresh] in $0 = .success(fresh) }
         rig.mailbox.post(.request(.reload))

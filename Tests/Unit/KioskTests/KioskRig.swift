@@ -129,7 +129,7 @@ final class KioskRig: @unchecked Sendable {
         self.engine = engine
         feeder = engine.renderer.map { AudioFeeder(renderer: $0) }
         director = try! KioskDirector(
-            stage: KioskDirector.Stage(
+            stage: KioskStage(
                 player: player, screen: screen, distributor: distributor, registry: OutputRegistry([toys]),
                 places: KioskResumePositions(
                     places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
@@ -164,6 +164,13 @@ final class KioskRig: @unchecked Sendable {
 
     func write(_ name: String, _ text: String = "film") { Self.write(name, in: folder, text) }
     func remove(_ name: String) { try! FileManager.default.removeItem(atPath: "\(folder)/films/\(name)") }
+
+    /// Changes keys that the kiosk does not use before `start`.
+    func configure(_ change: (inout KioskConfiguration) -> Void) {
+        var configuration = director.settings.configuration
+        change(&configuration)
+        _ = director.settings.replace(with: configuration, movesStart: false)
+    }
 
     func start() { try! director.start() }
 

@@ -10,21 +10,21 @@ import Testing
     private let clocks = WallRig()
     /// Its player executes no command.
     private let rig = KioskRig()
-    private var wall: KioskWall { KioskWall(clock: clocks.wall, player: rig.player) { _ in } }
+    private var wall: KioskWall { KioskWall(rig.director.stage, clock: clocks.wall, report: { _ in }, post: { _ in }) }
     private let length = FilmExtent(end: MediaTime(value: 10, timescale: 1))
 
     @Test func aFileIsMeasuredOnceUnlessItsLengthMayHaveChanged() throws {
-        let (wall, measured, posted) = (wall, Lock<[String]>([]), Lock<[KioskWall.Measured]>([]))
+        let (measured, posted) = (Lock<[String]>([]), Lock<[KioskWall.Measured]>([]))
         var stage = rig.director.stage
         stage.measure = { [length] (address) throws(MediaError) in
             measured.withLock { $0.append(address) }
             guard address != "bad" else { throw MediaError(.cannotOpen, "'bad' is no film") }
             return length
         }
+        let wall = KioskWall(
+            stage, clock: clocks.wall, report: { _ in }, post: { result in posted.withLock { $0.append(result) } })
         func measure() throws {
-            try wall.measure(["a", "bad", "b"].map { PlaylistLoader.Item(address: $0) }, programme: 3, stage) { news in
-                posted.withLock { $0.append(news) }
-            }
+            try wall.measure(["a", "bad", "b"].map { PlaylistLoader.Item(address: $0) }, programme: 3)
         }
         try measure()
         try measure()

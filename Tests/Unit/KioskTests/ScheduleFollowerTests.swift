@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func theStartIsWaitedForAndComesOnce() {
-        var (follower, _) = follower(at: at(9)) { $0.start = .time(TimeOfDay(hour: 9, minute: 30)!) }
+        let (follower, _) = follower(at: at(9)) { $0.start = .time(TimeOfDay(hour: 9, minute: 30)!) }
         #expect(!follower.isWaiting, "nothing is waited for yet")
         follower.waitForStart(at: at(9))
         #expect(follower.isWaiting && follower.start == "09:30" && follower.beginsAt == at(9, 30))
@@ -35,7 +35,7 @@ import Testing
 
     @Test func quietHoursAreAChangeWhenTheyBeginAndEnd() throws {
         let quiet = try DaySpan(parsing: "22:00-07:00")
-        var (follower, _) = follower(at: at(21)) { $0.quietHours = [quiet] }
+        let (follower, _) = follower(at: at(21)) { $0.quietHours = [quiet] }
         var before = follower.advance(to: at(21, 59))
         #expect(before == nil && !follower.isWaiting)
         before = follower.advance(to: at(22))
@@ -47,7 +47,8 @@ import Testing
     }
 
     @Test func anotherScheduleIsAChangeAtTheNextStep() throws {
-        var (follower, configuration) = follower(at: at(12)) { _ in }
+        let (follower, first) = follower(at: at(12)) { _ in }
+        var configuration = first
         let whole = try DaySpan(parsing: "12:00-12:00")
         configuration.quietHours = [whole]
         follower.replace(configuration)

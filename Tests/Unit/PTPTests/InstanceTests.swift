@@ -184,8 +184,10 @@ private struct Listener {
         var (writer, lie) = (PTPMessageWriter(identity: theirs), PTPMessageWriter(identity: ClockIdentity(rawValue: 8)))
         func speak(_ sequence: UInt16) {
             writer.sync(sequence: sequence)
-            listener.event.send(writer.bytes, to: master, port: ports.0)
+            // Read before sending: what this thread waits for a processor then counts as a delay on the network, of
+            // which the shortest one decides.
             let origin = PTPInstant(nanoseconds: HostInstant.now.nanoseconds + 5_000_000_000)
+            listener.event.send(writer.bytes, to: master, port: ports.0)
             writer.followUp(origin: PTPTimestamp(origin), sequence: sequence)
             listener.general.send(writer.bytes, to: master, port: ports.1)
             // From an address without a session: ignored.

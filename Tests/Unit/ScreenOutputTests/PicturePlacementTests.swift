@@ -56,7 +56,7 @@ import Testing
     @Test func aWindowBeginsAtThePicturesSizeOrWhatTheDisplayHasRoomFor() {
         let display = PixelSize(width: 1920, height: 1040)
         func initial(_ width: Int, _ height: Int, wish: PixelSize? = nil) -> PixelSize {
-            Screen.initialSize(of: PixelSize(width: width, height: height), wish: wish, within: display)
+            WindowSizing.initialSize(of: PixelSize(width: width, height: height), wish: wish, within: display)
         }
         #expect(initial(1280, 720) == PixelSize(width: 1280, height: 720))
         #expect(initial(3840, 2160) == PixelSize(width: 1849, height: 1040))

@@ -52,6 +52,19 @@ import Testing
         }
     }
 
+    @Test func aFrameThatCouldNotBeDrawnIsNotCountedAsShown() {
+        let events = EventLog(clock: clock)
+        let synchronizer = RenderSynchronizer(clock: clock)
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now.advanced(by: .milliseconds(100)))
+        let screen = VirtualScreen(clock: clock)
+        screen.canPresent = false
+        let presenter = run(screen, frames: 24, synchronizer: synchronizer, events: events)
+        #expect(layer.isDrained && presenter.shownCount == 0 && presenter.droppedCount == 0)
+        while let entry = events.removeFirst() {
+            if case .frame = entry.event { Issue.record("a frame event at \(entry.at)") }
+        }
+    }
+
     @Test func theFirstFrameStaysOnScreenWhileTimeIsStopped() {
         let synchronizer = RenderSynchronizer(clock: clock)
         let screen = VirtualScreen(clock: clock)

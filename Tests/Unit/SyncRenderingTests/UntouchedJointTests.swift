@@ -41,9 +41,11 @@ import Testing
             let begin = first
             // Several packets per buffer.
             for _ in 0..<5 where first < count {
-                let samples = (first..<first + packet).flatMap { frame -> [Float] in
-                    let value = frame < 0 || frame >= count ? 0 : FloatCodecs.value(sound, frame)
-                    return [value, value]
+                var samples = [Float](repeating: 0, count: Int(2 * packet))
+                let audible = max(0, first)
+                for frame in audible..<max(audible, min(first + packet, count)) {
+                    let (place, value) = (Int(2 * (frame - first)), FloatCodecs.value(sound, frame))
+                    (samples[place], samples[place + 1]) = (value, value)
                 }
                 let rest = min(packet, count - first)
                 var place = time(start + first)

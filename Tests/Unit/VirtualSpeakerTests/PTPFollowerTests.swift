@@ -27,7 +27,7 @@ struct PTPFollowerTests {
             while voice.receive(into: &answer) != nil {}
             voice.send(writer.bytes, to: speaker, port: ports.general)
             // The follower answers with an Announce as soon as it has processed the other one.
-            _ = Poller.wait(reading: [voice.descriptor], until: .now.advanced(by: .seconds(2)))
+            _ = Poller.wait(reading: [voice.descriptor], until: .now.advanced(by: .seconds(20)))
             try #require(follower.grandmaster == master.rawValue, "round \(round)")
         }
     }

@@ -19,6 +19,28 @@ import Testing
         #expect(advice(&policy, (11..<24).map { Double($0) / 24 }, late: 0.1) == [.less, .less])
     }
 
+    /// Returns the advice of each frame after a stall of two seconds, with a decoder of a speed against playback, until
+    /// its frames are in time.
+    private func adviceAfterStall(speed: Double) -> [SkipPolicySelector.Advice] {
+        var policy = SkipPolicySelector()
+        var given: [SkipPolicySelector.Advice] = []
+        for frame in 0..<2400 {
+            let end = Double(frame + 1) / 24
+            let now = 2 + Double(frame) / 24 / speed
+            given.append(policy.advice(end: time(end), now: time(now)))
+            if end > now { break }
+        }
+        return given
+    }
+
+    @Test(arguments: [2.5, 4, 20]) func aFilmThatStalledIsDecodedWholeIfTheDecoderCatchesUp(speed: Double) {
+        #expect(adviceAfterStall(speed: speed).allSatisfy { $0 == .same })
+    }
+
+    @Test func aDecoderThatCatchesUpTooSlowlySkips() {
+        #expect(adviceAfterStall(speed: 1.2).contains(.less))
+    }
+
     @Test func aFilmThatStumbledIsWholeAgainAfterSecondsEvenFromKeyPicturesAlone() {
         var policy = SkipPolicySelector()
         _ = advice(&policy, (0..<36).map { Double($0) / 24 }, late: 1)

@@ -5,6 +5,9 @@ import Testing
 @testable import SyncRendering
 
 @Suite struct LoudnessTests {
+    /// The format of tests whose result does not depend on the rate.
+    private let format = PCMFormat(sampleRate: 16_000, layout: .stereo)
+
     /// Returns a tone of 1 kHz on each channel; each part has a duration and the peak levels of the channels in dB, in
     /// the format's order.
     private func tone(_ parts: [(seconds: Int, levels: [Double])], _ format: PCMFormat) -> [Float] {
@@ -55,21 +58,18 @@ import Testing
 
     /// Case 6 of the same: five channels, and a low-frequency channel that is not measured.
     @Test func surroundCountsAsTheStandardSays() throws {
-        let format = PCMFormat(sampleRate: 48_000, layout: .surround51)
+        let format = PCMFormat(sampleRate: format.sampleRate, layout: .surround51)
         let sound = tone([(20, [-28, -28, -24, 0, -30, -30])], format)
         #expect(abs(try #require(measured(sound, format)) - -23) < 0.1)
     }
 
     @Test func silenceHasNoLoudnessAndWhatIsNoNumberLeavesNothingBehind() throws {
-        let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
         #expect(measured([Float](repeating: 0, count: 96_000), format) == nil)
         let sound = [Float.nan, .infinity] + tone([(20, [-23, -23])], format)
         #expect(abs(try #require(measured(sound, format)) - -23) < 0.1)
     }
 
     // MARK: Levelling
-
-    private let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
 
     /// Returns the peak level of the output for each 0.1 s, in dB.
     private func levels(_ samples: [Float], _ leveller: LoudnessLeveller, target: Double? = -23) -> [Double] {
@@ -80,8 +80,9 @@ import Testing
                 leveller.process(buffer.baseAddress! + start, frames: frames, target: target)
             }
         }
-        return stride(from: 0, to: samples.count, by: 9600).map { start in
-            20 * log10(Double(samples[start..<min(samples.count, start + 9600)].map(abs).max() ?? 0))
+        let tenth = 2 * format.sampleRate / 10
+        return stride(from: 0, to: samples.count, by: tenth).map { start in
+            20 * log10(Double(samples[start..<min(samples.count, start + tenth)].map(abs).max() ?? 0))
         }
     }
 

@@ -67,7 +67,7 @@ import Testing
         let start = HostInstant.now
         // A pipe holds 64 KiB.
         for _ in 0..<500 { terminal.say(line) }
-        #expect(HostInstant.now - start < .seconds(5))
+        #expect(HostInstant.now - start < .seconds(30))
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
         var held = read(ends[0], &bytes, bytes.count)
         #expect((30_000...(64 << 10)).contains(held))

@@ -93,9 +93,7 @@ import Testing
         let record = """
             {"event": "anchor", "host_ns": 1, "rtp": 0, "ptp_ns": 5000}
             {"event": "underrun", "host_ns": 2}
-            {"event": "anchor", "host_ns": 3, "rtp": 0, "ptp_ns": 5000}
             {"event": "underrun", "host_ns": 4}
-            {"event": "anchor", "host_ns": 5, "rtp": 0, "ptp_ns": 5000}
             {"event": "heard", "host_ns": 6, "rtp": 0, "frames": 48000, "rate": 48000}
             """
         var heard = try withExtendedLifetime(folder) { try HeardRecord(reading: folder.write(record, to: "s.jsonl")) }

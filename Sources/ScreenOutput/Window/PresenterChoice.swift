@@ -2,8 +2,34 @@ internal import CSDL
 internal import MediaCore
 internal import SyncRendering
 
-/// The choice of the presenter.
-extension Screen {
+/// Opens a window with the first presenter that works on this computer.
+struct PresenterChoice {
+    private let options: ScreenOptions
+    private let converter: any PictureConverter
+    private let hasMemory: Bool
+
+    /// - Parameter hasMemory: Whether windows have memory to draw into.
+    init(_ options: ScreenOptions, _ converter: any PictureConverter, hasMemory: Bool) {
+        (self.options, self.converter, self.hasMemory) = (options, converter, hasMemory)
+    }
+
+    /// Opens a window with its presenter. Returns sentences for the user about what replaces the requested one.
+    func open(
+        _ size: PixelSize, at position: Int32, flags: UInt32
+    ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter, notices: [String]) {
+        var refusal: OutputError?
+        for way in Self.ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasMemory) {
+            do throws(OutputError) {
+                let (window, presenter) = try make(way, size: size, position: position, flags: flags)
+                let notices = [fallback(to: presenter, because: refusal), Self.shortcomings(of: way, options.drawing)]
+                return (window, presenter, notices.compactMap { $0 })
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
+        throw refusal ?? OutputError(.failed, "the window cannot be opened")
+    }
+
     /// Returns the presentations to try, in order.
     ///
     /// - Parameters:
@@ -27,16 +53,7 @@ extension Screen {
         ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely).first == .placebo
     }
 
-    /// Whether HDR frames are tone-mapped by the presenter, or by the one expected before the window opens.
-    var mapsTones: Bool {
-        if let presenter { return presenter.mapsTones }
-        return Self.expectsToMapTones(options)
-    }
-
-    var hasWindowMemory: Bool { driver != "wayland" }
-
-    /// Creates a window and its presenter.
-    func make(
+    private func make(
         _ way: ScreenOptions.Presentation, size: PixelSize, position: Int32, flags: UInt32
     ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter) {
         let further = way == .surface ? 0 : SDL_WINDOW_OPENGL.rawValue
@@ -56,7 +73,7 @@ extension Screen {
         _ way: ScreenOptions.Presentation, for window: OpaquePointer
     ) throws(OutputError) -> any PicturePresenter {
         // Window memory is cheaper than a software renderer of OpenGL.
-        let takesSoftware = way == options.presentation || !hasWindowMemory
+        let takesSoftware = way == options.presentation || !hasMemory
         switch way {
         case .placebo:
             return try PlaceboPresenter(
@@ -93,14 +110,10 @@ extension Screen {
             + "\(taken.joined(separator: " and ")) \(are) used"
     }
 
-    /// Reports once that the requested presenter was replaced. A missing graphics processor is reported only if it was
+    /// Returns a sentence if the requested presenter is replaced. A missing graphics processor counts only if it was
     /// requested.
-    func tellFallback(
-        from wish: ScreenOptions.Presentation, because refusal: OutputError?, to presenter: any PicturePresenter
-    ) {
-        guard let refusal, wish == .placebo || refusal.code != .unavailable else { return }
-        onEvent?(
-            .notice(
-                "libplacebo is not used because \(refusal.message); \(presenter.description) is used instead"))
+    private func fallback(to presenter: any PicturePresenter, because refusal: OutputError?) -> String? {
+        guard let refusal, options.presentation == .placebo || refusal.code != .unavailable else { return nil }
+        return "libplacebo is not used because \(refusal.message); \(presenter.description) is used instead"
     }
 }

@@ -1,0 +1,597 @@
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import ScreenOutput
+internal import Storage
+internal import SyncRendering
+internal import Telemetry
+
+/// The films of a kiosk: the items of its playlist, the one that plays, and what is shown while none does. Used on the
+/// kiosk's thread only.
+///
+/// The player's events and the kiosk's commands come in. `end` is set once playback ends the kiosk.
+final class KioskPlayback {
+    typealias Item = PlaylistLoader.Item
+
+    private let stage: KioskStage
+    private let mailbox: Mailbox<KioskEvent>
+    private let messages: KioskMessages
+    private let settings: KioskSettings
+    private let hours: ScheduleFollower
+    private let resume: ResumeState
+    private let screen: KioskScreen
+    private let files: ItemsWatch
+
+    /// The number of searches for items; results of earlier searches are dropped.
+    private var programme = 0
+    private var exclusions: ItemExclusions
+    private var items = KioskItems()
+    private var progress = ItemProgress()
+    private var retry = PlaylistRetry()
+    private let slate: KioskSlate
+    /// Synchronization with the other kiosks of a wall; nil without a wall.
+    private(set) var wall: KioskWall?
+    private var rules = TimelineRules.own
+    /// True while the player plays an item of the playlist.
+    private(set) var isPlaying = false
+    /// Whether an item has played.
+    private var hasPlayed = false
+    /// The last failure, shown on the slate.
+    private var lastFailure: String?
+    /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and its failure.
+    private var stopBefore: (item: QueueItem, failure: TalkieError)?
+    /// The item that was shown last.
+    private(set) var shownItem: KioskHealth.Item?
+    /// The reason to end the kiosk; nil while it continues.
+    private(set) var end: KioskEnd?
+
+    /// Creates the playback of a kiosk; `begin` searches for its items.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no descriptor.
+    init(
+        _ stage: KioskStage, _ mailbox: Mailbox<KioskEvent>, messages: KioskMessages, settings: KioskSettings,
+        hours: ScheduleFollower, resume: ResumeState, screen: KioskScreen, sound: KioskRouteSupervisor?
+    ) throws(ExhaustionError) {
+        (self.stage, self.mailbox, self.messages, self.settings) = (stage, mailbox, messages, settings)
+        (self.hours, self.resume, self.screen) = (hours, resume, screen)
+        slate = KioskSlate(stage.player, messages: messages, settings: settings, screen: screen, sound: sound)
+        exclusions = ItemExclusions(stage.crashes)
+        files = try ItemsWatch(clock: stage.clock) { mailbox.post(.found($0)) }
+    }
+
+    private var player: Player { stage.player }
+    private var configuration: KioskConfiguration { settings.configuration }
+    private var now: HostInstant { stage.clock.now }
+    /// The item that plays or is opened next; nil until items were found.
+    private var current: Item? { progress.item }
+
+    // MARK: Thread
+
+    /// Starts the thread that searches for items.
+    ///
+    /// - Throws: `ExhaustionError` if the system provides no thread.
+    func start() throws(ExhaustionError) { try files.start() }
+
+    /// Joins the wall, if there is one, and searches for items.
+    func begin() {
+        joinWall()
+        findItems()
+    }
+
+    /// When `performDueWork` must be called at the latest; nil without a deadline.
+    var nextDeadline: HostInstant? { retry.due }
+
+    /// Searches for items, and opens the playlist if an attempt is due.
+    func performDueWork() {
+        files.runDueWork()
+        if retry.takeDue(at: now) { open() }
+    }
+
+    /// Stops the threads.
+    func stop() {
+        wall?.stop()
+        files.stop()
+    }
+
+    /// Records a normal end of the program: the current item is not blamed as for a crash.
+    func noteEnd() { exclusions.close() }
+
+    // MARK: Items
+
+    /// Searches for the items of the current programme.
+    func findItems() {
+        programme += 1
+        files.find(hours.shown.programme.playlist, programme: programme)
+    }
+
+    /// Takes over the result of a search; results of earlier searches are dropped.
+    func applySearchResult(_ found: ItemsWatch.Found) {
+        guard found.programme == programme else { return }
+        for remark in found.remarks { messages.say(.warning, remark) }
+        if let failure = found.failure {
+            lastFailure = failure
+            messages.say(.error, failure)
+        }
+        items.setFound(found.items)
+        applyExclusions()
+    }
+
+    /// Plays items again whose exclusion is over.
+    func expireExclusions(at now: HostInstant) {
+        if exclusions.expire(at: now, wall: stage.now()) { applyExclusions() }
+    }
+
+    /// Plays the found items, except those that are excluded at present.
+    private func applyExclusions() {
+        let (admitted, new) = exclusions.admit(items.found, at: now)
+        for (item, reason) in new {
+            let sentence = ItemExclusions.sentence(item, reason)
+            if admitted.isEmpty { lastFailure = "\(sentence); no other item is left, so it is retried after a minute" }
+            messages.sayAlways(.error, sentence, KioskNote(.broken, item: item.address))
+        }
+        stopBefore = nil
+        items.setAdmitted(admitted)
+        guard !items.isEmpty else {
+            // The current film is played to its end.
+            if isPlaying { return player.replaceAll(with: []) }
+            player.removeAll()
+            return show(.nothing(lastFailure))
+        }
+        if let wall {
+            do throws(ExhaustionError) { try wall.measure(admitted, programme: programme) } catch {
+                messages.say(.error, error.message)
+            }
+            return
+        }
+        guard current != nil else { return beginPlaylist() }
+        messages.say(
+            .info, "the list now has \(admitted.count == 1 ? "one film" : "\(admitted.count) films")",
+            KioskNote(.schedule))
+        guard isPlaying, !items.isUnopened else {
+            // New items may precede those that could not be played.
+            load(startingWith: slate.isNothing ? nil : current?.address)
+            // Tried at once after a change.
+            if !hours.isWaiting { retry.makeDue(at: now) }
+            return
+        }
+        player.apply(.replaceAll(items.playlist(exclusions.isSuspect), order: order))
+    }
+
+    private var order: PlayerOptions.PlaylistOrder {
+        hours.shown.programme.order == .shuffled ? .shuffled(seed: stage.seed) : .listed
+    }
+
+    private func beginPlaylist() {
+        let start = items.start(from: resume.takePlace())
+        player.setRetry(.eachPass)
+        applyLoop()
+        load(startingWith: start.address)
+        open(at: start.position)
+    }
+
+    /// Makes the items the playlist that is opened next.
+    private func load(startingWith address: String? = nil) {
+        progress.select(items.load(startingWith: address, exclusions.isSuspect))
+    }
+
+    /// Applies a change of the items that are played alone.
+    private func applySuspects() {
+        guard rules.allowsSeeking, stopBefore == nil else { return }
+        if let changed = items.changedPlaylist(exclusions.isSuspect) { player.replaceAll(with: changed) }
+    }
+
+    // MARK: Opening
+
+    /// Opens the current item of the playlist.
+    func open(at position: MediaTime? = nil) {
+        guard !items.isEmpty, current != nil else { return show(.nothing(lastFailure)) }
+        if hours.isWaiting { return }
+        if startOnWall() { return }
+        isPlaying = true
+        slate.noteImageReplaced()
+        let attempt = retry.take()
+        if let unopened = items.takeUnopened() {
+            player.open(unopened.items, startingWith: unopened.first, at: position, order: order)
+            progress.expectOpening()
+        } else if attempt == .skip {
+            // The end of the list may follow, without an opening.
+            player.skipFailed()
+        } else {
+            if attempt == .reopen { player.reopen(at: position) } else { player.startOver() }
+            progress.expectOpening()
+        }
+        // The image of a slate is shown even while paused.
+        if slate.isHeld { player.pause() }
+    }
+
+    /// Restarts playback at the current position, which refills all buffers.
+    ///
+    /// - Parameter isWaiting: Whether playback waits for data.
+    func restart(isWaiting: Bool) {
+        if isWaiting || !rules.allowsSeeking { open() } else { player.seek(to: player.state.position) }
+    }
+
+    /// Skips an item that makes no progress.
+    func passOver(for cause: Liveness.Cause) {
+        guard let current else { return }
+        if let reason = ItemExclusions.Reason(of: cause) { exclusions.exclude(current, for: reason, at: now) }
+        applyExclusions()
+        if rules.restartsByClock { return open() }
+        progress.leave()
+        player.skip()
+    }
+
+    // MARK: Player events
+
+    /// Handles an event of the player.
+    func handle(_ event: PlayerEvent) {
+        switch event {
+        case .phase(.opening):
+            if let isCommanded = progress.takeOpening() { noteOpening(isCommanded: isCommanded) }
+        case .phase(let phase):
+            guard !progress.isReplaced else { return }
+            if slate.isImage { return slate.handleImage(phase) }
+            handlePhase(phase)
+        case .began(let item, let moment, let isJoined):
+            if !progress.isReplaced, !slate.isImage { film(item, beganAt: moment, isJoined: isJoined) }
+        case .failed(let item, let failure):
+            exclusions.noteFailed(item.address)
+            guard !progress.isReplaced else { return }
+            record(progress.skip(item))
+            if configuration.onBrokenItem == .stop, rules.allowsSeeking { return stop(before: item, failure) }
+            noteBroken(item.address, failure)
+        case .incomplete(let item, let failure):
+            // Once per item: a playlist may loop for months.
+            guard !progress.isReplaced, items.shouldLogFailure(of: item.address) else { return }
+            messages.say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
+        case .lost(let failure):
+            guard !progress.isReplaced else { return }
+            guard rules.allowsWaiting else { return messages.say(.error, failure.message) }
+            isPlaying = false
+            record(progress.interrupt())
+            // The player tries again, unless the image of the slate has replaced its items.
+            retry.cancel()
+            showNothing(lastFailure)
+            if slate.isImage { retry.scheduleNextPass(at: now) }
+        case .message, .outputProblem, .outputRecovered, .looped, .seeking, .sought: break
+        }
+    }
+
+    private func handlePhase(_ phase: PlayerState.Phase) {
+        let wasOpen = progress.isOpen
+        let change = progress.enter(phase)
+        record(change.remarks)
+        switch phase {
+        case .buffering:
+            if !wasOpen, current != nil { isPlaying = true }
+            if change.isToBeShown { showFilm() }
+        case .playing:
+            hasPlayed = true
+            retry.notePlaying()
+            if let current { exclusions.notePlaying(current, at: now) }
+            lastFailure = nil
+            slate.hide()
+        case .ended:
+            exclusions.noteEnded(at: now)
+            continueAfterItem()
+        case .failed:
+            let state = player.state
+            let address = state.current?.address ?? current?.address ?? ""
+            exclusions.noteFailed(address)
+            noteBroken(address, state.failure ?? TalkieError(.failed, "the film cannot be played"))
+            continueAfterFailure()
+        case .idle, .opening, .paused: break
+        }
+    }
+
+    private func noteOpening(isCommanded: Bool) {
+        guard !slate.isImage, let item = player.state.current else { return }
+        let isAlone = items.isAlone(item.address) || current.map { items.isAlone($0.address) } ?? false
+        guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
+        record(change.remarks)
+        if change.hasEnded { exclusions.noteEnded(at: now) }
+        // Attempts of a list without playable items do not count as playing.
+        if !slate.isNothing { isPlaying = true }
+    }
+
+    private func record(_ remarks: [TimelineRemark]) {
+        for remark in remarks { stage.distributor.record(remark) }
+    }
+
+    /// Handles the start of an item after the previous one.
+    private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
+        let change = progress.begin(item, at: moment, origin: isJoined ? player.state.lineOffset : nil)
+        record(change.remarks)
+        guard change.isToBeShown else { return }
+        exclusions.noteBegan(Item(item), at: now)
+        showFilm()
+        applySuspects()
+    }
+
+    /// Shows the current item: title, log line, window and display mode.
+    private func showFilm() {
+        guard let current else { return }
+        let state = player.state
+        let title = current.title ?? state.title
+        stage.registry.setTitle(title)
+        messages.say(
+            .info, "playing '\(title)' (\(state.itemNumber) of \(state.itemCount))",
+            KioskNote(.item, item: current.address))
+        shownItem = KioskHealth.Item(ItemProgress.name(of: current), index: state.itemNumber, began: stage.now())
+        guard screen.isPresent else { return }
+        screen.attach(player)
+        if configuration.mode == .film { screen.applyMode(for: player) }
+        if state.hasVideo { slate.hide() } else { show(.sound(title: title)) }
+    }
+
+    // MARK: Ends and failures
+
+    /// Lets the items before a broken one play to their end; the kiosk ends then.
+    private func stop(before item: QueueItem, _ failure: TalkieError) {
+        guard stopBefore == nil else { return }
+        stopBefore = (item, failure)
+        let state = player.state
+        let all = state.items
+        let present = all.firstIndex { $0 == state.current } ?? 0
+        let end = all.firstIndex(of: item) ?? all.endIndex
+        let rest = end > present ? all[(present + 1)..<end] : all.dropFirst(present + 1) + all[..<end]
+        player.setLoop(item: .times(0), list: .times(0))
+        player.setNext(Array(rest))
+    }
+
+    /// Continues after the end of the playlist.
+    private func continueAfterItem() {
+        isPlaying = false
+        if let stopBefore {
+            noteBroken(stopBefore.item.address, stopBefore.failure)
+            return end(.broken(stopBefore.failure))
+        }
+        guard !items.isEmpty, current != nil else { return show(.nothing(lastFailure)) }
+        if !configuration.loops, progress.isOpen { return end(.done) }
+        if rules.restartsByClock, progress.isOpen { return open() }
+        // No item of the playlist was ever played: retried from the start after a delay or a change.
+        retry.schedule(.startOver, at: now)
+        showNothing(lastFailure)
+    }
+
+    private func continueAfterFailure() {
+        isPlaying = false
+        if stopBefore != nil || items.isEmpty { return continueAfterItem() }
+        if rules.restartsByClock {
+            if hasPlayed { return open() }
+            retry.schedule(.reopen, at: now)
+            return showNothing(lastFailure)
+        }
+        let state = player.state
+        let isLast = state.itemNumber >= state.itemCount && !(configuration.loops && hasPlayed)
+        guard slate.shown == nil, configuration.onBrokenItem == .slate, let lastFailure, !isLast else {
+            return player.skipFailed()
+        }
+        retry.schedule(.skip, at: now)
+        showNothing(lastFailure)
+    }
+
+    private func noteBroken(_ address: String, _ failure: TalkieError) {
+        lastFailure = failure.message
+        if items.shouldLogFailure(of: address) {
+            messages.say(.error, failure.message, KioskNote(.broken, item: address))
+        }
+        if configuration.onBrokenItem == .stop { end(.broken(failure)) }
+    }
+
+    private func end(_ end: KioskEnd) { if self.end == nil { self.end = end } }
+
+    // MARK: Schedule and configuration
+
+    /// Starts playback at the configured time, or shows when it starts.
+    func followStart() {
+        if hours.hasStarted(at: stage.now()) {
+            slate.hide()
+            if !isPlaying { open() }
+        } else if let start = hours.start, slate.shown == nil, !hours.shown.isQuiet {
+            show(.begins(start))
+        }
+    }
+
+    /// Pauses for quiet hours.
+    func beginQuietHours() {
+        retry.cancel()
+        player.pause()
+    }
+
+    /// Continues after quiet hours.
+    func endQuietHours() {
+        if !slate.isHeld { player.play() }
+        if rules.restartsByClock || !isPlaying { open() }
+    }
+
+    /// Whether a changed start takes effect at once.
+    var canMoveStart: Bool { !isPlaying && rules.allowsWaiting }
+
+    /// Applies a change of the configuration.
+    func apply(_ change: KioskSettings.Change) {
+        switch change {
+        case .loops: applyLoop()
+        case .start:
+            let wasAhead = hours.beginsAt != nil
+            hours.waitForStart(at: stage.now())
+            if case .begins? = slate.shown { slate.hide() }
+            if wasAhead, hours.beginsAt == nil { open() }
+        case .imageDuration:
+            stage.setImageDuration(configuration.imageDuration)
+            wall?.forgetExtents()
+            // The position of a clock depends on all durations.
+            if rules.restartsByClock { findItems() }
+        case .mode: screen.applyMode(for: player)
+        case .slate: if slate.changeImage(slateImage) { progress.expectOpening() }
+        }
+    }
+
+    /// Applies `loop`. The current film and a wall's time continue.
+    private func applyLoop() {
+        player.setLoop(item: .times(0), list: configuration.loops ? .forever : .times(0))
+        wall?.setLoops(configuration.loops)
+    }
+
+    // MARK: Fleet commands
+
+    /// Executes a command of playback. Returns the reason if it is refused.
+    func carryOut(_ action: FleetCommand.Action) -> String? {
+        switch action {
+        case .next where !rules.allowsSeeking, .previous where !rules.allowsSeeking:
+            return "a wall plays at the position of its clock; its screens cannot seek"
+        case .next where hours.isWaiting, .previous where hours.isWaiting: return "nothing is scheduled at this time"
+        // A skip would end the image of the slate.
+        case .next where !isPlaying: return "no film is shown"
+        case .next: player.skip()
+        case .previous:
+            guard current != nil, player.state.itemNumber > 1 else { return "this is the first film" }
+            retry.cancel()
+            slate.noteImageReplaced()
+            progress.leave()
+            player.previous()
+            if slate.isHeld { player.pause() }
+        case .pause:
+            slate.hold()
+            player.pause()
+        case .play:
+            if slate.resume(image: slateImage) { progress.expectOpening() }
+            if !startOnWall(), !hours.isWaiting { player.play() }
+        case .slate(let words):
+            player.pause()
+            slate.hold(showing: words)
+        case .volume(let volume): player.setVolume(volume)
+        case .reload, .screenshot: break
+        }
+        return nil
+    }
+
+    // MARK: Wall
+
+    private func joinWall() {
+        guard let settings = configuration.wall else { return }
+        let report: @Sendable (String) -> Void = { [mailbox] in mailbox.post(.remark(.warning, $0)) }
+        let clock = WallClock(chrony: ChronyReader(host: settings.chrony, port: settings.chronyPort), tell: report)
+        do throws(ExhaustionError) { try clock.start() } catch { return messages.say(.error, error.message) }
+        wall = KioskWall(stage, clock: clock, report: report) { [mailbox] in mailbox.post(.measured($0)) }
+        rules = .wall
+        // The position follows from the wall's time, whenever the kiosk was started.
+        hours.skipStart()
+        resume.takePlace()
+    }
+
+    /// Plays measured items of the current programme.
+    func applyMeasurement(_ measured: KioskWall.Measured) {
+        guard let wall, measured.programme == programme else { return }
+        for failure in measured.failures {
+            lastFailure = failure
+            messages.say(.error, failure, KioskNote(.broken))
+        }
+        // A time of day recurs daily: the wall's time continues across changes of the list.
+        let epoch = settings.start.wallBeginning(
+            at: stage.now(), remembered: wall.line?.epoch, calendar: stage.calendar)
+        guard wall.play(measured, from: epoch, loops: configuration.loops) else {
+            return show(.nothing(lastFailure))
+        }
+        if current == nil { progress.select(measured.items[0]) }
+        isPlaying = false
+        _ = startOnWall()
+    }
+
+    /// Starts at the wall's current position, or shows the slate before its start. Returns false without a wall.
+    private func startOnWall() -> Bool {
+        guard let wall else { return false }
+        guard !hours.isWaiting, !slate.isHeld else { return true }
+        let start = wall.start(at: now)
+        isPlaying = start == .started
+        if case .begins(let moment) = start { show(.begins(stage.calendar.local(moment).time.words)) }
+        return true
+    }
+
+    /// Starts playback on a wall once possible, and seeks if a rate change would take too long.
+    func keepStep(at now: HostInstant) {
+        guard !hours.isWaiting, !slate.isHeld else { return }
+        if isPlaying { wall?.seekIfDue(at: now) } else { _ = startOnWall() }
+    }
+
+    // MARK: Slate
+
+    /// Shows a slate. A slate of a fleet command stays visible while the kiosk is paused.
+    func show(_ slate: Slate) { if self.slate.show(slate, image: slateImage) { progress.expectOpening() } }
+
+    /// Shows that nothing can be played.
+    private func showNothing(_ reason: String?) {
+        if slate.showNothing(reason, image: slateImage) { progress.expectOpening() }
+    }
+
+    /// The configured image; nil if it cannot be shown at present.
+    private var slateImage: String? {
+        configuration.slate.flatMap { isPlaying || exclusions.isSkipped($0) ? nil : $0 }
+    }
+
+    /// Updates the text of the slate, which may have changed.
+    func refreshSlate() { slate.refresh() }
+
+    // MARK: State
+
+    /// Returns what is shown at present.
+    ///
+    /// - Parameter waitingSince: When playback started to wait for data; nil while it does not wait.
+    func situation(waitingSince: HostInstant?) -> KioskSituation {
+        var situation = KioskSituation(start: hours.start, slate: slate.shown, isHeld: slate.isHeld)
+        if hours.shown.isQuiet { situation.quietEnd = hours.quietEnd(after: stage.now()) }
+        guard let current, isPlaying else { return situation }
+        let state = player.state
+        situation.playing = .init(item: current, number: state.itemNumber, count: state.itemCount)
+        if rules.allowsWaiting, let waitingSince, now - waitingSince >= Presence.tolerance {
+            situation.awaitedSource = InputCheck.isAddress(current.address) ? "the network" : "the disk"
+        }
+        return situation
+    }
+
+    /// Whether something is shown, or the reason why not is known.
+    var isReady: Bool { slate.shown != nil || hours.isWaiting || player.state.phase == .playing }
+    /// Whether an item should be visible and audible.
+    var isExpected: Bool { isPlaying && !hours.isWaiting && !slate.isHeld }
+    /// Whether the kiosk is in sync with others.
+    var isWall: Bool { rules == .wall }
+    /// Sentences about items that are not played at present.
+    var skippedItems: [String] { exclusions.sentences }
+    /// The item that follows; nil if none is known.
+    var next: QueueItem? { items.isEmpty ? nil : player.state.next }
+
+    /// The position to resume at; nil unless an item is open.
+    var place: KioskResumePositions.Place? {
+        guard isPlaying, progress.isOpen, let current else { return nil }
+        return KioskResumePositions.Place(address: current.address, position: player.state.position)
+    }
+
+    /// The current item, as the watch sees it; nil without one.
+    var watchedItem: RepairLadder.Item? {
+        guard let current else { return nil }
+        let address = current.address
+        let isListed = items.contains(address)
+        let hasOther = rules.allowsSeeking && (items.count > 1 || !isListed || !configuration.loops)
+        return RepairLadder.Item(
+            address, isRemote: InputCheck.isAddress(address), hasOther: hasOther,
+            hasFailed: exclusions.hasFailed(current))
+    }
+
+    /// Records that the current item presents video or audio.
+    func noteProgress(at now: HostInstant) { if let current { exclusions.noteProgress(of: current, at: now) } }
+
+    /// Permits stuck items again: the fault was not in the items.
+    func forgiveStuckItems() { exclusions.forgiveStuck() }
+
+    /// Adds the current item and the wall's state to a message.
+    func describe(in message: inout KioskStateMessage) {
+        let state = player.state
+        if let current, isPlaying {
+            message.title = current.title ?? state.title
+            (message.item, message.items) = (state.itemNumber, state.itemCount)
+            (message.position, message.duration) = (state.position, state.duration)
+        }
+        message.volume = state.volume
+        wall?.describe(in: &message)
+    }
+}

@@ -1,0 +1,93 @@
+internal import MediaCore
+
+/// The message, panel and bar over the video: their content, their displayed layout, and the pointer's use of them.
+struct ScreenOverlays {
+    /// A position in pixels relative to the title-safe area.
+    typealias Place = (x: Int, y: Int)
+
+    private(set) var content = OverlayPainter.Content()
+    /// When the message is to be removed; nil until it is visible.
+    private(set) var messageEnds: HostInstant?
+    private var panelLayout: PanelLayout?
+    private var barLayout: BarLayout?
+    /// The part of the bar on which the pointer was pressed; nil when it is released.
+    private var dragged: ScreenBar.Part?
+
+    /// The top of the displayed bar; nil without one.
+    var barTop: Int? { barLayout?.top }
+
+    // MARK: Content
+
+    mutating func show(_ message: ScreenMessage?) { (content.message, messageEnds) = (message, nil) }
+
+    mutating func show(mark: String?) { content.mark = mark }
+
+    mutating func show(panel: ScreenPanel?) {
+        content.panel = panel
+        if panel == nil { panelLayout = nil }
+    }
+
+    mutating func show(bar: ScreenBar?) {
+        content.bar = bar
+        if bar == nil { (barLayout, dragged) = (nil, nil) }
+    }
+
+    /// Stores the layout of content that is displayed now; it may be older than the requested one.
+    mutating func displayed(_ drawn: OverlayPainter.Drawn) {
+        panelLayout = content.panel == nil ? nil : drawn.layout
+        barLayout = content.bar == nil ? nil : drawn.barLayout
+        beginMessage()
+    }
+
+    /// Starts the duration of the message, which is visible now, or is not because there is no window.
+    mutating func beginMessage() {
+        if messageEnds == nil { messageEnds = content.message.map { .now.advanced(by: $0.duration) } }
+    }
+
+    // MARK: Pointer
+
+    /// Returns the input of a press on the panel or the bar, or beside both while there is a panel; nil elsewhere.
+    mutating func press(at place: Place) -> [PointerInput.Event]? {
+        var events: [PointerInput.Event] = []
+        if panelLayout != nil {
+            if let row = rowEvent(at: place, turned: 0) {
+                events = [row]
+            } else if !isOnPanel(place) {
+                events = [.besidePanel]
+            }
+        }
+        guard let barLayout, let part = barPart(at: place) else { return panelLayout == nil ? nil : events }
+        dragged = part
+        return events + [.bar(part, isDragged: barLayout.drag(part, to: place.x) != nil)]
+    }
+
+    /// Returns the input of a release; nil if no slider of the bar was held down.
+    mutating func release(at place: Place) -> PointerInput.Event? {
+        dragged.take().flatMap { barLayout?.drag($0, to: place.x) }.map { .bar($0, isDragged: false) }
+    }
+
+    func move(to place: Place) -> PointerInput.Event {
+        if let dragged, let part = barLayout?.drag(dragged, to: place.x) { return .bar(part, isDragged: true) }
+        return .moved(over: barPart(at: place))
+    }
+
+    /// Returns the input of a wheel step over a panel, beside it, or over the bar's volume; nil elsewhere.
+    func turnWheel(_ turned: Int, at place: Place) -> PointerInput.Event? {
+        if let row = rowEvent(at: place, turned: turned) { return row }
+        let part = barPart(at: place)
+        return panelLayout != nil || part?.isVolume == true ? .wheel(over: part, turned: turned) : nil
+    }
+
+    private func rowEvent(at place: Place, turned: Int) -> PointerInput.Event? {
+        panelLayout?.hit(x: place.x, y: place.y, rows: content.panel?.rows.count ?? 0).map {
+            .panel(row: $0.row, $0.part, turned: turned)
+        }
+    }
+
+    private func isOnPanel(_ place: Place) -> Bool { panelLayout?.contains(x: place.x, y: place.y) == true }
+
+    /// Returns the part of the bar at a position that no panel covers.
+    private func barPart(at place: Place) -> ScreenBar.Part? {
+        isOnPanel(place) ? nil : barLayout?.hit(x: place.x, y: place.y)
+    }
+}

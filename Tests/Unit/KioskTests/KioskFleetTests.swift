@@ -1,0 +1,38 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import Kiosk
+
+/// What a kiosk of a fleet logs and publishes.
+@Suite struct KioskFleetTests {
+    private let logged = Lock<[String]>([])
+
+    private func fleet() -> KioskFleet {
+        let log = KioskLog(maxLevel: .info, journal: nil) { [logged] _, text in logged.withLock { $0.append(text) } }
+        return KioskFleet(screenshot: { nil }, messages: KioskMessages(log, clock: ManualClock(.now)))
+    }
+
+    @Test func aCommandIsLoggedWithItsValueUpToALimit() {
+        let (fleet, start) = (fleet(), HostInstant(nanoseconds: 1_000_000_000))
+        fleet.logCommand(.volume(40), at: start)
+        for _ in 1...CommandLog.maxLines { fleet.logCommand(.slate("a secret"), at: start) }
+        #expect(logged.withLock { $0.count } == CommandLog.maxLines)
+        #expect(logged.withLock { $0.prefix(2) } == ["fleet command: volume 40", "fleet command: slate"])
+        fleet.logCommand(.next, at: start.advanced(by: CommandLog.interval))
+        #expect(logged.withLock { $0.last } == "fleet command: next (1 more commands since the last line)")
+    }
+
+    @Test func withoutABrokerNoStateIsComposed() {
+        let fleet = fleet()
+        var isComposed = false
+        func state() -> KioskStateMessage {
+            isComposed = true
+            return KioskStateMessage()
+        }
+        fleet.join(nil, Mailbox<KioskEvent>())
+        fleet.publish(state())
+        fleet.stop()
+        #expect(!isComposed && logged.withLock { $0.isEmpty })
+    }
+}
