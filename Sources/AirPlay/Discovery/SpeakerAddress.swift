@@ -22,13 +22,6 @@ package struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Converts an address found by discovery.
     init(_ endpoint: NetworkEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
 
-    /// Parses `airplay://HOST` or `airplay://HOST:PORT`. Returns nil for anything else.
-    init?(url: String) {
-        // ignored: the caller needs only whether it is one.
-        guard let address = try? SpeakerAddress(url) else { return nil }
-        self = address
-    }
-
     /// Returns true if the text starts with `airplay://`, well-formed or not.
     static func isAddress(_ text: String) -> Bool { text.prefix(scheme.count).lowercased() == scheme }
 

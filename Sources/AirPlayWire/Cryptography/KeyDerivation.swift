@@ -59,14 +59,6 @@ package struct ChannelKeys: Sendable {
             read: KeyDerivation.key(from: secret, salt: "Events-Salt", info: "Events-Write-Encryption-Key"))
     }
 
-    /// Returns the keys of the data stream (type 130) whose SETUP contained this seed.
-    static func dataStream(from secret: SecretBytes, seed: UInt64) -> ChannelKeys {
-        let salt = "DataStream-Salt\(seed)"
-        return ChannelKeys(
-            write: KeyDerivation.key(from: secret, salt: salt, info: "DataStream-Output-Encryption-Key"),
-            read: KeyDerivation.key(from: secret, salt: salt, info: "DataStream-Input-Encryption-Key"))
-    }
-
     /// The keys of the same channel from the other side's point of view.
     package var reversed: ChannelKeys { ChannelKeys(write: read, read: write) }
 

@@ -7,12 +7,6 @@ package enum TextParameters {
         Array("volume: \(fixed(max(-144, min(0, decibels))))\r\n".utf8)
     }
 
-    /// Converts a user-visible volume in percent to dB: 0 is mute (−144 dB), 1…100 map linearly to −30…0 dB.
-    static func decibels(percent: Double) -> Double {
-        let bounded = max(0, min(100, percent))
-        return bounded == 0 ? -144 : -30 + 30 * bounded / 100
-    }
-
     /// Formats six decimals, independent of the locale.
     static func fixed(_ value: Double) -> String {
         let scaled = Int64(clamping: value * 1e6, in: -1 << 60...1 << 60)

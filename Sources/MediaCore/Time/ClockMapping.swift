@@ -37,7 +37,4 @@ where
         let lost = Int64(clamping: Double(elapsed) * (rateOffset / (1 + rateOffset)), in: .min ... .max)
         return sourceAnchor.advanced(by: .nanoseconds(elapsed.subtractingClamped(lost)))
     }
-
-    /// Returns the time since the anchor on the source clock; zero before it.
-    func age(at source: Source) -> Duration { max(.zero, sourceAnchor.duration(to: source)) }
 }

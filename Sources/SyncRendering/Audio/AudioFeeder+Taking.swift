@@ -3,44 +3,28 @@ internal import MediaCore
 /// The queue, and reports of the output's state to the renderer's owner and to the event log.
 extension AudioFeeder {
     /// Whether the output pulls all subsequent audio itself.
-    private var isTakenFrom: Bool {
-        guard taker != nil, !isRefused, partialFlush == nil, nextFormat == nil, pending.isEmpty,
-            case .sampleBuffers? = delivery
-        else { return false }
-        return true
-    }
+    private var isTakenFrom: Bool { taker != nil && partialFlush == nil && pipeline.mayBePassed }
 
     /// Calls `pullAudio` on an output that pulls audio; returns true if it advanced.
     mutating func pullThroughOutput() -> Bool {
-        guard let taker, case .sampleBuffers? = delivery else { return false }
+        guard let taker, pipeline.passesBuffers else { return false }
         let result = taker.pullAudio(from: isTakenFrom ? RendererQueue(renderer: renderer, life: life) : nil)
         takerDue = result.due
-        if result.hasTaken {
-            isFinishing = false
-            isFinished = false
-        }
+        if result.hasTaken { pipeline.revokeEnd() }
         return result.hasMoved || result.hasTaken
     }
 
     /// Returns the next buffer to deliver: from the renderer's queue, or from the group's queue if this is its only
     /// member.
     mutating func takeNext() -> SampleBuffer? {
-        if let waiting = nextFormat {
-            nextFormat = nil
-            return waiting
-        }
+        if let waiting = pipeline.takeWaiting() { return waiting }
         guard !isTakenFrom else { return nil }
-        let (buffer, mayAsk) = renderer.state.withLock { state -> (SampleBuffer?, Bool) in
-            guard !state.flushRequested, !state.outputChanged, state.life == life else { return (nil, false) }
-            return (state.queue.takeNext(timebase: state.timebase), true)
-        }
-        if buffer != nil || !mayAsk { return buffer }
-        guard let supplied = supply?.next() else { return nil }
+        let (buffer, mayAsk) = renderer.state.withLock { ($0.takeNext(for: life), $0.mayTake(for: life)) }
+        guard buffer == nil, mayAsk, let supplied = supply?.next() else { return buffer }
         return renderer.state.withLock { state in
-            renderer.append(supplied, &state)
             // If a flush or an output change intervened, the buffer remains in the queue.
-            guard !state.flushRequested, !state.outputChanged, state.life == life else { return nil }
-            return state.queue.takeNext(timebase: state.timebase)
+            state.append(supplied)
+            return state.takeNext(for: life)
         }
     }
 
@@ -49,33 +33,12 @@ extension AudioFeeder {
     /// Reports the progress of an output that converts audio itself and therefore advances between deliveries.
     mutating func reportAcceptance() {
         guard let output else { return }
-        followFailure(of: output)
-        guard case .sampleBuffers = delivery else { return }
+        pipeline.followFailure(of: output)
+        guard pipeline.passesBuffers else { return }
         let until = output.acceptedUntil
-        let hasMoved = renderer.state.withLock { state -> Bool in
-            guard !state.flushRequested, state.status.acceptedUntil != until else { return false }
-            state.status.acceptedUntil = until
-            return true
-        }
-        guard hasMoved else { return }
+        guard renderer.state.withLock({ $0.accept(until: until) }) else { return }
         noteAcceptance(until)
         renderer.report(.progress)
-    }
-
-    /// Reports a failure of the output, and its recovery or its replacement inside a group.
-    private mutating func followFailure(of output: any AudioOutput) {
-        guard let failure = delivery == nil ? nil : output.failure else {
-            guard isSilent else { return }
-            isSilent = false
-            // Audio dropped meanwhile is delivered again if it is still due.
-            return renderer.recover(feedsAgain: isRefused)
-        }
-        guard !isSilent, !isRefused else { return }
-        isSilent = true
-        // The output skips audio that it cannot decode; the next format may be decodable.
-        isRefused = failure.code != .unsupportedFormat
-        if isRefused { shared = nil }
-        renderer.fail(.outputFailed(failure))
     }
 
     /// Logs `acceptedUntil` once per second of media and at each seek, which bounds the size of the event log.
@@ -92,12 +55,7 @@ extension AudioFeeder {
 
     /// Requests more audio if the route has become ready since it was last full.
     func announceReadiness() {
-        let ready = renderer.state.withLock { state -> Bool in
-            guard state.wasFull, renderer.isReady(state) else { return false }
-            state.wasFull = false
-            return true
-        }
-        guard ready else { return }
+        guard renderer.state.withLock({ $0.takeReadiness() }) else { return }
         renderer.report(.readyForMoreMediaData)
         renderer.demand.offer()
     }

@@ -15,51 +15,21 @@ struct AudioFeeder {
     var taker: (any PullingAudioOutput)?
     var takerDue: HostInstant?
     /// The group's queue, for its only member; read when the renderer's queue is empty.
-    var supply: (any SampleSupply)?
+    var supply: MemberSupply?
     var context: AudioOutputContext?
-    var delivery: AudioDelivery?
-    var format: AudioFormat?
-    var converter: TreatedConverter?
-    /// The measured loudness and the gain that results.
-    let leveller = LoudnessLeveller()
-    var encoder = EncoderRun()
-    /// The conversion of a group that replaces `converter` and `encoder`; nil: this feeder converts.
-    var shared: SharedConversion.Cursor?
-    /// Whether the next audio is the first after a full flush, so that its conversion may be shared.
-    var mayShare = false
-    var block: PCMBlock?
-    var batch = PacketBatch()
-    var pending = PendingSound.nothing
-    /// A buffer that waits for a change of format or delivery.
-    var nextFormat: SampleBuffer?
-    /// Whether the end of input was signalled to the converter, and to the output.
-    var isFinishing = false
-    var isFinished = false
-    /// Whether audio of the current format is dropped, because it cannot be decoded or delivered.
-    var isRefused = false
-    /// Whether a failure of the output was reported.
-    var isSilent = false
-    var resume = ResumePoint()
-    /// Whether the delivery must be negotiated again; true only while no audio is in progress, so that a change has no
-    /// gap.
-    var mustRenegotiate = true
-    var speed: Double = 1
+    var pipeline: DeliveryPipeline
     var change = TreatmentChange()
     var reports = FeederReports()
 
-    /// Audio in the converter is cut at this media time, because the rest was flushed.
-    var limit: MediaTime?
-    /// The end of the audio taken from the queue, in media time.
-    var takenUntil: MediaTime?
     /// The partial flush that the output has to decide.
     var partialFlush: PartialFlushRequest?
-    var passed = PassThroughRun()
 
     /// Creates a feeder.
     ///
     /// - Parameter life: The use of the renderer to serve; nil: the current one.
     init(renderer: AudioRenderer, life: UInt64? = nil) {
         self.renderer = renderer
+        pipeline = DeliveryPipeline(renderer: renderer)
         self.life = life ?? renderer.state.withLock { $0.life }
     }
 
@@ -79,7 +49,7 @@ struct AudioFeeder {
     @discardableResult
     mutating func performDueWork(atMost limit: Int = .max) -> HostInstant? {
         guard !isRetired else { return nil }
-        guard renderer.isServed(by: life) else {
+        guard renderer.state.withLock({ $0.isServed(by: life) }) else {
             retire()
             return nil
         }
@@ -100,14 +70,15 @@ struct AudioFeeder {
             attention = renderer.serviceTimeline()
         } while takesOn
         return HostInstant.first(
-            HostInstant.first(attention, renderer.nextNeed), HostInstant.first(takerDue, change.nextDue))
+            HostInstant.first(attention, renderer.state.withLock { $0.nextNeed }),
+            HostInstant.first(takerDue, change.nextDue))
     }
 
     /// Cancels partial flushes, closes the output and ends the feeder.
     private mutating func retire() {
         isRetired = true
         overtakePartialFlush()
-        shared = nil
+        pipeline.endSharing()
         output?.close()
         output = nil
         taker = nil
@@ -118,45 +89,22 @@ struct AudioFeeder {
 
     /// Applies the pending flush, output, speed and processing from the renderer's state.
     private mutating func applyCommands() {
-        let command = renderer.state.withLock { [life] state in
-            // Commands for a later use of the renderer are not for this feeder.
-            guard state.life == life else {
-                return (
-                    changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
-                    gain: state.gain, processing: state.effectiveProcessing, resume: MediaTime?.none
-                )
-            }
-            defer {
-                state.outputChanged = false
-                state.flushRequested = false
-                state.resumesFrom = nil
-            }
-            return (
-                changed: state.outputChanged, output: state.output, id: state.outputID, flush: state.flushRequested,
-                speed: state.speed, gain: state.gain, processing: state.effectiveProcessing, resume: state.resumesFrom
-            )
-        }
-        if command.flush || command.changed {
+        let command = renderer.state.withLock { $0.takeCommand(for: life) }
+        if command.isFlush || command.isOutputChange {
             overtakePartialFlush()
             change.finish()
         }
         change.set(command.processing)
+        pipeline.processing = command.processing
         // Read before the flush, which resets `acceptedUntil`.
         let held = output?.acceptedUntil
-        if command.flush {
-            forget()
+        if command.isFlush {
+            pipeline.reset()
             output?.flush()
         }
-        if command.speed != speed {
-            speed = command.speed
-            converter = nil
-            // Packets cannot be time-stretched, so the delivery is negotiated again.
-            format = nil
-            mustRenegotiate = true
-            output?.setSpeed(speed)
-        }
-        if command.changed {
-            forget()
+        if pipeline.setSpeed(command.speed) { output?.setSpeed(command.speed) }
+        if command.isOutputChange {
+            pipeline.reset()
             var lostFrom: MediaTime?
             if let old = output, old !== command.output {
                 if held != nil { lostFrom = renderer.timebase.currentTime }
@@ -165,37 +113,14 @@ struct AudioFeeder {
             output = command.output
             taker = output as? any PullingAudioOutput
             takerDue = nil
-            delivery = nil
-            converter = nil
-            encoder.remove()
-            isRefused = false
-            context = renderer.outputContext(command.id)
-            output?.setSpeed(speed)
+            pipeline.removeDelivery()
+            context = renderer.outputContext(command.outputID)
+            output?.setSpeed(command.speed)
             if let gain = command.gain { output?.setGain(gain) }
             output?.setProcessing(change.processing)
-            if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
+            if let lostFrom { renderer.reportAutomaticFlush(from: lostFrom) }
         }
-        if command.flush || command.changed {
-            resume = ResumePoint(command.resume)
-            mayShare = true
-        }
-    }
-
-    /// Discards all audio in progress, for a seek.
-    mutating func forget() {
-        converter?.reset(to: change.processing)
-        encoder.reset()
-        (shared, mayShare) = (nil, false)
-        pending = .nothing
-        nextFormat = nil
-        limit = nil
-        takenUntil = nil
-        mustRenegotiate = true
-        isFinishing = false
-        isFinished = false
-        isRefused = false
-        isSilent = false
-        passed.reset()
+        if command.isFlush || command.isOutputChange { pipeline.resume(from: command.resumesFrom) }
     }
 
     // MARK: Moving sound
@@ -209,185 +134,39 @@ struct AudioFeeder {
 
     private mutating func step() -> Bool {
         guard let output, partialFlush == nil else { return false }
-        if !pending.isEmpty { return handOver(to: output) }
-        if convertMore() { return true }
+        if pipeline.hasPending { return handOver(to: output) }
+        if pipeline.convertMore() { return true }
         guard let buffer = takeNext() else { return finishIfDone(output) }
-        return begin(buffer, output: output)
-    }
-
-    private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
-        isFinishing = false
-        isFinished = false
-        encoder.continueAfterFinish()
-        if let shared { return send(buffer, to: shared) }
-        if settleTail(before: buffer, output: output) { return true }
-        let incoming = buffer.audioFormat(after: format)
-        // Refused audio stays refused until a seek, another format or another output.
-        if isRefused, incoming == format { return true }
-        if limit != nil {
-            if let converter, format != nil, delivery != nil {
-                // The new buffer is not contiguous with the cut: drain the audio before the cut first.
-                converter.finish()
-                format = nil
-                nextFormat = buffer
-                return true
-            }
-            limit = nil
-        }
-        if buffer.flags.contains(.gaplessBoundary), case .passThrough? = delivery, renderer.mustDecode {
-            // Packets cannot be cut: audio after this gapless boundary is decoded.
-            format = nil
-        }
-        if incoming != format || delivery == nil || mustRenegotiate {
-            if let turn = agree(on: incoming, for: buffer, output: output) { return turn }
-        }
-        limit = buffer.heardUntil
-        takenUntil = buffer.soundEnd ?? takenUntil
-        guard !isRefused else { return true }
-        switch (delivery, buffer.payload) {
-        case (.passThrough, .encodedAudio(_, let packets)):
-            mayShare = false
-            // The output plays all audio it receives, so preroll is not delivered.
-            guard !buffer.flags.contains(.decodeOnly) else { return true }
-            let wanted = limit.map { packets.prefix(before: $0) } ?? packets
-            let delivered = passed.begin(
-                wanted, from: resume.packets(before: wanted), at: buffer.presentationTime, of: incoming, limit: limit)
-            if let delivered { pending = .packets(delivered.packets, delivered.offset) }
-        case (.sampleBuffers, _): pending = .buffer(buffer)
-        default:
-            if beginSharing(buffer, of: incoming) { return true }
-            if converter == nil, !makeConverter(for: incoming) { return true }
-            if let end = passed.end, !buffer.flags.contains(.decodeOnly) {
-                joinEncoder(at: buffer.presentationTime, after: end)
-            }
-            passed.clearGaplessBoundary()
-            do {
-                try converter?.send(buffer)
-            } catch {
-                renderer.report(.cannotDecode(error))
-                isRefused = true
-            }
-        }
-        return true
-    }
-
-    /// Receives one block from the converter or packets from the encoder; returns false if none are available.
-    private mutating func convertMore() -> Bool {
-        if let shared { return receive(from: shared) }
-        guard let converter, let block, !isRefused else { return false }
-        do {
-            batch.removeAll()
-            if try encoder.receive(into: batch) {
-                pending = .packets(batch, 0)
-                return true
-            }
-            if try encoder.sendHeld(block) { return true }
-            guard try converter.receive(into: block) else { return false }
-            if let limit, !block.cut(at: limit) { return true }
-            let unwanted = resume.frames(before: block)
-            if encoder.isPresent {
-                block.dropFirst(unwanted)
-                if block.frames > 0 { try encoder.send(block) }
-            } else if unwanted < block.frames {
-                pending = .block(block, unwanted)
-            }
-        } catch {
-            renderer.report(.cannotDecode(error))
-            isRefused = true
-        }
-        let damaged = converter.decodeErrorCount
-        if reports.noteDamage(damaged) { noteDamage(damaged, converter.takeUndecodableSound()) }
-        return true
-    }
-
-    /// Publishes the number of undecodable packets and their audio.
-    func noteDamage(_ count: Int, _ lost: UndecodableSound?) {
-        renderer.state.withLock { state in
-            state.status.decodeErrorCount = count
-            guard let lost else { return }
-            state.undecodable = state.undecodable?.adding(lost) ?? lost
-            state.status.undecodable = state.status.undecodable?.adding(lost) ?? lost
-        }
+        return pipeline.begin(buffer, for: output, context, isOnlyMember: supply != nil)
     }
 
     private mutating func handOver(to output: any AudioOutput) -> Bool {
         // Signals raised meanwhile are handled by this attempt.
-        let (taken, packets) = pending.offer(to: output)
-        let done = pending.isEmpty
-        if passesPackets { passed.noteDelivery(packets) }
-        if taken > 0 {
+        if pipeline.offer(to: output) {
             let until = output.acceptedUntil
-            renderer.state.withLock { [isRefused] state in
-                if !state.flushRequested { state.status.acceptedUntil = until }
+            renderer.state.withLock { [isRefused = pipeline.isRefused] state in
+                state.accept(until: until)
                 // The undecodable audio has been passed.
-                if let failure = state.failure, !isRefused, failure is MediaError {
-                    state.failure = nil
-                    state.status.hasFailed = false
-                }
+                if !isRefused { state.clearDecodingFailure() }
             }
             noteAcceptance(until)
             renderer.report(.progress)
         }
-        if done { announceReadiness() }
-        return done
+        guard !pipeline.hasPending else { return false }
+        announceReadiness()
+        return true
     }
 
     /// Drains converter, encoder and output at the end of the queue. Always returns false once the output drains.
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
-        guard isAtEnd() else { return false }
-        if let tail = passed.takeTail() {
-            pending = .packets(tail, 0)
-            return true
-        }
-        if !isFinishing {
-            isFinishing = true
-            if let shared {
-                if !shared.send(.end) { stopSharing() }
-            } else {
-                converter?.finish()
-            }
-            return true
-        }
-        if encoder.finish() { return true }
-        if !isFinished {
-            isFinished = true
-            // A finished decoder accepts no input until it is reset, and more media may follow (a loop, a next item).
-            converter?.reset()
-            encoder.restart()
-            output.finish()
-        }
+        guard renderer.state.withLock({ $0.isAtEnd(for: life) }) else { return false }
+        guard pipeline.finish(output) else { return true }
         guard output.isDrained else { return false }
-        encoder.endFinish()
-        isFinishing = false
-        isFinished = false
+        pipeline.endFinish()
         let until = output.acceptedUntil
-        renderer.state.withLock { state in
-            // Audio that arrived meanwhile keeps the renderer undrained.
-            guard !state.flushRequested, state.queue.isEmpty,
-                state.queue.isFinished || state.queue.isEnding
-            else { return }
-            // `acceptedUntil` is published together with `isDrained`.
-            state.status.acceptedUntil = until
-            state.status.isDrained = true
-        }
+        renderer.state.withLock { $0.drain(acceptedUntil: until) }
         renderer.report(.progress)
         return false
-    }
-
-    /// Requests have stopped and less audio than this remains: the queue is considered complete and the converter is
-    /// drained. See `AudioRenderer.nextNeed`.
-    static let lastMoment: Duration = .milliseconds(250)
-
-    private func isAtEnd() -> Bool {
-        renderer.state.withLock { state in
-            guard state.queue.isEmpty, !state.status.isDrained, !state.flushRequested, state.life == life else {
-                return false
-            }
-            guard !state.queue.isFinished else { return true }
-            guard state.queue.isEnding, let last = state.queue.enqueuedUntil else { return false }
-            let until = state.status.acceptedUntil ?? last
-            return (until - state.master.currentTime).duration < Self.lastMoment
-        }
     }
 }
 

@@ -18,39 +18,26 @@ extension AudioRenderer {
         wake.clear()
     }
 
-    /// Records a failure in `state.failure` and calls the event handler. Any thread.
-    func report(_ event: Event) {
-        let handler = state.withLock { state in
-            switch event {
-            case .cannotDecode(let error): state.failure = error
-            case .outputFailed(let error): state.failure = error
-            case .readyForMoreMediaData, .progress: break
-            }
-            return state.eventHandler
-        }
-        handler?.call(event)
+    /// Records a failure and calls the event handler. Any thread.
+    ///
+    /// - Parameter isFailed: Whether the renderer is marked as failed.
+    func report(_ event: Event, isFailed: Bool = false) {
+        state.withLock { $0.record(event, isFailed: isFailed) }?.call(event)
     }
+
+    /// Calls the handler of automatic flushes.
+    func reportAutomaticFlush(from moment: MediaTime) { state.withLock { $0.onAutomaticFlush }?.call(moment) }
 
     /// Clears the failure after the output has recovered without a flush.
     ///
     /// - Parameter feedsAgain: Whether the retained audio is delivered again from the playhead on.
     func recover(feedsAgain: Bool) {
-        let (moment, handler) = state.withLock { state -> (MediaTime, AutomaticFlushHandler?) in
-            state.failure = nil
-            state.status.hasFailed = false
-            let moment = state.timebase.currentTime
-            guard feedsAgain else { return (moment, nil) }
-            feedAgain(&state, from: moment)
-            return (moment, state.onAutomaticFlush)
+        let moment = state.withLock { state in
+            state.clearFailure()
+            return feedsAgain ? state.feedAgain() : nil
         }
         wake.raise()
-        handler?.call(moment)
+        if let moment { reportAutomaticFlush(from: moment) }
         report(.progress)
-    }
-
-    /// Marks the renderer as failed and reports the event.
-    func fail(_ event: Event) {
-        state.withLock { $0.status.hasFailed = true }
-        report(event)
     }
 }

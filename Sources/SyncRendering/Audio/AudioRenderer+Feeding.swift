@@ -1,9 +1,6 @@
 public import MediaCore
 
 extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, ContentRendering {
-    /// The maximum number of queued buffers regardless of their duration: limits a source of many tiny buffers.
-    private static let maxBuffers = 4096
-
     /// Whether the queue holds less media than the route's `desiredDepth` ahead of the playhead. Any thread.
     ///
     /// The depth is a second for a sound card and minutes for a buffered speaker, and changes with the route. The end
@@ -11,22 +8,8 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// stopped its requests, until it returns.
     public var isReadyForMoreMediaData: Bool {
         if demand.isStopping { return false }
-        return state.withLock { state in
-            let ready = isReady(state)
-            // The caller will be notified once there is space.
-            if !ready { state.wasFull = true }
-            return ready
-        }
-    }
-
-    /// Same as `isReadyForMoreMediaData`, under the state lock.
-    func isReady(_ state: State) -> Bool {
-        guard state.partialFlushes.isIdle else { return false }
-        guard let until = state.queue.enqueuedUntil else { return true }
-        // Before the playhead reaches the first audio, the depth counts from that audio.
-        let playhead = max(state.master.currentTime, state.queue.firstEnqueued ?? .zero)
-        let depth = state.output?.desiredDepth ?? .seconds(1)
-        return (until - playhead).duration < depth && state.queue.count < Self.maxBuffers
+        // The caller will be notified once there is space.
+        return state.withLock { $0.requestReadiness() }
     }
 
     var enqueueCount: Int { state.withLock { $0.queue.enqueueCount } }
@@ -53,12 +36,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
             if error == nil { Complaint.write("AudioRenderer: \(refusal)") }
             return fail(with: refusal)
         }
-        let isFirstDropped = state.withLock { state in
-            guard !state.stopping, !append(buffer, &state), !state.hasReportedDrop else { return false }
-            state.hasReportedDrop = true
-            return true
-        }
-        if isFirstDropped {
+        if state.withLock({ $0.enqueue(buffer) }) {
             Complaint.write(
                 "AudioRenderer: audio before the playhead is dropped; after a seek, enqueue audio from its media time on"
             )
@@ -66,20 +44,9 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         wake.raise()
     }
 
-    /// Appends a buffer to the queue, under the state lock. Returns false if it was dropped.
-    @discardableResult
-    func append(_ buffer: SampleBuffer, _ state: inout State) -> Bool {
-        state.status.isDrained = false
-        let appended = state.queue.append(buffer, timebase: state.timebase, master: state.master)
-        if appended.isLate { state.status.lateBuffers += 1 }
-        guard !appended.isDropped else { return false }
-        if !isReady(state) { state.wasFull = true }
-        return true
-    }
-
     /// Signals the end of input: enqueued audio plays out.
     public func finish() {
-        state.withLock { $0.queue.finish() }
+        state.withLock { $0.finish() }
         wake.raise()
     }
 
@@ -96,14 +63,14 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     public func requestMediaDataWhenReady(
         on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
     ) {
-        state.withLock { $0.queue.isEnding = false }
+        state.withLock { $0.setEnding(false) }
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
     /// Raises `signal` whenever the route may want more audio, for a supplier thread that blocks on reads. Replaces any
     /// other supplier.
     package func requestMediaData(raising signal: Signal) {
-        state.withLock { $0.queue.isEnding = false }
+        state.withLock { $0.setEnding(false) }
         demand.request(raising: signal)
     }
 
@@ -111,7 +78,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// start. The caller may enqueue or request more later.
     public func stopRequestingMediaData() {
         demand.stop()
-        state.withLock { $0.queue.isEnding = true }
+        state.withLock { $0.setEnding(true) }
         wake.raise()
     }
 
@@ -150,30 +117,6 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// See `AudioOutput.earliestStart`. Any thread.
     public var earliestStart: HostInstant? { state.withLock { $0.output }?.earliestStart }
 
-    /// When the playhead reaches the point at which more audio is wanted or the end of the queue is near; nil: not
-    /// scheduled. The playhead advances without a signal.
-    var nextNeed: HostInstant? {
-        state.withLock { state in
-            let snapshot = state.master.snapshot
-            let now = state.master.clock.now
-            let segment = snapshot.segment(at: now)
-            var due: HostInstant?
-            if let next = snapshot.scheduled, next.hostAnchor > now { due = next.hostAnchor }
-            guard segment.rate > 0, let until = state.queue.enqueuedUntil else { return due }
-            func include(_ moment: MediaTime) {
-                guard let instant = segment.hostInstant(of: moment) else { return }
-                // A margin of 1 ms, so that the compared time has certainly passed. Later demands raise the signal.
-                let later = instant.advanced(by: .milliseconds(1))
-                if later > now { due = min(due ?? later, later) }
-            }
-            if state.wasFull { include(until.advanced(by: .zero - (state.output?.desiredDepth ?? .seconds(1)))) }
-            if state.queue.isEnding, state.queue.isEmpty, !state.status.isDrained {
-                include((state.status.acceptedUntil ?? until).advanced(by: .zero - AudioFeeder.lastMoment))
-            }
-            return due
-        }
-    }
-
     // MARK: Synchronizer
 
     /// Attaches the renderer to a synchronizer and starts its feeder.
@@ -181,25 +124,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     /// - Throws: `invalidated`, `alreadyAdded`, or `exhausted` if no thread is available; the renderer is then detached
     ///   again.
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
-        let refusal = state.withLock { state -> RenderError? in
-            if state.stopping {
-                return RenderError(.invalidated, "this renderer was invalidated; create another one")
-            }
-            if state.isJoined {
-                return RenderError(.alreadyAdded, "this renderer has a synchronizer; remove it there first")
-            }
-            let delay = state.timebase.delay
-            state.master = synchronizer.timebase
-            state.timebase = Timebase(following: synchronizer.timebase)
-            state.timebase.delay = delay
-            state.synchronizer = synchronizer
-            state.isJoined = true
-            state.outputChanged = true
-            // A device takes up to a second to open: open it before the first audio arrives.
-            state.output?.open()
-            return nil
-        }
-        if let refusal { throw refusal }
+        if let refusal = state.withLock({ $0.join(synchronizer) }) { throw refusal }
         // With a manually driven clock the test drives the feeder as well.
         do throws(ExhaustionError) {
             if synchronizer.isRealTime { try startFeeder() }
@@ -218,16 +143,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
     ///
     /// - Parameter completion: Called once the feeder has closed its output, on the feeder's thread.
     public func detach(completion: @escaping @Sendable () -> Void) {
-        state.withLock { state in
-            flush(&state)
-            state.flushRequested = false
-            state.master = Timebase(clock: state.master.clock)
-            state.timebase = Timebase(following: state.master)
-            state.synchronizer = nil
-            state.isJoined = false
-            state.life += 1
-            state.onRetired.append(completion)
-        }
+        state.withLock { $0.detach(completion: completion) }
         // Nothing is requested until the renderer joins another synchronizer.
         demand.noteFlush(asks: false)
         wake.raise()
@@ -240,16 +156,9 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer, Cont
         return synchronizer.nextAttention
     }
 
-    /// Returns true while the given use of the renderer is current. A feeder's last action is `retire`.
-    func isServed(by life: UInt64) -> Bool { state.withLock { !$0.stopping && $0.life == life } }
-
     /// Calls the completion handlers of `detach`.
     func retire() {
-        let waiting = state.withLock { state in
-            defer { state.onRetired.removeAll() }
-            return state.onRetired
-        }
-        for completion in waiting { completion() }
+        for completion in state.withLock({ $0.takeRetired() }) { completion() }
     }
 }
 

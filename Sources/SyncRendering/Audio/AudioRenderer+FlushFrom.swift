@@ -1,11 +1,5 @@
 public import MediaCore
 
-/// The handler of automatic flushes, boxed: copying a closure out of a lock allocates each time.
-final class AutomaticFlushHandler: Sendable {
-    let call: @Sendable (MediaTime) -> Void
-    init(call: @escaping @Sendable (MediaTime) -> Void) { self.call = call }
-}
-
 extension AudioRenderer {
     /// Sets the handler for a replaced or restored output. Its argument is the media time from which that output
     /// receives audio.
@@ -15,7 +9,7 @@ extension AudioRenderer {
     ///
     /// - Parameter handler: Called on the feeder thread; must not block.
     public func onAutomaticFlush(_ handler: (@Sendable (MediaTime) -> Void)?) {
-        state.withLock { $0.onAutomaticFlush = handler.map(AutomaticFlushHandler.init) }
+        state.withLock { $0.onAutomaticFlush = handler.map(HandlerBox.init) }
     }
 
     /// Drops audio from a media time on, also from a speaker's buffer; earlier audio continues to play. Any thread.
@@ -48,12 +42,8 @@ extension AudioRenderer {
     package func requestFlush(
         fromSourceTime time: MediaTime, completion: @escaping @Sendable (PartialFlushResult) -> Void
     ) {
-        let isOver = state.withLock { state -> Bool in
-            guard !state.stopping else { return true }
-            state.partialFlushes.append(PartialFlushRequest(time: time, completion: completion))
-            return false
-        }
-        if isOver { completion(.overtaken) } else { wake.raise() }
+        let request = PartialFlushRequest(time: time, completion: completion)
+        if state.withLock({ $0.request(request) }) { wake.raise() } else { completion(.overtaken) }
     }
 
     /// The minimum lead of `flush(fromSourceTime:)` ahead of the playhead on the current route, in host time. Zero
@@ -65,7 +55,6 @@ extension AudioRenderer {
 
     /// Completes superseded requests with `overtaken`.
     func reportOvertakenFlushes() {
-        let overtaken = state.withLock { $0.partialFlushes.takeOvertaken() }
-        for request in overtaken { request.completion(.overtaken) }
+        for request in state.withLock({ $0.takeOvertaken() }) { request.completion(.overtaken) }
     }
 }

@@ -15,29 +15,11 @@ extension AudioRenderer {
     /// Whether the audio is muted, independently of `volume`. Any thread.
     public var isMuted: Bool {
         get { state.withLock { $0.isMuted } }
-        set {
-            state.withLock {
-                guard newValue != $0.isMuted else { return }
-                $0.isMuted = newValue
-                applyGain($0)
-            }
-        }
+        set { state.withLock { $0.setMuted(newValue) } }
     }
 
     /// Same as `volume`; nil restores the output's original volume.
     package func setGain(_ gain: Float?) {
-        let hasChanged = state.withLock { state -> Bool in
-            let before = state.effectiveProcessing
-            state.volume = gain
-            applyGain(state)
-            guard state.effectiveProcessing != before else { return false }
-            state.output?.setProcessing(state.effectiveProcessing)
-            return true
-        }
-        if hasChanged { wake.raise() }
-    }
-
-    private func applyGain(_ state: State) {
-        if let gain = state.gain { state.output?.setGain(gain) } else { state.output?.restoreGain() }
+        if state.withLock({ $0.setVolume(gain) }) { wake.raise() }
     }
 }

@@ -7,9 +7,7 @@ extension AudioRenderer {
     /// Reset by a flush, another output, the recovery of the output or its replacement inside a group. After an
     /// undecodable format it is also reset once audio of another format plays.
     public var status: RenderingStatus {
-        let (failure, output, isRendering) = state.withLock { ($0.failure, $0.output, $0.queue.enqueueCount > 0) }
-        guard failure == nil, !isRendering || output?.loss == nil else { return .failed }
-        return isRendering ? .rendering : .unknown
+        error == nil ? (enqueueCount > 0 ? .rendering : .unknown) : .failed
     }
 
     /// The reason for `failed`: a `MediaError`, `OutputError` or `RenderError` with a message that includes the remedy;
@@ -22,7 +20,7 @@ extension AudioRenderer {
     /// Returns the audio that could not be decoded since the last call, by its packets' times; nil if there is none.
     /// Any thread.
     package func takeUndecodableSound() -> UndecodableSound? {
-        let (own, output) = state.withLock { ($0.undecodable.take(), $0.output) }
+        let (own, output) = state.withLock { ($0.takeUndecodable(), $0.output) }
         return own ?? (output as? any PullingAudioOutput)?.takeUndecodableSound()
     }
 

@@ -44,68 +44,6 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var undecodable: UndecodableSound?
     }
 
-    /// The owner's event handler, boxed: copying a closure out of a lock allocates each time.
-    final class EventHandler: Sendable {
-        let call: @Sendable (Event) -> Void
-        init(call: @escaping @Sendable (Event) -> Void) { self.call = call }
-    }
-
-    /// The state shared by all threads, guarded by the lock `state`.
-    struct State {
-        /// The timebase of the synchronizer, and the same with the requested delay.
-        var master: Timebase
-        var timebase: Timebase
-        /// Notified when a start may have become possible.
-        weak var synchronizer: RenderSynchronizer?
-        /// Whether the renderer belongs to a synchronizer.
-        var isJoined = false
-        var queue = SoundQueue()
-        /// Whether the feeder has to flush the output.
-        var flushRequested = false
-        /// Used with a flush: audio before this media time only primes the codecs and is not delivered.
-        var resumesFrom: MediaTime?
-        var output: (any AudioOutput)?
-        var outputID = OutputID(0)
-        /// Whether the feeder has to adopt `output`.
-        var outputChanged = false
-        /// Media seconds per second of audio.
-        var speed: Double = 1
-        /// The linear gain; nil: the output keeps its own volume.
-        var volume: Float?
-        var isMuted = false
-        /// As requested; see `effectiveProcessing`.
-        var processing = AudioProcessing.none
-        /// The reason why no audio is rendered; nil if there is none.
-        var failure: (any Error)?
-        var status = Progress(
-            acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, decodeErrorCount: 0)
-        /// Undecodable audio that was not yet queried.
-        var undecodable: UndecodableSound?
-        /// Whether a caller has seen the queue full and is to be notified of space.
-        var wasFull = false
-        /// The timebase segment of the last change notification.
-        var line: TimebaseSegment?
-        /// Whether the missing output was reported.
-        var hasComplained = false
-        /// Whether a dropped buffer was reported.
-        var hasReportedDrop = false
-        /// Whether the renderer is invalidated.
-        var stopping = false
-        /// Counts the uses of the renderer; a feeder with another number ends.
-        var life: UInt64 = 0
-        /// Called when the feeder of the ended use has closed its output.
-        var onRetired: [@Sendable () -> Void] = []
-        var allowsPassThrough = true
-        var eventHandler: EventHandler?
-        var partialFlushes = PartialFlushQueue()
-        var onAutomaticFlush: AutomaticFlushHandler?
-
-        init(_ master: Timebase) {
-            self.master = master
-            timebase = Timebase(following: master)
-        }
-    }
-
     /// The kind of content; determines the permitted routes.
     public let contentKind: ContentKind
     /// The group of which the output is a member; nil outside groups.
@@ -113,7 +51,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     let codecs: any AudioCodecs
     let events: EventLog
     let demand = MediaDataDemand()
-    let state: Lock<State>
+    let state: Lock<RendererState>
     /// Wakes the feeder: audio arrived, space became available, or the state changed.
     let wake = Signal()
     /// The feeder's thread and the use of the renderer that it serves.
@@ -132,7 +70,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         self.codecs = codecs
         self.contentKind = contentKind
         self.events = events
-        state = Lock(State(Timebase(clock: MonotonicClock())))
+        state = Lock(RendererState(Timebase(clock: MonotonicClock())))
     }
 
     /// Creates a renderer inside a group; it reads the group's timebase and is notified of changes by the group.
@@ -141,7 +79,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         self.codecs = codecs
         contentKind = .film
         self.events = events
-        state = Lock(State(timebase))
+        state = Lock(RendererState(timebase))
     }
 
     /// The timebase of the synchronizer plus the delay set by the user or a calibration. Stopped until the renderer is
@@ -158,7 +96,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     ///
     /// - Parameter handler: Called on the feeder thread; must not block.
     public func onEvent(_ handler: (@Sendable (Event) -> Void)?) {
-        state.withLock { $0.eventHandler = handler.map(EventHandler.init) }
+        state.withLock { $0.eventHandler = handler.map(HandlerBox.init) }
     }
 
     /// Starts the thread of the current use of the renderer, unless it runs. It waits for the thread of the preceding
@@ -186,13 +124,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// Ends the feeder, closes the output, and leaves the synchronizer. Blocks until the output is closed. The renderer
     /// cannot be added again: audio enqueued later is dropped.
     public func invalidate() {
-        let synchronizer = state.withLock { state -> RenderSynchronizer? in
-            flush(&state)
-            state.stopping = true
-            state.eventHandler = nil
-            return state.synchronizer
-        }
-        synchronizer?.removeRenderer(self, completion: nil)
+        state.withLock { $0.invalidate() }?.removeRenderer(self, completion: nil)
         demand.stop()
         _ = demand.newReceiver()
         wake.raise()
@@ -217,58 +149,19 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
                         "Interface sounds are played on this computer only, not on \(output.name); use a sound card."
                     )))
         }
-        state.withLock {
-            $0.output = output
-            $0.outputID = id
-            $0.outputChanged = true
-            $0.status.hasFailed = false
-            $0.failure = nil
-            feedAgain(&$0, from: $0.timebase.currentTime)
-            if $0.isJoined { output?.open() }
-        }
+        state.withLock { $0.setOutput(output, id: id) }
         wake.raise()
     }
 
     /// The progress of the enqueued audio. Any thread.
     public var progress: Progress {
-        var (status, group) = state.withLock {
-            var status = $0.status
-            status.enqueuedUntil = $0.queue.enqueuedUntil
-            status.isReadyToStart = $0.output?.isReadyToStart ?? true
-            status.earliestStart = $0.output?.earliestStart
-            return (status, $0.output as? any PullingAudioOutput)
-        }
-        if status.undecodable == nil { status.undecodable = group?.undecodable }
-        return status
+        var (progress, group) = state.withLock { ($0.progress, $0.output as? any PullingAudioOutput) }
+        if progress.undecodable == nil { progress.undecodable = group?.undecodable }
+        return progress
     }
 
     /// How much audio the output must have accepted before a start can be met; zero without an output. Any thread.
     public var preroll: Duration { state.withLock { $0.output?.preroll ?? .zero } }
-
-    /// A discontinuity of the timebase below this is no seek: a rounded stop, or a followed clock.
-    private static let minJump: Duration = .milliseconds(5)
-
-    /// Drops audio after a seek without a flush beyond everything that the output holds. Such audio is never played and
-    /// would keep the output full while the timebase is stopped.
-    private func dropPassed(_ state: inout State) {
-        let (line, before) = (state.timebase.snapshot.upcoming, state.line)
-        state.line = line
-        guard let before, line.rate == 0, let until = state.status.acceptedUntil, line.mediaAnchor > until,
-            (line.mediaAnchor - before.mediaTime(at: line.hostAnchor)).duration > Self.minJump
-        else { return }
-        let moment = line.mediaAnchor
-        feedAgain(&state, from: moment)
-        state.queue.skip(to: moment)
-    }
-
-    /// Returns true once, if the timebase advances and the renderer has audio but no output.
-    private func hasNoOutput(_ state: inout State) -> Bool {
-        guard group == nil, state.output == nil, !state.hasComplained, state.queue.enqueueCount > 0,
-            state.master.snapshot.upcoming.rate > 0
-        else { return false }
-        state.hasComplained = true
-        return true
-    }
 
     /// The name of the output for the user; nil without an output.
     public var routeName: String? { state.withLock { $0.output?.name } }
@@ -280,29 +173,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Drops queued buffers that end before a media time, oldest first. A late consumer continues from there.
     func skip(to time: MediaTime) {
-        if state.withLock({ $0.queue.skip(to: time) }) { wake.raise() }
+        if state.withLock({ $0.skip(to: time) }) { wake.raise() }
     }
 
     /// Drops all unplayed audio in the queue and in the output. The next buffer starts afresh.
     public func flush() {
-        state.withLock { flush(&$0) }
+        state.withLock { $0.flush() }
         demand.noteFlush()
         wake.raise()
-    }
-
-    /// Same, under the state lock; the caller wakes the feeder.
-    func flush(_ state: inout State) {
-        state.queue.flush()
-        state.resumesFrom = nil
-        state.flushRequested = true
-        state.partialFlushes.overtake()
-        state.status.acceptedUntil = nil
-        state.status.isDrained = false
-        state.status.hasFailed = false
-        state.status.lateBuffers = 0
-        state.status.undecodable = nil
-        state.failure = nil
-        state.wasFull = false
     }
 
     /// The delay of the audio against the timebase; negative is earlier. A change takes effect as a discontinuity of
@@ -327,25 +205,23 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     // MARK: Follower
 
     /// The lead that the output needs for a start, less the delay of the audio. Any thread.
-    public var startLead: Duration {
-        let (output, timebase) = state.withLock { ($0.output, $0.timebase) }
-        return max(.zero, (output?.latency.startLead ?? .zero) - timebase.delay)
-    }
+    public var startLead: Duration { lead { $0.startLead } }
 
     /// The lead that the output needs for a stop, less the delay of the audio. Any thread.
-    public var stopLead: Duration {
+    public var stopLead: Duration { lead { $0.stopLead } }
+
+    private func lead(_ value: (OutputLatency) -> Duration) -> Duration {
         let (output, timebase) = state.withLock { ($0.output, $0.timebase) }
-        return max(.zero, (output?.latency.stopLead ?? .zero) - timebase.delay)
+        return max(.zero, (output.map { value($0.latency) } ?? .zero) - timebase.delay)
     }
 
     /// Applies a changed timeline to the output. Called by the synchronizer; any thread.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         let (output, timebase, isSilent) = state.withLock { state in
-            followRate(&state)
-            dropPassed(&state)
-            return (state.output, state.timebase, hasNoOutput(&state))
+            let isSilent = state.followTimebase()
+            return (state.output, state.timebase, isSilent)
         }
-        if isSilent {
+        if isSilent, group == nil {
             Complaint.write("AudioRenderer: there is no output, so no audio is played; set one with setOutput(_:)")
         }
         output?.timebaseDidChange(timebase.snapshot)

@@ -22,8 +22,6 @@ struct EncoderRun {
     /// The number of frames per packet; nil without an encoder.
     var framesPerPacket: Int? { encoder?.framesPerPacket }
 
-    init(_ encoder: (any PCMEncoder)? = nil) { self.encoder = encoder }
-
     mutating func use(_ encoder: any PCMEncoder) { self.encoder = encoder }
 
     mutating func remove() { encoder = nil }

@@ -5,9 +5,6 @@ struct FeederReports {
     private var wasReadyToStart = true
     /// The last logged end of the accepted audio.
     private var loggedUntil: MediaTime?
-    /// The converter's count of undecodable packets at the last report.
-    private var decodeErrorCount = 0
-
     /// Returns true if the output's ability to schedule a start has changed.
     mutating func noteReadiness(_ isReady: Bool) -> Bool {
         defer { wasReadyToStart = isReady }
@@ -19,11 +16,5 @@ struct FeederReports {
         if let loggedUntil, until >= loggedUntil, (until - loggedUntil).duration < .seconds(1) { return false }
         loggedUntil = until
         return true
-    }
-
-    /// Returns true if the number of undecodable packets has changed.
-    mutating func noteDamage(_ count: Int) -> Bool {
-        defer { decodeErrorCount = count }
-        return count != decodeErrorCount
     }
 }

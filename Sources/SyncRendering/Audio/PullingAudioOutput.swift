@@ -20,12 +20,6 @@ protocol PullingAudioOutput: AudioOutput {
     func takeUndecodableSound() -> UndecodableSound?
 }
 
-/// A source of audio that a feeder reads when its renderer's queue is empty.
-protocol SampleSupply {
-    /// Returns the next buffer; nil if there is none.
-    func next() -> SampleBuffer?
-}
-
 /// The result of `pullAudio`.
 struct PullResult {
     /// Whether audio has advanced, so that dependent work is due.
@@ -45,12 +39,6 @@ struct RendererQueue: Sendable {
     ///
     /// - Parameter moment: Buffers that end before this media time are dropped first.
     func next(skippingTo moment: MediaTime?) -> SampleBuffer? {
-        renderer.state.withLock { state in
-            guard !state.flushRequested, !state.outputChanged, state.partialFlushes.isIdle, !state.stopping,
-                state.life == life
-            else { return nil }
-            if let moment { state.queue.skip(to: moment) }
-            return state.queue.takeNext(timebase: state.timebase)
-        }
+        renderer.state.withLock { $0.takeNext(for: life, skippingTo: moment) }
     }
 }

@@ -11,14 +11,7 @@ internal import Synchronization
 /// Feeder threads only.
 final class SharedConversion: Sendable {
     /// What outputs must have in common to receive the same packets.
-    struct Key: Equatable {
-        var format: AudioFormat
-        /// The format of the packets, and the input format of their encoder.
-        var target: AudioFormat
-        var pcm: PCMFormat
-        var speed: Double
-        var processing: AudioProcessing
-    }
+    typealias Key = ConversionRun.Setup
 
     /// An input of the codecs.
     enum Input {
@@ -79,12 +72,7 @@ final class SharedConversion: Sendable {
         _ key: Key, first: SampleBuffer, codecs: any AudioCodecs, limits: Limits
     ) throws(MediaError) {
         self.key = key
-        let natural = try codecs.converter(from: key.format, to: key.pcm, speed: key.speed)
-        let encoder = try codecs.encoder(from: key.pcm, to: key.target)
-        self.codecs = Lock(
-            Codecs(
-                converter: TreatedConverter(natural, format: key.pcm, processing: key.processing),
-                encoder: EncoderRun(encoder), block: PCMBlock(format: key.pcm, capacity: encoder.framesPerPacket)))
+        self.codecs = Lock(try Codecs(key, codecs: codecs))
         ring = Lock(Ring(first: .audio(first), limits))
     }
 
@@ -144,15 +132,13 @@ final class SharedConversion: Sendable {
 
     /// The decoder and the encoder.
     private struct Codecs {
-        let converter: TreatedConverter
-        var encoder: EncoderRun
-        let block: PCMBlock
+        private var run = ConversionRun()
         private var decodeErrorCount = 0
         /// Whether the last input was the end.
         private var isAtEnd = false
 
-        init(converter: TreatedConverter, encoder: EncoderRun, block: PCMBlock) {
-            (self.converter, self.encoder, self.block) = (converter, encoder, block)
+        init(_ key: Key, codecs: any AudioCodecs) throws(MediaError) {
+            try run.begin(key, codecs: codecs)
         }
 
         /// Converts until a batch is full.
@@ -170,9 +156,9 @@ final class SharedConversion: Sendable {
                 step.error = error
             }
             if !batch.packets.isEmpty { step.packets = batch }
-            if converter.decodeErrorCount != decodeErrorCount {
-                decodeErrorCount = converter.decodeErrorCount
-                step.damage = (decodeErrorCount, converter.takeUndecodableSound())
+            if run.decodeErrorCount != decodeErrorCount {
+                decodeErrorCount = run.decodeErrorCount
+                step.damage = (decodeErrorCount, run.takeUndecodableSound())
             }
             return (step, isExhausted)
         }
@@ -181,29 +167,23 @@ final class SharedConversion: Sendable {
             switch input {
             case .audio(let buffer):
                 if isAtEnd {
-                    // A finished decoder accepts no input until it is reset.
-                    converter.reset()
-                    encoder.restart()
-                    encoder.endFinish()
+                    run.restart()
+                    run.endFinish()
                     isAtEnd = false
                 }
-                try converter.send(buffer)
+                try run.send(buffer)
             case .end:
-                converter.finish()
+                run.finish()
                 isAtEnd = true
             }
         }
 
         /// Appends packets until the batch is full. Returns false if no audio remains.
         private mutating func fill(_ batch: PacketBatch) throws(MediaError) -> Bool {
+            var resume = ResumePoint()
             while batch.byteCount < SharedConversion.fullBatchBytes {
-                if try encoder.receive(into: batch) { continue }
-                if try encoder.sendHeld(block) { continue }
-                guard try converter.receive(into: block) else {
-                    if isAtEnd, encoder.finish() { continue }
-                    return false
-                }
-                if block.frames > 0 { try encoder.send(block) }
+                if try run.receive(into: batch, until: nil, from: &resume) != nil { continue }
+                guard isAtEnd, run.finishEncoder() else { return false }
             }
             return true
         }

@@ -77,8 +77,8 @@ final class MemberChange: @unchecked Sendable {
     private func noteOnly() -> Duration? {
         guard !wish.members.isEmpty else { return refuse() }
         let (before, isOpenedAhead) = group.state.withLock { state in
-            defer { state.members = wish.members }
-            return (state.members, state.isOpenedAhead)
+            defer { state.members.outputs = wish.members }
+            return (state.members.outputs, state.isOpenedAhead)
         }
         if isOpenedAhead {
             for member in wish.members where !before.contains(where: { $0 === member }) { member.open() }
@@ -91,12 +91,10 @@ final class MemberChange: @unchecked Sendable {
     private func begin(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
         guard !wish.members.isEmpty else { return refuse() }
         let format = group.state.withLock { state -> AudioFormat? in
-            for member in wish.members where !state.feeds.contains(where: { $0.member === member }) {
-                let feed = group.feed(for: member, role: .joining, context, &state)
-                joining.append(feed)
+            for member in wish.members where state.members.feed(of: member) == nil {
+                joining.append(group.addFeed(for: member, role: .joining, context, &state))
             }
-            leaving = state.feeds.filter { feed in !wish.members.contains { $0 === feed.member } }
-            state.feeds += joining
+            leaving = state.members.feeds.filter { feed in !wish.members.contains { $0 === feed.member } }
             return state.format
         }
         guard let format else { return noteOnly() }
@@ -184,7 +182,7 @@ final class MemberChange: @unchecked Sendable {
             let (moment, sound, isAll, flushes) = group.state.withLock { state in
                 // A stopped timebase resumes at exactly this frame.
                 let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.boundary(from: wanted)
-                return (moment, state.history.sound(from: moment), state.hasFinished, state.flushes)
+                return (moment, state.history.sound(from: moment), state.history.isFinished, state.history.flushes)
             }
             for feed in joining { feed.fill(sound, from: moment, isAll: isAll) }
             return (moment, flushes)
@@ -198,7 +196,7 @@ final class MemberChange: @unchecked Sendable {
         from moment: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant, deadline: HostInstant
     ) -> Duration? {
         if isSuperseded() { return end(.superseded) }
-        guard flushes == group.state.withLock({ $0.flushes }) else { return beginFilling(context, now) }
+        guard flushes == group.flushes else { return beginFilling(context, now) }
         for feed in joining {
             if let failure = feed.failure {
                 leaveOut(feed, failure)
@@ -255,8 +253,8 @@ final class MemberChange: @unchecked Sendable {
         for feed in joining { feed.setRole(.playing, gate: OutputGate(opens: moment)) }
         for feed in leaving { feed.setRole(.leaving, gate: OutputGate(closes: moment)) }
         group.state.withLock { state in
-            replaced = state.members
-            state.members = wish.members.filter { member in state.feeds.contains { $0.member === member } }
+            replaced = state.members.outputs
+            state.members.outputs = wish.members.filter { state.members.feed(of: $0) != nil }
         }
     }
 
@@ -264,7 +262,7 @@ final class MemberChange: @unchecked Sendable {
     private func changeBack() {
         for feed in joining { feed.setRole(.joining, gate: OutputGate(isShut: true)) }
         for feed in leaving { feed.setRole(.playing, gate: OutputGate()) }
-        group.state.withLock { $0.members = replaced }
+        group.state.withLock { $0.members.outputs = replaced }
     }
 
     /// Logs the members that join and leave.
@@ -278,7 +276,7 @@ final class MemberChange: @unchecked Sendable {
         at moment: MediaTime, flushes: Int, context: AudioOutputContext, now: HostInstant
     ) -> Duration? {
         // After a jump all outputs are silent: the moment is now.
-        guard flushes == group.state.withLock({ $0.flushes }) else { return finish(at: moment, host: nil, context) }
+        guard flushes == group.flushes else { return finish(at: moment, host: nil, context) }
         let snapshot = context.timebase.snapshot
         // Nil where a stop comes before the moment.
         let host = snapshot.hostInstant(of: moment, at: now)
@@ -344,7 +342,7 @@ final class MemberChange: @unchecked Sendable {
 
     private func remove(_ feeds: [MemberFeed]) {
         guard !feeds.isEmpty else { return }
-        group.state.withLock { state in state.feeds.removeAll { feed in feeds.contains { $0 === feed } } }
+        group.state.withLock { $0.members.remove(feeds) }
         group.seatFeeders()
         group.close(feeds)
     }

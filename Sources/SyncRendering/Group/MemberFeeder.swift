@@ -40,7 +40,7 @@ package final class MemberFeeder: Sendable {
     /// - Returns: Whether audio advanced, and when work is due without a signal.
     @discardableResult
     func runIteration(
-        takingFrom supply: (any SampleSupply)? = nil, atMost limit: Int = .max
+        takingFrom supply: MemberSupply? = nil, atMost limit: Int = .max
     ) -> (hasMoved: Bool, due: HostInstant?) {
         feeder.withLock { feeder in
             let before = feeder.steps

@@ -44,6 +44,9 @@ extension OutputGroup {
     /// The state of a change of members; nil while there is none. Any thread.
     public var changeProgress: RouteChange.Progress? { state.withLock { $0.progress } }
 
+    /// The number of flushes: audio filled before a flush is void.
+    var flushes: Int { state.withLock { $0.history.flushes } }
+
     /// Performs due work of a change; returns the time until the next call, or nil if there is no more work. One thread
     /// at a time: the group's change thread, or a test.
     func advanceChange() -> Duration? {

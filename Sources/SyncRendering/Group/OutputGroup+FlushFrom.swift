@@ -5,26 +5,22 @@ extension OutputGroup: PartialFlushing {
     /// The maximum lead of the members; with several members a margin is added, so that all of them are in time.
     public var partialFlushLead: Duration {
         var (longest, count) = (Duration.zero, 0)
-        forEachActive { member in
+        current.forEachActive { member in
             longest = max(longest, (member as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600))
             count += 1
         }
-        return longest + (count > 1 ? Self.spread : .zero)
+        return GroupFlush.lead(longest, members: count)
     }
-
-    /// The margin for members that are flushed in sequence.
-    private static let spread: Duration = .milliseconds(100)
 
     /// Starts a partial flush of all members that receive audio.
     public func beginPartialFlush(from time: MediaTime) {
-        let (ballot, feeds, writable) = state.withLock { state in
+        let (ballot, writable) = state.withLock { state in
             // A joining member that was not filled has no audio to flush.
-            let feeds = state.feeds.filter(\.isFed)
-            let ballot = GroupFlush(time: time, feeds: feeds)
+            let ballot = GroupFlush(time: time, feeds: state.members.feeds.filter(\.isFed))
             state.partialFlush = ballot
-            return (ballot, feeds, state.context?.writable)
+            return (ballot, state.context?.writable)
         }
-        for (index, feed) in feeds.enumerated() { ballot.ask(feed, index: index) { writable?.raise() } }
+        ballot.begin { writable?.raise() }
     }
 
     /// The result for the group; nil until every member has decided.
@@ -33,31 +29,22 @@ extension OutputGroup: PartialFlushing {
     /// `flushed`.
     public var partialFlushResult: PartialFlushResult? {
         guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
-        guard let results = ballot.results else { return nil }
-        let refused = results.indices.filter { if case .refused = results[$0] { true } else { false } }
-        if refused.count == results.count, !refused.isEmpty {
-            let leads = results.compactMap { result -> Duration? in
-                if case .refused(let lead) = result { lead } else { nil }
-            }
-            return .refused(leadNeeded: (leads.max() ?? .zero) + (results.count > 1 ? Self.spread : .zero))
-        }
+        guard let (result, refusing) = ballot.result else { return nil }
+        guard result.isFlushed else { return result }
         // The other members have flushed: those that refused are silent until the new audio starts.
-        for index in refused { ballot.feeds[index].renderer.flush() }
-        feeding.withLock { _ in
-            state.withLock { state in
-                state.fedUntil = ballot.time
-                state.history.cut(from: ballot.time)
-                state.hasFinished = false
-            }
-        }
-        return .flushed(from: ballot.time)
+        for feed in refusing { feed.renderer.flush() }
+        feeding.withLock { _ in state.withLock { $0.history.cut(from: ballot.time) } }
+        return result
     }
 }
 
 /// The results of one partial flush by member.
 final class GroupFlush: Sendable {
+    /// The margin for members that are flushed in sequence.
+    private static let spread: Duration = .milliseconds(100)
+
     let time: MediaTime
-    let feeds: [MemberFeed]
+    private let feeds: [MemberFeed]
     /// The result of each feed; nil while missing. Guarded by its own lock.
     private let answers: Lock<[PartialFlushResult?]>
 
@@ -67,20 +54,35 @@ final class GroupFlush: Sendable {
         answers = Lock([PartialFlushResult?](repeating: nil, count: feeds.count))
     }
 
-    /// The result of every member; nil while one is missing.
-    var results: [PartialFlushResult]? {
-        answers.withLock { answers in
-            let given = answers.compactMap { $0 }
-            return given.count == answers.count ? given : nil
+    /// Returns the lead for several members, from the longest of theirs.
+    static func lead(_ longest: Duration, members count: Int) -> Duration { longest + (count > 1 ? spread : .zero) }
+
+    /// The result for the group, and the members that are to be flushed completely; nil while a member's result is
+    /// missing.
+    var result: (PartialFlushResult, refusing: [MemberFeed])? {
+        let results = answers.withLock { $0.compactMap { $0 } }
+        guard results.count == feeds.count else { return nil }
+        var (refusing, longest) = ([MemberFeed](), Duration.zero)
+        for (feed, result) in zip(feeds, results) {
+            guard case .refused(let lead) = result else { continue }
+            refusing.append(feed)
+            longest = max(longest, lead ?? .zero)
         }
+        guard refusing.count == feeds.count, !refusing.isEmpty else { return (.flushed(from: time), refusing) }
+        return (.refused(leadNeeded: Self.lead(longest, members: feeds.count)), [])
+    }
+
+    /// Requests a partial flush from every member.
+    ///
+    /// - Parameter answered: Called after each result.
+    func begin(answered: @escaping @Sendable () -> Void) {
+        for index in feeds.indices { ask(index, answered: answered) }
     }
 
     /// Requests a partial flush from a member, with retries if its route changes meanwhile.
-    func ask(_ feed: MemberFeed, index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
-        feed.renderer.requestFlush(fromSourceTime: time) { [self] result in
-            if result == .overtaken, attempts > 1 {
-                return ask(feed, index: index, attempts: attempts - 1, answered: answered)
-            }
+    private func ask(_ index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
+        feeds[index].renderer.requestFlush(fromSourceTime: time) { [self] result in
+            if result == .overtaken, attempts > 1 { return ask(index, attempts: attempts - 1, answered: answered) }
             answers.withLock { $0[index] = result }
             answered()
         }

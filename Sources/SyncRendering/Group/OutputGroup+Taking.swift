@@ -3,31 +3,24 @@ internal import MediaCore
 // Distribution of audio from the renderer's queue to the members; docs/decisions/0013-one-feeder-for-one-output.md
 // gives the reasons.
 extension OutputGroup: PullingAudioOutput {
-    /// A group whose history has reached its byte limit accepts no audio beyond this depth.
-    private static let minDepth: Duration = .seconds(5)
     /// The number of steps between reports of `acceptedUntil`, for which a start may be waiting.
     private static let stepsPerIteration = 16
 
     /// Runs the feeder of an only member, which pulls from the renderer's queue. Several members run on separate
     /// threads and receive all queued audio. Members for which the system provided no thread run here as well.
     func pullAudio(from queue: RendererQueue?) -> PullResult {
-        let (feed, feeds) = state.withLock { state in
+        let feeds = state.withLock { state in
             state.source = queue
-            return (state.onlyFeed, state.feeds)
+            return state.members.feeds
         }
         var result = PullResult()
-        if let feed {
-            if feed.feeder.isShared {
-                (result.hasMoved, result.due) = feed.feeder.runIteration(
-                    takingFrom: MemberSupply(group: self, feed: feed), atMost: Self.stepsPerIteration)
-            }
-        } else {
-            feeding.withLock { _ in distribute() }
-            for feed in feeds where feed.feeder.isShared {
-                let (hasMoved, due) = feed.feeder.runIteration(atMost: Self.stepsPerIteration)
-                result.hasMoved = result.hasMoved || hasMoved
-                result.due = [result.due, due].compactMap { $0 }.min()
-            }
+        let isOnly = feeds.count == 1
+        if !isOnly { feeding.withLock { _ in distribute() } }
+        for feed in feeds where feed.feeder.isShared {
+            let (hasMoved, due) = feed.feeder.runIteration(
+                takingFrom: isOnly ? MemberSupply(group: self, feed: feed) : nil, atMost: Self.stepsPerIteration)
+            result.hasMoved = result.hasMoved || hasMoved
+            result.due = HostInstant.first(result.due, due)
         }
         result.hasTaken = state.withLock { state in
             defer { state.hasTaken = false }
@@ -39,12 +32,12 @@ extension OutputGroup: PullingAudioOutput {
     /// Assigns threads to the members' feeders after members have joined or left.
     func seatFeeders() {
         let writable = seating.withLock { _ -> Signal? in
-            let (feeds, only, writable) = state.withLock { ($0.feeds, $0.onlyFeed, $0.context?.writable) }
+            let (members, writable) = state.withLock { ($0.members, $0.context?.writable) }
             guard let writable else { return nil }
-            if let only {
+            if let only = members.onlyFeed {
                 only.feeder.share(with: writable)
             } else {
-                for feed in feeds { feed.feeder.standAlone(orWith: writable) }
+                for feed in members.feeds { feed.feeder.standAlone(orWith: writable) }
             }
             return writable
         }
@@ -55,7 +48,7 @@ extension OutputGroup: PullingAudioOutput {
 
     /// Delivers all audio in the renderer's queue to all members, unless an only member pulls it.
     func distribute() {
-        while state.withLock({ $0.onlyFeed == nil }), let buffer = removeNext(skipsLate: false) { deliver(buffer) }
+        while current.onlyFeed == nil, let buffer = removeNext(skipsLate: false) { deliver(buffer) }
     }
 
     /// Removes the next buffer from the renderer's queue and adds it to the history.
@@ -77,8 +70,7 @@ extension OutputGroup: PullingAudioOutput {
             guard let context = state.context else { return false }
             let playhead = context.timebase.currentTime
             state.history.trim(before: playhead.advanced(by: .zero - Self.lateness))
-            guard state.history.byteCount >= ReplayBuffer.byteLimit, let end = state.history.end else { return true }
-            return (end - playhead).duration <= Self.minDepth
+            return state.history.hasRoom(at: playhead)
         }
     }
 
@@ -87,15 +79,13 @@ extension OutputGroup: PullingAudioOutput {
         state.withLock { state in
             state.history.append(buffer)
             state.format = buffer.audioFormat(after: state.format)
-            state.hasFinished = false
             state.hasTaken = true
-            state.fedUntil = state.history.end
         }
     }
 
     /// Delivers a buffer to all members that receive audio.
     func deliver(_ buffer: SampleBuffer) {
-        let (feeds, context) = state.withLock { ($0.feeds, $0.context) }
+        let (feeds, context) = state.withLock { ($0.members.feeds, $0.context) }
         guard let context else { return }
         let late = context.timebase.currentTime.advanced(by: .zero - Self.lateness)
         for feed in feeds where feed.isFed {
@@ -107,7 +97,7 @@ extension OutputGroup: PullingAudioOutput {
     /// Returns the next buffer for a member, if it is the only one and its queue is empty.
     fileprivate func next(for feed: MemberFeed) -> SampleBuffer? {
         feeding.withLock { _ in
-            guard state.withLock({ $0.onlyFeed === feed }), feed.isFed,
+            guard current.onlyFeed === feed, feed.isFed,
                 feed.renderer.state.withLock({ $0.queue.isEmpty })
             else { return nil }
             return removeNext(skipsLate: true)
@@ -116,14 +106,9 @@ extension OutputGroup: PullingAudioOutput {
 }
 
 /// The audio source of a group's only member: the queue of the group's renderer.
-struct MemberSupply: SampleSupply {
+struct MemberSupply {
     let group: OutputGroup
     let feed: MemberFeed
 
     func next() -> SampleBuffer? { group.next(for: feed) }
-}
-
-extension OutputGroup.State {
-    /// The only member's feed; nil with several members.
-    var onlyFeed: MemberFeed? { feeds.count == 1 ? feeds[0] : nil }
 }

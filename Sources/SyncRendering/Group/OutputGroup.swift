@@ -30,12 +30,8 @@ public final class OutputGroup: AudioOutput {
 
     /// Guarded by the lock `state`.
     struct State {
-        /// The playing members, or those to prepare.
-        var members: [any AudioOutput]
-        /// All present and former members by number.
-        var known: [any AudioOutput]
+        var members: GroupMembers
         var volumes = OutputVolumes()
-        var feeds: [MemberFeed] = []
         var context: AudioOutputContext?
         /// The queue from which audio is pulled; nil while pulling is not permitted.
         var source: RendererQueue?
@@ -47,49 +43,18 @@ public final class OutputGroup: AudioOutput {
         var isOpenedAhead = false
         /// The gain of the loudest member; nil if none was set.
         var gain: Float?
-        /// The delay of each member against the group by number; negative is earlier.
-        var delays: [Duration]
         var speed = 1.0
         var allowsPassThrough = true
         var processing = AudioProcessing.none
-        /// The end of the pulled audio in media time, since the last flush.
-        var fedUntil: MediaTime?
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
         var history = ReplayBuffer()
-        /// Whether the history is followed by the end of input.
-        var hasFinished = false
-        /// Counts flushes: audio filled before a flush is void.
-        var flushes = 0
         /// The state of a change of members.
         var progress: RouteChange.Progress?
 
-        /// Returns the permanent number of a member, assigned on its first use.
-        mutating func number(of member: any AudioOutput) -> Int {
-            if let number = known.firstIndex(where: { $0 === member }) { return number }
-            known.append(member)
-            delays.append(.zero)
-            return known.count - 1
-        }
-
-        /// Returns an output in the form required by `volumes`. The owner's level is read while the lock is held;
-        /// outputs store it in a field.
-        func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
-            OutputVolumes.Member(
-                number: known.firstIndex { $0 === output }, own: output.ownVolume, isOwnKnown: output.isOwnVolumeKnown)
-        }
-
-        /// The members as `volumes` changes them: those that are new get their numbers.
-        mutating func numberedMembers() -> [OutputVolumes.Member] {
-            members.map { member in
-                _ = number(of: member)
-                return volumeMember(member)
-            }
-        }
-
         /// Returns the linear gain of an output; nil keeps its owner's level.
         func gain(of output: any AudioOutput) -> Float? {
-            volumes.gain(of: volumeMember(output), loudest: gain, among: members.map { volumeMember($0) })
+            volumes.gain(of: members.volumeMember(output), loudest: gain, among: members.volumeMembers)
         }
     }
 
@@ -114,15 +79,13 @@ public final class OutputGroup: AudioOutput {
         givenName = name
         self.codecs = codecs
         self.work = work
-        state = Lock(
-            State(
-                members: members, known: members, delays: [Duration](repeating: .zero, count: members.count)))
+        state = Lock(State(members: GroupMembers(members)))
     }
 
     // MARK: Members
 
     /// The playing members, or those to prepare. Any thread.
-    public var members: [any AudioOutput] { state.withLock { $0.members } }
+    public var members: [any AudioOutput] { current.outputs }
 
     /// The given name, or the members' names separated by commas. Any thread.
     public var name: String { givenName ?? members.map(\.name).joined(separator: ", ") }
@@ -134,14 +97,10 @@ public final class OutputGroup: AudioOutput {
     }
 
     /// Returns the present or former member with a number, as used in events. Any thread.
-    public func output(number: Int) -> (any AudioOutput)? {
-        state.withLock { $0.known.indices.contains(number) ? $0.known[number] : nil }
-    }
+    public func output(number: Int) -> (any AudioOutput)? { current.output(number: number) }
 
     /// Returns the number of an output, as used in events; nil if it never was a member. Any thread.
-    public func number(of output: any AudioOutput) -> Int? {
-        state.withLock { $0.known.firstIndex { $0 === output } }
-    }
+    public func number(of output: any AudioOutput) -> Int? { current.number(of: output) }
 
     // MARK: Audio
 
@@ -154,7 +113,7 @@ public final class OutputGroup: AudioOutput {
         let members = state.withLock { state -> [any AudioOutput] in
             guard state.context == nil else { return [] }
             state.isOpenedAhead = true
-            return state.members
+            return state.members.outputs
         }
         for member in members { member.open() }
     }
@@ -168,7 +127,7 @@ public final class OutputGroup: AudioOutput {
             throw OutputError(.unsupportedFormat, "a group of speakers accepts sample buffers only")
         }
         let isReady = state.withLock { state in
-            guard let old = state.context, !state.feeds.isEmpty else { return false }
+            guard let old = state.context, !state.members.feeds.isEmpty else { return false }
             state.format = format
             return old.timebase === context.timebase && old.writable === context.writable && old.id == context.id
         }
@@ -180,8 +139,8 @@ public final class OutputGroup: AudioOutput {
         let feeds = state.withLock { state in
             state.context = context
             state.format = format
-            for member in state.members { state.feeds.append(feed(for: member, role: .playing, context, &state)) }
-            return state.feeds
+            for member in state.members.outputs { addFeed(for: member, role: .playing, context, &state) }
+            return state.members.feeds
         }
         seatFeeders()
         for feed in feeds { feed.start(format) }
@@ -195,19 +154,21 @@ public final class OutputGroup: AudioOutput {
         }
     }
 
-    /// Creates a feed with all current settings.
-    func feed(
+    /// Adds a feed with all current settings.
+    @discardableResult
+    func addFeed(
         for member: any AudioOutput, role: MemberFeed.Role, _ context: AudioOutputContext, _ state: inout State
     ) -> MemberFeed {
-        let number = state.number(of: member)
+        let number = state.members.assignNumber(to: member)
         let feed = MemberFeed(
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
-            work: work, scope: scope, changes: changes, delay: state.delays[number]
+            work: work, scope: scope, changes: changes, delay: state.members.delay(of: member)
         ) { [weak self] feed in self?.applyGain(of: feed) }
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         feed.renderer.processing = state.processing
         if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
+        state.members.append(feed)
         return feed
     }
 
@@ -224,22 +185,14 @@ public final class OutputGroup: AudioOutput {
     /// Signals the end of input to all members.
     public func finish() {
         feeding.withLock { _ in
-            state.withLock { $0.hasFinished = true }
-            for feed in feeds where feed.isFed { feed.renderer.finish() }
+            for feed in change({ $0.history.finish() }) where feed.isFed { feed.renderer.finish() }
         }
     }
 
     /// Flushes all members and the history.
     public func flush() {
         feeding.withLock { _ in
-            let feeds = state.withLock { state in
-                state.fedUntil = nil
-                state.history.removeAll()
-                state.hasFinished = false
-                state.flushes += 1
-                return state.feeds
-            }
-            for feed in feeds { feed.renderer.flush() }
+            for feed in change({ $0.history.removeAll() }) { feed.renderer.flush() }
         }
         changes.noteMove()
     }
@@ -256,69 +209,55 @@ public final class OutputGroup: AudioOutput {
     public var allowsPassThrough: Bool {
         get { state.withLock { $0.allowsPassThrough } }
         set {
-            let feeds = state.withLock { state in
-                state.allowsPassThrough = newValue
-                return state.feeds
-            }
-            for feed in feeds { feed.renderer.allowsPassThrough = newValue }
+            for feed in change({ $0.allowsPassThrough = newValue }) { feed.renderer.allowsPassThrough = newValue }
         }
     }
 
     /// Sets the speed of all members, in media seconds per second.
     public func setSpeed(_ speed: Double) {
-        state.withLock { $0.speed = speed }
-        for feed in feeds { feed.renderer.setSpeed(speed) }
+        for feed in change({ $0.speed = speed }) { feed.renderer.setSpeed(speed) }
     }
 
     /// Sets the audio processing of all members.
     public func setProcessing(_ processing: AudioProcessing) {
-        let feeds = state.withLock { state in
-            state.processing = processing
-            return state.feeds
+        for feed in change({ $0.processing = processing }) { feed.renderer.processing = processing }
+    }
+
+    /// Changes the state; returns the feeds at that time.
+    private func change(_ body: (inout State) -> Void) -> [MemberFeed] {
+        state.withLock { state in
+            body(&state)
+            return state.members.feeds
         }
-        for feed in feeds { feed.renderer.processing = processing }
     }
 
     /// Sets the linear gain of the loudest member; the others keep their distance in decibels. The members' volumes are
     /// unchanged and apply again after `restoreGain`. Any thread.
-    public func setGain(_ gain: Float) {
-        state.withLock { $0.gain = gain }
-        applyGains()
-    }
+    public func setGain(_ gain: Float) { changeVolumes { $0.gain = gain } }
 
     /// The volume of the loudest member, 0…130 (`VolumeCurve`): the master; 100 while no member's is known. Any
     /// thread.
     public var volume: Double { knownVolume ?? 100 }
 
     /// The volume of the loudest member whose volume is known, 0…130; nil while none is. Any thread.
-    package var knownVolume: Double? {
-        state.withLock { state in state.volumes.master(of: state.members.map { state.volumeMember($0) }) }
-    }
+    package var knownVolume: Double? { state.withLock { $0.volumes.master(of: $0.members.volumeMembers) } }
 
     /// Sets the volume of every output, including later members, to 0…130. Any thread.
-    public func setVolume(_ volume: Double) {
-        state.withLock { $0.volumes.setAll(volume) }
-        applyGains()
-    }
+    public func setVolume(_ volume: Double) { changeVolumes { $0.volumes.setAll(volume) } }
 
     /// Gives every output the level that its owner left, as before a volume was set. Any thread.
-    public func restoreVolumes() {
-        state.withLock { $0.volumes.restoreAll() }
-        applyGains()
-    }
+    public func restoreVolumes() { changeVolumes { $0.volumes.restoreAll() } }
 
     /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
-        state.withLock { state in state.volumes.setMaster(volume, of: state.numberedMembers()) }
-        applyGains()
+        changeVolumes { $0.volumes.setMaster(volume, of: $0.members.numberedVolumeMembers()) }
     }
 
     /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member
     /// whose level is not known yet is moved from its owner's level once it reports that. Any thread.
     public func changeVolume(by steps: Double) {
-        state.withLock { state in state.volumes.changeMaster(by: steps, of: state.numberedMembers()) }
-        applyGains()
+        changeVolumes { $0.volumes.changeMaster(by: steps, of: $0.members.numberedVolumeMembers()) }
     }
 
     /// Returns the volume of a present or future member, 0…130: the set volume, otherwise its owner's level, otherwise
@@ -327,43 +266,33 @@ public final class OutputGroup: AudioOutput {
 
     /// The volume of an output; nil while the owner's level counts and is not known. Any thread.
     package func knownVolume(of output: any AudioOutput) -> Double? {
-        state.withLock { $0.volumes.volume(of: $0.volumeMember(output)) }
+        state.withLock { $0.volumes.volume(of: $0.members.volumeMember(output)) }
     }
 
     /// Sets the volume of a present or future member. Any thread.
     public func setVolume(_ volume: Double, of output: any AudioOutput) {
-        state.withLock { state in state.volumes.set(volume, of: state.number(of: output)) }
-        applyGains()
+        changeVolumes { $0.volumes.set(volume, of: $0.members.assignNumber(to: output)) }
     }
 
     /// Mutes a present or future member without a change of its volume. Any thread.
     public func setMuted(_ isMuted: Bool, of output: any AudioOutput) {
-        state.withLock { state in state.volumes.setMuted(isMuted, of: state.number(of: output)) }
-        applyGains()
+        changeVolumes { $0.volumes.setMuted(isMuted, of: $0.members.assignNumber(to: output)) }
     }
 
     /// Sets the delay of a present or future member against the group; negative is earlier. A change takes effect as a
     /// discontinuity of that member's audio. Any thread.
     public func setDelay(_ delay: Duration, of output: any AudioOutput) {
-        let feed = state.withLock { state -> MemberFeed? in
-            let number = state.number(of: output)
-            guard state.delays[number] != delay else { return nil }
-            state.delays[number] = delay
-            return state.feeds.first { $0.member === output }
-        }
-        feed?.renderer.delay = delay
+        state.withLock { $0.members.setDelay(delay, of: output) }?.renderer.delay = delay
     }
 
     /// Applies the members' own volumes again. Any thread.
-    public func restoreGain() {
-        state.withLock { $0.gain = nil }
-        applyGains()
-    }
+    public func restoreGain() { changeVolumes { $0.gain = nil } }
 
-    /// Calculates the gains and applies them to all feeds.
-    private func applyGains() {
+    /// Changes the volumes, and applies the resulting gains to all feeds.
+    private func changeVolumes(_ body: (inout State) -> Void) {
+        state.withLock { body(&$0) }
         gaining.withLock { _ in
-            let gains = state.withLock { state in state.feeds.map { ($0, state.gain(of: $0.member)) } }
+            let gains = state.withLock { state in state.members.feeds.map { ($0, state.gain(of: $0.member)) } }
             for (feed, gain) in gains { feed.renderer.setGain(gain) }
         }
     }
@@ -380,16 +309,13 @@ public final class OutputGroup: AudioOutput {
     public func close() {
         let (feeds, unused) = state.withLock { state in
             defer {
-                state.feeds = []
                 state.isOpenedAhead = false
                 state.context = nil
                 state.source = nil
-                state.fedUntil = nil
                 state.history.removeAll()
                 state.partialFlush = nil
-                state.flushes += 1
             }
-            return (state.feeds, state.isOpenedAhead ? state.members : [])
+            return (state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [])
         }
         changes.noteMove()
         close(feeds)

@@ -4,7 +4,9 @@ internal import MediaCore
 /// no media is read twice.
 struct ReplayBuffer {
     /// More than four minutes of lossless stereo; larger audio is read less far ahead.
-    static let byteLimit = 64 << 20
+    private static let byteLimit = 64 << 20
+    /// At the limit no audio beyond this depth is added.
+    private static let minDepth: Duration = .seconds(5)
     /// Preroll for decoders: an MP3 frame may refer to 511 bytes before it (ISO 11172-3, 2.4.2.7), and Opus requires
     /// 80 ms (RFC 7845, 4.6).
     static let runIn: Duration = .milliseconds(200)
@@ -17,8 +19,12 @@ struct ReplayBuffer {
     private var first = 0
     /// The size of the payloads in bytes.
     private(set) var byteCount = 0
-    /// The end of the last buffer in media time.
+    /// The end of the audio since the last flush in media time, or the time at which it was cut.
     private(set) var end: MediaTime?
+    /// Whether the end of input follows the last buffer.
+    private(set) var isFinished = false
+    /// Counts flushes: audio filled before a flush is void.
+    private(set) var flushes = 0
 
     /// Appends a buffer. A buffer without a time follows the preceding one.
     mutating func append(_ buffer: SampleBuffer) {
@@ -26,7 +32,16 @@ struct ReplayBuffer {
         buffer.presentationTime = buffer.presentationTime ?? end ?? .zero
         end = buffer.end
         byteCount += buffer.byteCount
+        isFinished = false
         buffers.append(buffer)
+    }
+
+    /// Marks the end of input.
+    mutating func finish() { isFinished = true }
+
+    /// Returns whether another buffer may be added.
+    func hasRoom(at playhead: MediaTime) -> Bool {
+        byteCount < Self.byteLimit || end.map { ($0 - playhead).duration <= Self.minDepth } ?? true
     }
 
     /// Drops buffers that end before a media time.
@@ -48,15 +63,20 @@ struct ReplayBuffer {
         while buffers.count > first, buffers[buffers.count - 1].presentationTime! >= moment {
             byteCount -= buffers.removeLast().byteCount
         }
-        guard buffers.count > first, let last = buffers[buffers.count - 1].end else { return end = nil }
-        end = min(last, moment)
-        if last > moment {
+        end = moment
+        isFinished = false
+        if buffers.count > first, let last = buffers[buffers.count - 1].end, last > moment {
             let before = buffers[buffers.count - 1].heardUntil
             buffers[buffers.count - 1].heardUntil = min(before ?? moment, moment)
         }
     }
 
-    mutating func removeAll() { self = ReplayBuffer() }
+    /// Drops all buffers, for a flush.
+    mutating func removeAll() {
+        let count = flushes
+        self = ReplayBuffer()
+        flushes = count &+ 1
+    }
 
     /// Returns the first packet boundary at or after a media time. Audio can start there on every output, also on those
     /// that play whole packets. Returns the time itself if its audio is not known or not in packets.

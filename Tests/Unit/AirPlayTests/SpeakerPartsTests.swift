@@ -210,17 +210,6 @@ import Testing
 }
 
 @Suite struct SpeakerAddressTests {
-    @Test func addressesAreReadWithAndWithoutAPort() {
-        #expect(SpeakerAddress(url: "airplay://10.77.0.11:7001") == SpeakerAddress(host: "10.77.0.11", port: 7001))
-        #expect(SpeakerAddress(url: "airplay://kitchen.local/") == SpeakerAddress(host: "kitchen.local", port: 7000))
-        for text in [
-            "", "http://a", "airplay://", "airplay://a:0", "airplay://a:70000", "airplay://a:b", "airplay://a b",
-            "airplay://a/b", "airplay://u@a",
-        ] {
-            #expect(SpeakerAddress(url: text) == nil, "\(text)")
-        }
-    }
-
     @Test func oneIdentityGivesEveryNameOnTheWire() {
         let identity = SenderIdentity(rawValue: 0xA1B2_C3D4_E5F6_0718, name: "x")
         #expect(identity.deviceID == "A1:B2:C3:D4:E5:F6:07:18")

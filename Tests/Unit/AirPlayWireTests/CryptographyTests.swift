@@ -85,10 +85,6 @@ import Testing
         let events = ChannelKeys.events(from: secret)
         #expect(events.write == (try key("events_read")))
         #expect(events.read == (try key("events_write")))
-        let seed: UInt64 = 1_234_567_890_123_456_789
-        let data = ChannelKeys.dataStream(from: secret, seed: seed)
-        #expect(data.write == (try key("datastream_output_seed_\(seed)")))
-        #expect(data.read == (try key("datastream_input_seed_\(seed)")))
         #expect(ChannelKeys.audio(from: secret) == SecretBytes(vector.bytes("audio_key_shk")))
     }
 }

@@ -463,7 +463,5 @@ private func buffer(_ batch: PacketBatch, at start: MediaTime?, _ duration: Medi
         #expect(readiness == [false, true, false, true])
         let logged = [0, 900, 1000, 1500, 300].map { reports.logs(millisecond($0)) }
         #expect(logged == [true, false, true, false, true], "once per second, and at a seek")
-        let damage = [0, 2, 2].map { reports.noteDamage($0) }
-        #expect(damage == [false, true, false])
     }
 }

@@ -101,6 +101,23 @@ import Testing
         #expect(history.boundary(from: time(7)) == time(7))
     }
 
+    @Test func moreAudioAndACutRevokeTheEndAndAFlushIsCounted() {
+        var history = ReplayBuffer()
+        history.append(buffer(at: 0, packets: 5))
+        history.finish()
+        #expect(history.isFinished)
+        history.append(buffer(at: 100, packets: 5))
+        #expect(!history.isFinished)
+        history.finish()
+        history.cut(from: time(500))
+        #expect(!history.isFinished && history.end == time(500), "the next audio starts there")
+        history.finish()
+        history.removeAll()
+        #expect(!history.isFinished && history.end == nil && history.flushes == 1)
+        history.removeAll()
+        #expect(history.flushes == 2)
+    }
+
     @Test func aBufferWithoutATimeFollowsOn() {
         var history = ReplayBuffer()
         history.append(buffer(at: 0, packets: 5))

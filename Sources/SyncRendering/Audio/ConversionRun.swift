@@ -1,0 +1,158 @@
+internal import MediaCore
+
+/// A converter with audio processing and, if packets are required, an encoder. Without a converter nothing is
+/// converted.
+///
+/// Confined to one thread at a time.
+struct ConversionRun {
+    private var converter: TreatedConverter?
+    private var encoder = EncoderRun()
+    private var block: PCMBlock?
+
+    /// Whether there is a converter.
+    var isReady: Bool { converter != nil }
+    /// Whether there is an encoder.
+    var isEncoding: Bool { encoder.isPresent }
+    /// The current processing.
+    var processing: AudioProcessing { converter?.processing ?? .none }
+    /// The end of the audio sent to the encoder, in media time; nil after a restart.
+    var encodedUntil: MediaTime? { encoder.end }
+
+    /// What determines the result of a conversion.
+    struct Setup: Equatable {
+        var format: AudioFormat
+        /// The format of the packets, and the input format of their encoder; without one, that of the blocks.
+        var target: AudioFormat?
+        var pcm: PCMFormat
+        var speed: Double
+        var processing: AudioProcessing
+    }
+
+    /// Creates the converter, and the encoder unless there is one.
+    mutating func begin(
+        _ setup: Setup, leveller: LoudnessLeveller = LoudnessLeveller(), codecs: any AudioCodecs
+    ) throws(MediaError) {
+        let natural = try codecs.converter(from: setup.format, to: setup.pcm, speed: setup.speed)
+        converter = TreatedConverter(natural, format: setup.pcm, processing: setup.processing, leveller: leveller)
+        if let target = setup.target, !encoder.isPresent {
+            encoder.use(try codecs.encoder(from: setup.pcm, to: target))
+        }
+        // About a fiftieth of a second: short enough for a quick start, long enough for little overhead.
+        let frames = encoder.framesPerPacket ?? 1024
+        if block?.format != setup.pcm { block = PCMBlock(format: setup.pcm, capacity: frames) }
+    }
+
+    mutating func removeConverter() { converter = nil }
+
+    mutating func removeEncoder() { encoder.remove() }
+
+    // MARK: Converting
+
+    /// Switches to another format without a discontinuity; returns false if another converter is required.
+    func follow(_ format: AudioFormat) -> Bool {
+        // ignored: a converter of its own is made for the format, whose failure is reported.
+        (try? converter?.follow(format)) == true
+    }
+
+    func send(_ buffer: SampleBuffer) throws(MediaError) { try converter?.send(buffer) }
+
+    /// Converts at most one block.
+    ///
+    /// - Parameters:
+    ///   - batch: The batch to which packets are appended.
+    ///   - limit: The media time at which the audio is cut; nil: not cut.
+    ///   - resume: The start of the audio that is not only preroll.
+    /// - Returns: The result, which is empty if nothing is to be delivered yet; nil if another input is required.
+    mutating func receive(
+        into batch: PacketBatch, until limit: MediaTime?, from resume: inout ResumePoint
+    ) throws(MediaError) -> PendingSound? {
+        guard let converter, let block else { return nil }
+        if try encoder.receive(into: batch) { return .packets(batch, 0) }
+        if try encoder.sendHeld(block) { return .nothing }
+        guard try converter.receive(into: block) else { return nil }
+        if let limit, !block.cut(at: limit) { return .nothing }
+        let unwanted = resume.frames(before: block)
+        guard encoder.isPresent else { return unwanted < block.frames ? .block(block, unwanted) : .nothing }
+        block.dropFirst(unwanted)
+        if block.frames > 0 { try encoder.send(block) }
+        return .nothing
+    }
+
+    /// The number of undecodable packets of the converter.
+    var decodeErrorCount: Int { converter?.decodeErrorCount ?? 0 }
+
+    /// Returns the audio that could not be decoded since the last call.
+    func takeUndecodableSound() -> UndecodableSound? { converter?.takeUndecodableSound() }
+
+    // MARK: The end of input
+
+    /// Signals the end of input to the converter.
+    func finish() { converter?.finish() }
+
+    /// Signals the end of input to the encoder once. Returns false if that was done before.
+    mutating func finishEncoder() -> Bool { encoder.finish() }
+
+    /// Accepts input again after all audio was received. A finished decoder accepts none until it is reset, and more
+    /// media may follow (a loop, a next item).
+    mutating func restart() {
+        converter?.reset()
+        encoder.restart()
+    }
+
+    /// Allows `finishEncoder` again.
+    mutating func endFinish() { encoder.endFinish() }
+
+    /// Continues after `finishEncoder`, if more audio follows.
+    mutating func continueAfterFinish() { encoder.continueAfterFinish() }
+
+    // MARK: Changes
+
+    /// Discards all audio; later audio is processed as given.
+    mutating func reset(to processing: AudioProcessing) {
+        converter?.reset(to: processing)
+        encoder.reset()
+    }
+
+    /// Discards the audio inside the converter, and changes the processing with a ramp.
+    ///
+    /// - Parameters:
+    ///   - before: The processing of the audio before `time`.
+    ///   - time: The media time at which the new processing starts.
+    func resetConverter(from before: AudioProcessing, to processing: AudioProcessing, at time: MediaTime) {
+        converter?.reset(to: before)
+        converter?.treat(processing, from: time)
+    }
+
+    /// Sets the processing of the next audio.
+    func treat(_ processing: AudioProcessing) { converter?.treat(processing, from: nil) }
+
+    /// Encodes silence before the first block; see `EncoderRun.fill`.
+    mutating func fill(_ frames: Int, from start: MediaTime, _ format: PCMFormat) {
+        encoder.fill(frames, from: start, format)
+    }
+
+    /// Drains the encoder up to a time. A packet that spans it, or is not full, is decoded, trimmed and encoded again.
+    ///
+    /// - Parameters:
+    ///   - waiting: Packets received before, and the offset of the first that was not delivered.
+    ///   - delivery: The formats of packets and of the encoder's input.
+    /// - Returns: The complete packets; nil if the last block waits, because it follows a gap.
+    mutating func cut(
+        at time: MediaTime, waiting: (packets: PacketBatch, offset: Int)?, delivery: AudioDelivery?,
+        codecs: any AudioCodecs
+    ) -> PacketBatch? {
+        guard let cut = encoder.cut(at: time, waiting: waiting, held: block) else { return nil }
+        // The converter holds only later audio.
+        if cut.passesCut { converter?.reset() }
+        putBack(cut.truncated, until: time, delivery: delivery, codecs: codecs)
+        return cut.kept
+    }
+
+    /// Encodes the part of severed packets before `time` again, on encoded delivery.
+    mutating func putBack(
+        _ packets: PacketBatch, until time: MediaTime, delivery: AudioDelivery?, codecs: any AudioCodecs
+    ) {
+        guard case .encoded(let format, let pcm)? = delivery else { return }
+        encoder.putBack(packets, until: time, format: format, pcm: pcm, codecs: codecs)
+    }
+}

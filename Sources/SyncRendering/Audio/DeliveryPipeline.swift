@@ -1,0 +1,528 @@
+internal import MediaCore
+
+/// The audio between a renderer's queue and its output: converted, encoded or passed through, as the output requires.
+///
+/// Confined to the feeder thread.
+struct DeliveryPipeline {
+    private let renderer: AudioRenderer
+    private(set) var delivery: AudioDelivery?
+    private var format: AudioFormat?
+    /// Media seconds per second of audio.
+    private var speed: Double = 1
+    /// The processing of later audio.
+    var processing = AudioProcessing.none
+    private var conversion = ConversionRun()
+    /// The measured loudness and the gain that results.
+    private let leveller = LoudnessLeveller()
+    private var batch = PacketBatch()
+    private var passed = PassThroughRun()
+    /// The conversion of a group that replaces `conversion`; nil: this pipeline converts.
+    private var shared: SharedConversion.Cursor?
+    /// Whether the next audio is the first after a full flush, so that its conversion may be shared.
+    private var mayShare = false
+    /// Whether the output is the only member of its group.
+    private var isOnlyMember = false
+    /// The audio to deliver.
+    private var pending = PendingSound.nothing
+    /// A buffer that waits for a change of format or delivery.
+    private var nextFormat: SampleBuffer?
+    /// What the end of input was signalled to.
+    private enum Ending { case none, converter, output }
+    private var ending = Ending.none
+    /// Whether audio of the current format is dropped, because it cannot be decoded or delivered.
+    private(set) var isRefused = false
+    /// Whether a failure of the output was reported.
+    private var isSilent = false
+    private var resume = ResumePoint()
+    /// Whether the delivery must be negotiated again; true only while no audio is in progress, so that a change has no
+    /// gap.
+    private var mustRenegotiate = true
+    /// Audio in the converter is cut at this media time, because the rest was flushed.
+    private var limit: MediaTime?
+    /// The end of the audio taken from the queue, in media time.
+    private var takenUntil: MediaTime?
+    /// The number of undecodable packets at the last report.
+    private var decodeErrorCount = 0
+
+    init(renderer: AudioRenderer) { self.renderer = renderer }
+
+    /// Whether audio waits for delivery.
+    var hasPending: Bool { !pending.isEmpty }
+    var passesPackets: Bool { if case .passThrough? = delivery { true } else { false } }
+    var passesBuffers: Bool { if case .sampleBuffers? = delivery { true } else { false } }
+    private var isEncoding: Bool { if case .encoded? = delivery { true } else { false } }
+    /// Whether no audio is in progress, so that the output may pull buffers itself.
+    var mayBePassed: Bool { passesBuffers && !isRefused && nextFormat == nil && pending.isEmpty }
+    /// Whether the output's audio can be cut: stretched packets are not.
+    var canCutAccepted: Bool { speed == 1 || !isEncoding }
+
+    // MARK: Commands
+
+    /// Discards all audio in progress, for a seek.
+    mutating func reset() {
+        conversion.reset(to: processing)
+        (shared, mayShare) = (nil, false)
+        pending = .nothing
+        nextFormat = nil
+        limit = nil
+        takenUntil = nil
+        mustRenegotiate = true
+        ending = .none
+        isRefused = false
+        isSilent = false
+        passed.reset()
+    }
+
+    /// Ends the use of the output.
+    mutating func removeDelivery() {
+        delivery = nil
+        conversion.removeConverter()
+        conversion.removeEncoder()
+    }
+
+    /// Continues after a full flush.
+    ///
+    /// - Parameter time: Earlier audio only primes the codecs; nil: all audio is delivered.
+    mutating func resume(from time: MediaTime?) {
+        resume = ResumePoint(time)
+        mayShare = true
+    }
+
+    /// Sets the speed; returns false if it is the same.
+    mutating func setSpeed(_ speed: Double) -> Bool {
+        guard speed != self.speed else { return false }
+        self.speed = speed
+        conversion.removeConverter()
+        // Packets cannot be time-stretched, so the delivery is negotiated again.
+        format = nil
+        mustRenegotiate = true
+        return true
+    }
+
+    /// Applies changed processing to the next audio, when the output holds none.
+    mutating func applyProcessing() {
+        conversion.treat(processing)
+        mustRenegotiate = true
+    }
+
+    /// Revokes the end of input, because more audio follows.
+    mutating func revokeEnd() { ending = .none }
+
+    /// Ends a shared conversion, when the output is closed.
+    mutating func endSharing() { shared = nil }
+
+    // MARK: Delivery
+
+    /// Offers the pending audio to an output; returns whether any was accepted.
+    mutating func offer(to output: any AudioOutput) -> Bool {
+        let (taken, packets) = pending.offer(to: output)
+        if passesPackets { passed.noteDelivery(packets) }
+        return taken > 0
+    }
+
+    /// Returns the buffer that waits for a change of format or delivery.
+    mutating func takeWaiting() -> SampleBuffer? { nextFormat.take() }
+
+    /// Drains converter and encoder and signals the end to the output. Returns true once that is done.
+    mutating func finish(_ output: any AudioOutput) -> Bool {
+        if let tail = passed.takeTail() {
+            pending = .packets(tail, 0)
+            return false
+        }
+        if ending == .none {
+            ending = .converter
+            if let shared {
+                if !shared.send(.end) { stopSharing() }
+            } else {
+                conversion.finish()
+            }
+            return false
+        }
+        if conversion.finishEncoder() { return false }
+        if ending == .converter {
+            ending = .output
+            conversion.restart()
+            output.finish()
+        }
+        return true
+    }
+
+    /// Ends `finish` after the output has drained.
+    mutating func endFinish() {
+        conversion.endFinish()
+        ending = .none
+    }
+
+    /// Reports a failure of the output, and its recovery or its replacement inside a group.
+    mutating func followFailure(of output: any AudioOutput) {
+        guard let failure = delivery == nil ? nil : output.failure else {
+            guard isSilent else { return }
+            isSilent = false
+            // Audio dropped meanwhile is delivered again if it is still due.
+            return renderer.recover(feedsAgain: isRefused)
+        }
+        guard !isSilent, !isRefused else { return }
+        isSilent = true
+        // The output skips audio that it cannot decode; the next format may be decodable.
+        isRefused = failure.code != .unsupportedFormat
+        if isRefused { shared = nil }
+        renderer.report(.outputFailed(failure), isFailed: true)
+    }
+
+    // MARK: Conversion
+
+    /// Starts the conversion of a buffer; returns false if it waits for the output to play what it has.
+    ///
+    /// - Parameter isOnlyMember: Whether the output is the only member of its group.
+    mutating func begin(
+        _ buffer: SampleBuffer, for output: any AudioOutput, _ context: AudioOutputContext?, isOnlyMember: Bool
+    ) -> Bool {
+        self.isOnlyMember = isOnlyMember
+        ending = .none
+        conversion.continueAfterFinish()
+        if let shared { return send(buffer, to: shared) }
+        if settleTail(before: buffer, output: output) { return true }
+        let incoming = buffer.audioFormat(after: format)
+        // Refused audio stays refused until a seek, another format or another output.
+        if isRefused, incoming == format { return true }
+        if limit != nil {
+            // The new buffer is not contiguous with the cut: drain the audio before the cut first.
+            if conversion.isReady, format != nil, delivery != nil { return drain(before: buffer) }
+            limit = nil
+        }
+        if buffer.flags.contains(.gaplessBoundary), passesPackets, renderer.mustDecode {
+            // Packets cannot be cut: audio after this gapless boundary is decoded.
+            format = nil
+        }
+        if incoming != format || delivery == nil || mustRenegotiate {
+            if let result = agree(on: incoming, for: buffer, output, context) { return result }
+        }
+        limit = buffer.heardUntil
+        takenUntil = buffer.soundEnd ?? takenUntil
+        guard !isRefused else { return true }
+        switch (delivery, buffer.payload) {
+        case (.passThrough, .encodedAudio(_, let packets)):
+            mayShare = false
+            // The output plays all audio it receives, so preroll is not delivered.
+            guard !buffer.flags.contains(.decodeOnly) else { return true }
+            let wanted = limit.map { packets.prefix(before: $0) } ?? packets
+            let delivered = passed.begin(
+                wanted, from: resume.packets(before: wanted), at: buffer.presentationTime, of: incoming, limit: limit)
+            if let delivered { pending = .packets(delivered.packets, delivered.offset) }
+        case (.sampleBuffers, _): pending = .buffer(buffer)
+        default: convert(buffer, of: incoming)
+        }
+        return true
+    }
+
+    private mutating func convert(_ buffer: SampleBuffer, of incoming: AudioFormat) {
+        if beginSharing(buffer, of: incoming) { return }
+        if !conversion.isReady, !makeConverter(for: incoming, processing) { return }
+        if let end = passed.end, !buffer.flags.contains(.decodeOnly) {
+            joinEncoder(at: buffer.presentationTime, after: end)
+        }
+        passed.clearGaplessBoundary()
+        do {
+            try conversion.send(buffer)
+        } catch {
+            renderer.report(.cannotDecode(error))
+            isRefused = true
+        }
+    }
+
+    /// Receives one block from the converter or packets from the encoder; returns false if none are available.
+    mutating func convertMore() -> Bool {
+        if let shared { return receive(from: shared) }
+        guard !isRefused else { return false }
+        do {
+            batch.removeAll()
+            guard let sound = try conversion.receive(into: batch, until: limit, from: &resume) else { return false }
+            pending = sound
+        } catch {
+            renderer.report(.cannotDecode(error))
+            isRefused = true
+        }
+        let count = conversion.decodeErrorCount
+        if count != decodeErrorCount { report(count, conversion.takeUndecodableSound()) }
+        return true
+    }
+
+    /// Reports the number of undecodable packets and their audio.
+    private mutating func report(_ count: Int, _ lost: UndecodableSound?) {
+        decodeErrorCount = count
+        renderer.state.withLock { $0.noteDamage(count, lost) }
+    }
+
+    // MARK: Negotiation
+
+    /// Negotiates how audio of a format is converted and delivered.
+    ///
+    /// Returns nil if `buffer` can be processed now. Otherwise the buffer is stored in `nextFormat`, and the result is
+    /// true if the feeder can continue at once.
+    private mutating func agree(
+        on incoming: AudioFormat, for buffer: SampleBuffer, _ output: any AudioOutput, _ context: AudioOutputContext?
+    ) -> Bool? {
+        if !mustRenegotiate, format != nil, delivery != nil, conversion.isReady {
+            // Drains the converter of the old format before the new one starts.
+            guard conversion.follow(incoming) else { return drain(before: buffer) }
+            format = incoming
+            return nil
+        }
+        guard let wanted = wantedDelivery(for: incoming, output: output) else {
+            // Another delivery discards the output's buffer, so that buffer must play out first.
+            nextFormat = buffer
+            return false
+        }
+        if wanted == delivery, incoming == format, !isRefused {
+            // After a seek the format and delivery are unchanged.
+            mustRenegotiate = false
+            return nil
+        }
+        format = incoming
+        isRefused = !adopt(wanted, for: incoming, output, context)
+        return nil
+    }
+
+    /// Drains the converter before a buffer that another one converts; returns true.
+    private mutating func drain(before buffer: SampleBuffer) -> Bool {
+        conversion.finish()
+        format = nil
+        nextFormat = buffer
+        return true
+    }
+
+    /// Returns the delivery for audio of a format; nil until the output has played its buffer.
+    private func wantedDelivery(for format: AudioFormat, output: any AudioOutput) -> AudioDelivery? {
+        let mustDecode = speed != 1 || renderer.mustDecode
+        guard let delivery else { return output.delivery(for: format, mustDecode: mustDecode) }
+        // The device keeps its format and audio is converted to it, so that gapless boundaries have no gap.
+        if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
+        if mustRenegotiate { return output.delivery(for: format, mustDecode: mustDecode) }
+        if let same = output.continuation(of: delivery, with: format, mustDecode: mustDecode) { return same }
+        if let until = output.acceptedUntil, until > renderer.timebase.currentTime { return nil }
+        return output.delivery(for: format, mustDecode: mustDecode)
+    }
+
+    /// Prepares the output for a delivery and creates the converter; returns false on failure, which is reported.
+    private mutating func adopt(
+        _ wanted: AudioDelivery, for format: AudioFormat, _ output: any AudioOutput, _ context: AudioOutputContext?
+    ) -> Bool {
+        mustRenegotiate = false
+        if wanted != delivery {
+            guard let context else { return false }
+            do {
+                try output.prepare(wanted, context: context)
+            } catch {
+                delivery = nil
+                renderer.report(.outputFailed(error), isFailed: true)
+                return false
+            }
+            conversion.removeEncoder()
+            delivery = wanted
+            output.timebaseDidChange(renderer.timebase.snapshot)
+        }
+        conversion.removeConverter()
+        switch wanted {
+        case .passThrough, .sampleBuffers: return true
+        case .encoded where maySharePackets: return true
+        case .pcm, .encoded: return makeConverter(for: format, processing)
+        }
+    }
+
+    /// Creates the converter and, for encoded delivery, the encoder; returns false on failure, which is reported.
+    private mutating func makeConverter(for format: AudioFormat, _ processing: AudioProcessing) -> Bool {
+        guard let setup = setup(for: format, processing) else { return false }
+        do throws(MediaError) {
+            try conversion.begin(setup, leveller: leveller, codecs: renderer.codecs)
+            return true
+        } catch {
+            refuse(error)
+            return false
+        }
+    }
+
+    /// Returns the conversion to the current delivery; nil if that needs none.
+    private func setup(for format: AudioFormat, _ processing: AudioProcessing) -> ConversionRun.Setup? {
+        switch delivery {
+        case .pcm(let pcm):
+            ConversionRun.Setup(format: format, target: nil, pcm: pcm, speed: speed, processing: processing)
+        case .encoded(let target, let pcm):
+            ConversionRun.Setup(format: format, target: target, pcm: pcm, speed: speed, processing: processing)
+        case .passThrough, .sampleBuffers, nil: nil
+        }
+    }
+
+    private mutating func refuse(_ error: MediaError) {
+        isRefused = true
+        renderer.report(.cannotDecode(error), isFailed: true)
+    }
+
+    // MARK: Gapless boundaries
+
+    /// Decides whether to deliver or drop the retained tail packet before `buffer`; returns true if the tail is
+    /// delivered first.
+    private mutating func settleTail(before buffer: SampleBuffer, output: any AudioOutput) -> Bool {
+        if buffer.flags.contains(.gaplessBoundary) { passed.markGaplessBoundary() }
+        guard passed.hasTail else { return false }
+        if passed.isAtGaplessBoundary,
+            let wanted = wantedDelivery(for: buffer.audioFormat(after: format), output: output)
+        {
+            let passesThrough = if case .passThrough = wanted { true } else { false }
+            guard passed.decideTail(before: buffer, passesThrough: passesThrough) == .delivered else { return false }
+        }
+        guard let tail = passed.takeTail() else { return false }
+        pending = .packets(tail, 0)
+        nextFormat = buffer
+        return true
+    }
+
+    /// Aligns encoded audio with preceding pass-through packets.
+    ///
+    /// The first encoded packet starts at the end of the last one, so that every frame plays at its time.
+    private mutating func joinEncoder(at beginning: MediaTime?, after end: MediaTime) {
+        defer { passed.endLine() }
+        guard case .encoded(_, let pcm)? = delivery, conversion.isEncoding, let beginning else { return }
+        let hole = Int(clamping: (beginning - end).rescaled(to: Int32(clamping: pcm.sampleRate)))
+        if hole <= 0 { resume.raise(to: end) } else { conversion.fill(hole, from: end, pcm) }
+    }
+
+    // MARK: Conversion in common with other members of a group, until the outputs differ
+
+    /// Whether the next audio starts a conversion that other members may share, if its delivery is encoded.
+    ///
+    /// An only member converts alone. So does normalization, whose measurement outlasts a flush.
+    private var maySharePackets: Bool {
+        mayShare && !isOnlyMember && renderer.group != nil && resume.isEmpty && processing.loudness == nil
+    }
+
+    /// Joins or starts a shared conversion with the first buffer after a full flush. Returns false if this pipeline
+    /// converts the buffer itself.
+    private mutating func beginSharing(_ buffer: SampleBuffer, of format: AudioFormat) -> Bool {
+        defer { mayShare = false }
+        guard maySharePackets, let group = renderer.group, isEncoding, let key = setup(for: format, processing),
+            buffer.heardUntil == nil, passed.end == nil
+        else { return false }
+        do throws(MediaError) {
+            shared = try group.conversions.cursor(key, after: buffer, codecs: renderer.codecs)
+        } catch {
+            refuse(error)
+            return true
+        }
+        conversion.removeConverter()
+        conversion.removeEncoder()
+        return true
+    }
+
+    /// Sends a buffer to the shared conversion, or stops sharing if it differs from that of another member.
+    private mutating func send(_ buffer: SampleBuffer, to shared: SharedConversion.Cursor) -> Bool {
+        if buffer.heardUntil == nil, buffer.audioFormat(after: format) == format, shared.send(.audio(buffer)) {
+            takenUntil = buffer.soundEnd ?? takenUntil
+        } else {
+            // The buffer is among those that are put back into the queue.
+            stopSharing()
+        }
+        return true
+    }
+
+    /// Receives packets from the shared conversion; returns false if it needs another buffer.
+    private mutating func receive(from shared: SharedConversion.Cursor) -> Bool {
+        switch shared.next() {
+        case .inputNeeded: return false
+        case .evicted: stopSharing()
+        case .step(let step):
+            if let packets = step.packets { pending = .packets(packets, 0) }
+            if let (count, lost) = step.damage { report(count, lost) }
+            if let error = step.error {
+                renderer.report(.cannotDecode(error))
+                isRefused = true
+                self.shared = nil
+            }
+        }
+        return true
+    }
+
+    /// Continues with a separate converter and encoder, from the end of the packets that the output has accepted. The
+    /// packets keep their times.
+    mutating func stopSharing() {
+        guard let shared else { return }
+        var place = shared.end
+        if case .packets(let packets, let offset) = pending {
+            place = packets.packets[offset].presentationTime ?? place
+        }
+        let start = place ?? shared.start ?? .zero
+        reset()
+        mustRenegotiate = false
+        resume = ResumePoint(place)
+        renderer.state.withLock { $0.putBackTaken(from: start) }
+        if let format { _ = makeConverter(for: format, shared.conversion.key.processing) }
+    }
+
+    // MARK: Cuts
+
+    /// Removes buffers that start at or after a time from the queue. A buffer that spans the time is trimmed to it.
+    ///
+    /// - Parameter isLast: Whether the audio taken by the feeder already ends at that time.
+    mutating func cutQueue(at time: MediaTime, isLast: Bool) {
+        let isEmpty = renderer.state.withLock { $0.cut(at: time, takenUntil: takenUntil, isLast: isLast) }
+        // The next buffer is different audio, even if it is contiguous.
+        if isEmpty, conversion.isReady { limit = min(limit ?? time, time) }
+        ending = .none
+    }
+
+    /// Removes audio from a time on that is after all audio that the output has accepted.
+    mutating func cut(at time: MediaTime) {
+        if let waiting = nextFormat {
+            if let start = waiting.presentationTime, start < time {
+                nextFormat?.heardUntil = min(waiting.heardUntil ?? time, time)
+            } else {
+                nextFormat = nil
+            }
+        }
+        passed.cut(at: time, isPassing: passesPackets)
+        guard let takenUntil, takenUntil > time else { return cutQueue(at: time, isLast: false) }
+        cutQueue(at: time, isLast: true)
+        self.takenUntil = time
+        guard isEncoding else { return pending.cut(at: time) }
+        var waiting: (packets: PacketBatch, offset: Int)?
+        if case .packets(let packets, let offset) = pending { waiting = (packets, offset) }
+        let kept = conversion.cut(at: time, waiting: waiting, delivery: delivery, codecs: renderer.codecs)
+        if let kept { pending = kept.packets.isEmpty ? .nothing : .packets(kept, 0) }
+    }
+
+    /// Discards all audio from a time on here and in the queue, after the output has flushed.
+    ///
+    /// - Parameters:
+    ///   - end: The end of the audio that the output has kept.
+    ///   - truncated: The packet that the flush has cut, on encoded delivery.
+    mutating func cutAccepted(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
+        if passesBuffers {
+            cutQueue(at: time, isLast: false)
+        } else {
+            beginAfterCut(at: time, keptUntil: end, truncated: truncated)
+            // The end of a shared conversion, whose audio has been discarded.
+            resume = ResumePoint()
+        }
+        renderer.state.withLock { $0.cutAccepted(at: time, keptUntil: end, isQueueCut: passesBuffers) }
+    }
+
+    /// Moves retained audio from the end of the output's audio back into the queue and resets the converter.
+    mutating func feedAgain(from time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
+        let before = conversion.processing
+        beginAfterCut(at: time, keptUntil: end, truncated: truncated)
+        if passesPackets, renderer.mustDecode { format = nil }
+        let place = conversion.encodedUntil ?? end ?? time
+        // The new processing starts at the end of the output's audio with a ramp from the old one.
+        conversion.resetConverter(from: before, to: processing, at: place)
+        resume = ResumePoint(place)
+        renderer.state.withLock { $0.putBackKept(from: place, acceptedUntil: end) }
+    }
+
+    private mutating func beginAfterCut(at time: MediaTime, keptUntil end: MediaTime?, truncated: PacketBatch?) {
+        reset()
+        mustRenegotiate = false
+        if passesPackets { passed.resume(after: end) }
+        if let truncated {
+            conversion.putBack(truncated, until: time, delivery: delivery, codecs: renderer.codecs)
+        }
+    }
+}

@@ -1,0 +1,175 @@
+internal import MediaCore
+
+/// The members of a group with their numbers, delays and feeds, and aggregates of their values.
+///
+/// Guarded by the group's lock. Aggregates are evaluated in every iteration of a feeder, on a copy: they allocate
+/// nothing, except names and shares.
+struct GroupMembers {
+    /// The playing members, or those to prepare.
+    var outputs: [any AudioOutput]
+    /// All present and former members by number, with their delays against the group; negative is earlier.
+    private var known: [(output: any AudioOutput, delay: Duration)]
+    /// The feeds of all members, including those that join or leave.
+    private(set) var feeds: [MemberFeed] = []
+
+    init(_ outputs: [any AudioOutput]) {
+        self.outputs = outputs
+        known = outputs.map { ($0, .zero) }
+    }
+
+    // MARK: Numbers
+
+    /// Returns the present or former member with a number.
+    func output(number: Int) -> (any AudioOutput)? { known.indices.contains(number) ? known[number].output : nil }
+
+    /// Returns the number of an output; nil if it never was a member.
+    func number(of output: any AudioOutput) -> Int? { known.firstIndex { $0.output === output } }
+
+    /// Returns the permanent number of a member, assigned on its first use.
+    mutating func assignNumber(to output: any AudioOutput) -> Int {
+        if let number = number(of: output) { return number }
+        known.append((output, .zero))
+        return known.count - 1
+    }
+
+    /// Returns the delay of a member against the group.
+    func delay(of output: any AudioOutput) -> Duration { number(of: output).map { known[$0].delay } ?? .zero }
+
+    /// Sets the delay of a present or future member. Returns its feed, if the delay has changed and there is one.
+    mutating func setDelay(_ delay: Duration, of output: any AudioOutput) -> MemberFeed? {
+        let number = assignNumber(to: output)
+        guard known[number].delay != delay else { return nil }
+        known[number].delay = delay
+        return feed(of: output)
+    }
+
+    // MARK: Volumes
+
+    /// Returns an output in the form required by `OutputVolumes`. The owner's level is read while the lock is held;
+    /// outputs store it in a field.
+    func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
+        OutputVolumes.Member(number: number(of: output), own: output.ownVolume, isOwnKnown: output.isOwnVolumeKnown)
+    }
+
+    /// The members in that form.
+    var volumeMembers: [OutputVolumes.Member] { outputs.map { volumeMember($0) } }
+
+    /// Returns the same after new members got their numbers.
+    mutating func numberedVolumeMembers() -> [OutputVolumes.Member] {
+        for output in outputs { _ = assignNumber(to: output) }
+        return volumeMembers
+    }
+
+    // MARK: Feeds
+
+    /// The only member's feed; nil with several members.
+    var onlyFeed: MemberFeed? { feeds.count == 1 ? feeds[0] : nil }
+
+    func feed(of output: any AudioOutput) -> MemberFeed? { feeds.first { $0.member === output } }
+
+    mutating func append(_ feed: MemberFeed) { feeds.append(feed) }
+
+    mutating func remove(_ removed: [MemberFeed]) { feeds.removeAll { feed in removed.contains { $0 === feed } } }
+
+    /// Removes and returns all feeds.
+    mutating func removeFeeds() -> [MemberFeed] {
+        defer { feeds = [] }
+        return feeds
+    }
+
+    /// The feeds whose member plays and is open.
+    private var open: LazyFilterSequence<[MemberFeed]> { feeds.lazy.filter { $0.role == .playing && $0.isOpen } }
+
+    /// Calls `body` with each playing and open member; with all members while none is.
+    func forEachActive(_ body: (any AudioOutput) -> Void) {
+        var isAnyOpen = false
+        for feed in open {
+            isAnyOpen = true
+            body(feed.member)
+        }
+        if !isAnyOpen { for output in outputs { body(output) } }
+    }
+
+    // MARK: Aggregates
+
+    /// Returns the maximum of a value over the active members; nil if none has one.
+    func maximum<Value: Comparable>(_ value: (any AudioOutput) -> Value?) -> Value? {
+        var maximum: Value?
+        forEachActive { output in if let one = value(output) { maximum = maximum.map { max($0, one) } ?? one } }
+        return maximum
+    }
+
+    /// See `OutputGroup.latency`.
+    var latency: OutputLatency {
+        var slowest = OutputLatency(startLead: .zero, stopLead: .zero, shares: [])
+        var (start, stop) = (Duration.zero, Duration.zero)
+        forEachActive { output in
+            let one = output.latency
+            (start, stop) = (max(start, one.startLead), max(stop, one.stopLead))
+            if one.delay > slowest.delay || slowest.shares.isEmpty { slowest = one }
+        }
+        let earliest = known.reduce(.zero) { min($0, $1.delay) }
+        return OutputLatency(startLead: start - earliest, stopLead: stop - earliest, shares: slowest.shares)
+    }
+
+    /// See `OutputGroup.desiredDepth`.
+    var desiredDepth: Duration {
+        var depth = maximum { $0.desiredDepth } ?? .zero
+        for feed in feeds where feed.role == .joining && feed.isOpen { depth = max(depth, feed.member.desiredDepth) }
+        return depth
+    }
+
+    /// Returns the media time up to which every playing member is filled as a start requires.
+    ///
+    /// - Parameter fed: The end of the audio that the group has received.
+    func acceptedUntil(fedUntil fed: MediaTime?) -> MediaTime? {
+        let isSettled = isDrained
+        var (preroll, filled) = (Duration?.none, MediaTime?.none)
+        for feed in open { preroll = max(preroll ?? .zero, feed.member.preroll) }
+        guard let preroll else { return fed }
+        for feed in open {
+            guard let until = feed.renderer.progress.acceptedUntil else { return nil }
+            // A card that needs less preroll than a speaker counts as equally filled.
+            let reached = isSettled ? until : until.advanced(by: preroll - feed.member.preroll)
+            filled = filled.map { min($0, reached) } ?? reached
+        }
+        guard !isSettled, let filled, let fed else { return filled }
+        return min(filled, fed)
+    }
+
+    /// Whether every playing and open member is drained.
+    var isDrained: Bool { open.allSatisfy { $0.renderer.progress.isDrained } }
+
+    /// Whether every active member can schedule a start.
+    var isReadyToStart: Bool {
+        var isReady = true
+        forEachActive { if !$0.isReadyToStart { isReady = false } }
+        return isReady
+    }
+
+    /// The timeline of a member whose timing is fixed, if any.
+    var remoteTimeline: TimebaseSegment? {
+        for feed in open { if let line = feed.renderer.remoteTimeline { return line } }
+        return nil
+    }
+
+    /// The longest wait of the active members; nil if there is none.
+    var wait: OutputWait? {
+        var longest: OutputWait?
+        forEachActive { output in
+            guard let wait = output.wait else { return }
+            if longest.map({ wait.outlasts($0) }) ?? true { longest = wait }
+        }
+        return longest
+    }
+
+    /// Returns the first playing member's error, if every playing member has one.
+    func common(_ error: (MemberFeed) -> OutputError?) -> OutputError? {
+        var first: OutputError?
+        for feed in feeds where feed.role == .playing {
+            guard let one = error(feed) else { return nil }
+            first = first ?? one
+        }
+        return first
+    }
+}

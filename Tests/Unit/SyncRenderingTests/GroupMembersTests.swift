@@ -1,0 +1,43 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import SyncRendering
+
+@Suite struct GroupMembersTests {
+    private let first = RecordingOutput()
+    private let other = RecordingOutput()
+
+    @Test func aNumberStaysWithAnOutputThatHasLeft() {
+        var members = GroupMembers([first])
+        members.outputs = [other]
+        #expect(members.number(of: other) == nil)
+        let (number, again) = (members.assignNumber(to: other), members.assignNumber(to: other))
+        #expect(number == 1 && again == 1 && members.number(of: first) == 0)
+        #expect(members.output(number: 0) === first && members.output(number: 1) === other)
+        #expect(members.output(number: 2) == nil && members.output(number: -1) == nil)
+    }
+
+    @Test func volumesAreKnownOfOutputsWithoutANumberAndChangedWithOne() {
+        var members = GroupMembers([first])
+        members.outputs = [first, other]
+        #expect(members.volumeMembers.map(\.number) == [0, nil])
+        #expect(members.numberedVolumeMembers().map(\.number) == [0, 1])
+    }
+
+    @Test func theLargestAdvanceIsAddedToTheLeads() {
+        var members = GroupMembers([first])
+        let lead = members.latency.startLead
+        _ = members.setDelay(.milliseconds(80), of: first)
+        #expect(members.latency.startLead == lead && members.delay(of: first) == .milliseconds(80))
+        _ = members.setDelay(.milliseconds(-100), of: other)
+        #expect(members.latency.startLead == lead + .milliseconds(100), "the other one may join")
+        #expect(members.delay(of: other) == .milliseconds(-100))
+    }
+
+    @Test func withoutAnOpenMemberTheGroupIsFilledWithWhatItReceived() {
+        let members = GroupMembers([first])
+        #expect(members.acceptedUntil(fedUntil: second(3)) == second(3))
+        #expect(members.isDrained && members.onlyFeed == nil)
+    }
+}

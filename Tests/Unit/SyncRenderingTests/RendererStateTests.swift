@@ -1,0 +1,85 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import SyncRendering
+
+@Suite struct RendererStateTests {
+    private let clock = ManualClock()
+    private let synchronizer: RenderSynchronizer
+
+    init() { synchronizer = RenderSynchronizer(clock: clock) }
+
+    private func buffer(_ start: Int64) -> SampleBuffer {
+        let aac = AudioFormat(parameters: CodecParameters(codec: "aac"), sampleRate: 48_000, layout: .stereo)
+        return SampleBuffer(
+            payload: .encodedAudio(aac, PacketBatch()), presentationTime: second(start), duration: second(1))
+    }
+
+    @Test func commandsAreReturnedOnceAndAnEndedUseLeavesThemToTheNext() {
+        var state = RendererState(synchronizer.timebase)
+        let output = RecordingOutput()
+        state.setOutput(output, id: OutputID(3))
+        let (first, second) = (state.takeCommand(for: 0), state.takeCommand(for: 0))
+        #expect(first.isOutputChange && first.isFlush && first.output === output && first.outputID == OutputID(3))
+        #expect(!second.isOutputChange && !second.isFlush)
+        state.detach {}
+        state.setOutput(nil, id: OutputID(0))
+        let (ended, next) = (state.takeCommand(for: 0), state.takeCommand(for: 1))
+        #expect(ended.isFlush && !ended.isOutputChange)
+        #expect(next.isFlush && next.isOutputChange && next.output == nil)
+        #expect(state.takeRetired().count == 1 && state.takeRetired().isEmpty)
+    }
+
+    @Test func noAudioIsTakenWhileACommandIsPending() {
+        var state = RendererState(synchronizer.timebase)
+        state.append(buffer(0))
+        state.append(buffer(1))
+        state.feedAgain(from: .zero)
+        let interrupted = state.takeNext(for: 0)
+        _ = state.takeCommand(for: 0)
+        let (ended, taken) = (state.takeNext(for: 1), state.takeNext(for: 0))
+        #expect(interrupted == nil && ended == nil && taken?.presentationTime == .zero)
+    }
+
+    @Test func spaceIsReportedOnceAfterTheQueueWasFull() {
+        var state = RendererState(synchronizer.timebase)
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
+        let isFirst = state.requestReadiness()
+        state.append(buffer(0))
+        state.append(buffer(1))
+        let (isFull, isEarly) = (!state.requestReadiness(), state.takeReadiness())
+        clock.advance(by: .milliseconds(1500))
+        let (isReported, isRepeated) = (state.takeReadiness(), state.takeReadiness())
+        #expect(isFirst && isFull && !isEarly && isReported && !isRepeated)
+    }
+
+    @Test func aPartialFlushBeyondTheQueueEndsWhereThatEnds() {
+        var state = RendererState(synchronizer.timebase)
+        state.append(buffer(0))
+        let request = PartialFlushRequest(time: second(5)) { _ in }
+        let isAdded = state.request(request)
+        #expect(isAdded && state.beginPartialFlush() === request)
+        #expect(state.endPartialFlush(.flushed(from: second(5))) == .flushed(from: second(1)))
+        _ = state.request(request)
+        state.flush()
+        #expect(state.beginPartialFlush() == nil, "the flush supersedes it")
+        #expect(state.takeOvertaken().count == 1)
+        _ = state.invalidate()
+        let isAddedLate = state.request(request)
+        #expect(!isAddedLate)
+    }
+
+    @Test func aFailedFormatIsForgottenOnceOtherAudioPassesAndAFailedOutputIsNot() {
+        var state = RendererState(synchronizer.timebase)
+        _ = state.record(.cannotDecode(MediaError(.unsupported, "odd")), isFailed: true)
+        #expect(state.failure is MediaError && state.progress.hasFailed)
+        state.clearDecodingFailure()
+        #expect(state.failure == nil && !state.progress.hasFailed)
+        _ = state.record(.outputFailed(OutputError(.unavailable, "away")), isFailed: true)
+        state.clearDecodingFailure()
+        #expect(state.failure is OutputError && state.progress.hasFailed)
+        state.flush()
+        #expect(state.failure == nil && !state.progress.hasFailed)
+    }
+}
