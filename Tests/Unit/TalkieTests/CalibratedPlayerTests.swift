@@ -48,7 +48,7 @@ import Testing
         func delay(of output: any AudioOutput) -> Duration? {
             player.shutDown()
             return player.outputs.flatMap { group in
-                group.state.withLock { state in state.known.firstIndex { $0 === output }.map { state.delays[$0] } }
+                group.state.withLock { $0.members.number(of: output) == nil ? nil : $0.members.delay(of: output) }
             }
         }
     }
@@ -109,7 +109,7 @@ import Testing
         let room = OutputGroup(members: [rig.shed], codecs: FloatCodecs())
         rig.player.addSound(track: .number(2), to: room)
         #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
-        #expect(room.state.withLock { $0.delays } == [.milliseconds(-30)])
+        #expect(room.state.withLock { $0.members.delay(of: rig.shed) } == .milliseconds(-30))
     }
 
     @Test func anApplicationSwitchesItOffOrGivesANumberOfItsOwn() throws {
