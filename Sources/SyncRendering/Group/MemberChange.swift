@@ -175,7 +175,8 @@ final class MemberChange: @unchecked Sendable {
         let ahead = joining.isEmpty ? Self.margin * 4 : allowance
         let snapshot = context.timebase.snapshot
         let wanted = snapshot.mediaTime(at: now.advanced(by: lead + ahead))
-        let (moment, flushes) = group.feeding.withLock { _ in
+        let filled = group.feeding.withLock { _ -> (moment: MediaTime, flushes: Int)? in
+            guard !group.state.withLock({ $0.isFlushPending }) else { return nil }
             // Distributed first: the new outputs then start with all audio that has been read, even if the renderer's
             // feeder is late.
             group.distribute()
@@ -187,7 +188,12 @@ final class MemberChange: @unchecked Sendable {
             for feed in joining { feed.fill(sound, from: moment, isAll: isAll) }
             return (moment, flushes)
         }
-        phase = .filling(moment, flushes: flushes, until: now.advanced(by: Self.fillingTimeout))
+        guard let filled else {
+            // The members have not decided yet whether they drop the rest of the audio.
+            phase = .settling(until: now.advanced(by: Self.settlingTimeout))
+            return Self.interval
+        }
+        phase = .filling(filled.moment, flushes: filled.flushes, until: now.advanced(by: Self.fillingTimeout))
         return .zero
     }
 
