@@ -3,7 +3,7 @@ internal import Glibc
 /// The volumes of a group's outputs: an absolute level for each, and a master, which is the loudest member's level.
 ///
 /// A level is a volume of `VolumeCurve`, 0…130. Below 0 the scale continues inaudibly at 0.3 dB a step, so that outputs
-/// silenced by the master keep their distance. See docs/internals/volumes.md.
+/// silenced by the master keep their distance. See docs/internals/outputs.md.
 struct OutputVolumes {
     /// The properties of an output that its volume depends on.
     struct Member {
