@@ -141,7 +141,7 @@ struct ItemExclusions {
     /// Returns true if an item was excluded because it stalled, and has not played since.
     func hasFailed(_ item: Item) -> Bool { entries[item] != nil }
 
-    /// Records that an item is perceived; the previous one was played to its end.
+    /// Records that an item is perceived; the previous one was played to its end, unless it was left.
     mutating func noteBegan(_ item: Item, at now: HostInstant) {
         noteEnded(at: now)
         playing = (item, now)
@@ -153,6 +153,9 @@ struct ItemExclusions {
     mutating func notePlaying(_ item: Item, at now: HostInstant) {
         if playing?.item.address != item.address { playing = (item, now) }
     }
+
+    /// Records that the current item is left before its end.
+    mutating func noteLeft() { playing = nil }
 
     /// Permits stuck items again: the fault was not in the items.
     mutating func forgiveStuck() { for (item, entry) in entries where entry.reason == .stuck { entries[item] = nil } }

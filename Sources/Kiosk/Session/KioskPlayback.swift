@@ -215,6 +215,7 @@ final class KioskPlayback {
     func passOver(for cause: Liveness.Cause) {
         guard let current else { return }
         if let reason = ItemExclusions.Reason(of: cause) { exclusions.exclude(current, for: reason, at: now) }
+        exclusions.noteLeft()
         applyExclusions()
         if rules.restartsByClock { return open() }
         progress.leave()
@@ -443,12 +444,15 @@ final class KioskPlayback {
         case .next where hours.isWaiting, .previous where hours.isWaiting: return "nothing is scheduled at this time"
         // A skip would end the image of the slate.
         case .next where !isPlaying: return "no film is shown"
-        case .next: player.skip()
+        case .next:
+            exclusions.noteLeft()
+            player.skip()
         case .previous:
             guard current != nil, player.state.itemNumber > 1 else { return "this is the first film" }
             retry.cancel()
             slate.noteImageReplaced()
             progress.leave()
+            exclusions.noteLeft()
             player.previous()
             if slate.isHeld { player.pause() }
         case .pause:

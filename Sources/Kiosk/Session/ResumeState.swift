@@ -67,7 +67,7 @@ final class ResumeState {
             return
         }
         // A repeated failure is logged again.
-        if let last = self.failure { messages.forget(last) }
+        if let last = self.failure.take() { messages.forget(last) }
         messages.say(.info, "the kiosk's position can be stored again", KioskNote(.repair))
     }
 }

@@ -296,8 +296,8 @@ public final class Screen: VideoOutput {
         (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
     }
 
-    /// Whether the last frame was drawn. True while hidden, dark or without a window, so that playback counts as keeping
-    /// its pace.
+    /// Whether the last frame was drawn. True while hidden, dark or without a window, so that playback counts as
+    /// keeping its pace.
     public var canPresent: Bool { isPrepared || !isVisible || isDark || presenter == nil }
 
     /// Presents the prepared frame. Returns the estimated instant of visibility.

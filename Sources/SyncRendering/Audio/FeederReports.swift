@@ -5,6 +5,7 @@ struct FeederReports {
     private var wasReadyToStart = true
     /// The last logged end of the accepted audio.
     private var loggedUntil: MediaTime?
+
     /// Returns true if the output's ability to schedule a start has changed.
     mutating func noteReadiness(_ isReady: Bool) -> Bool {
         defer { wasReadyToStart = isReady }

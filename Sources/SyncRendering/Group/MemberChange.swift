@@ -145,7 +145,7 @@ final class MemberChange: @unchecked Sendable {
             progress = .waiting(for: feed.member.wait ?? OutputWait(.sound, of: feed.member.name))
             return min(Self.interval, deadline - now)
         }
-        return beginFilling(context, now)
+        return beginFilling(context, now, waitsForFlush: now < deadline)
     }
 
     /// Returns a remaining member that was restored and is not audible yet; nil if none leaves or the timebase is
@@ -170,12 +170,17 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Fills the new outputs from a media time shortly ahead, or from the current one if the timebase is stopped.
-    private func beginFilling(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
+    ///
+    /// - Parameter waitsForFlush: Whether a partial flush of the present members is decided first.
+    private func beginFilling(
+        _ context: AudioOutputContext, _ now: HostInstant, waitsForFlush: Bool = true
+    ) -> Duration? {
         progress = .filling
         let ahead = joining.isEmpty ? Self.margin * 4 : allowance
         let snapshot = context.timebase.snapshot
         let wanted = snapshot.mediaTime(at: now.advanced(by: lead + ahead))
-        let (moment, flushes) = group.feeding.withLock { _ in
+        let filled = group.feeding.withLock { _ -> (moment: MediaTime, flushes: Int)? in
+            if waitsForFlush, !joining.isEmpty, group.state.withLock({ $0.isFlushPending }) { return nil }
             // Distributed first: the new outputs then start with all audio that has been read, even if the renderer's
             // feeder is late.
             group.distribute()
@@ -187,7 +192,13 @@ final class MemberChange: @unchecked Sendable {
             for feed in joining { feed.fill(sound, from: moment, isAll: isAll) }
             return (moment, flushes)
         }
-        phase = .filling(moment, flushes: flushes, until: now.advanced(by: Self.fillingTimeout))
+        guard let filled else {
+            // The new outputs would receive audio that is about to be dropped.
+            if case .settling = phase { return Self.interval }
+            phase = .settling(until: now.advanced(by: Self.settlingTimeout))
+            return Self.interval
+        }
+        phase = .filling(filled.moment, flushes: filled.flushes, until: now.advanced(by: Self.fillingTimeout))
         return .zero
     }
 

@@ -14,11 +14,14 @@ extension OutputGroup: PartialFlushing {
 
     /// Starts a partial flush of all members that receive audio.
     public func beginPartialFlush(from time: MediaTime) {
-        let (ballot, writable) = state.withLock { state in
-            // A joining member that was not filled has no audio to flush.
-            let ballot = GroupFlush(time: time, feeds: state.members.feeds.filter(\.isFed))
-            state.partialFlush = ballot
-            return (ballot, state.context?.writable)
+        let (ballot, writable) = feeding.withLock { _ in
+            state.withLock { state in
+                // A joining member that was not filled has no audio to flush, and is not filled before the result.
+                let ballot = GroupFlush(time: time, feeds: state.members.feeds.filter(\.isFed))
+                state.partialFlush = ballot
+                state.isFlushPending = true
+                return (ballot, state.context?.writable)
+            }
         }
         ballot.begin { writable?.raise() }
     }
@@ -30,10 +33,14 @@ extension OutputGroup: PartialFlushing {
     public var partialFlushResult: PartialFlushResult? {
         guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
         guard let (result, refusing) = ballot.result else { return nil }
-        guard result.isFlushed else { return result }
         // The other members have flushed: those that refused are silent until the new audio starts.
         for feed in refusing { feed.renderer.flush() }
-        feeding.withLock { _ in state.withLock { $0.history.cut(from: ballot.time) } }
+        feeding.withLock { _ in
+            state.withLock { state in
+                if result.isFlushed { state.history.cut(from: ballot.time) }
+                state.isFlushPending = false
+            }
+        }
         return result
     }
 }

@@ -48,6 +48,8 @@ public final class OutputGroup: AudioOutput {
         var processing = AudioProcessing.none
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
+        /// Whether that is neither decided nor superseded: the history still contains its audio.
+        var isFlushPending = false
         var history = ReplayBuffer()
         /// The state of a change of members.
         var progress: RouteChange.Progress?
@@ -192,7 +194,11 @@ public final class OutputGroup: AudioOutput {
     /// Flushes all members and the history.
     public func flush() {
         feeding.withLock { _ in
-            for feed in change({ $0.history.removeAll() }) { feed.renderer.flush() }
+            let feeds = change { state in
+                state.history.removeAll()
+                state.isFlushPending = false
+            }
+            for feed in feeds { feed.renderer.flush() }
         }
         changes.noteMove()
     }
@@ -314,6 +320,7 @@ public final class OutputGroup: AudioOutput {
                 state.source = nil
                 state.history.removeAll()
                 state.partialFlush = nil
+                state.isFlushPending = false
             }
             return (state.members.removeFeeds(), state.isOpenedAhead ? state.members.outputs : [])
         }

@@ -131,7 +131,8 @@ import Testing
         #expect(exclusions.admit(items, at: start).items == [items[0], items[2]])
     }
 
-    @Test func anItemThatPlaysForTenMinutesIsNoSuspectAnyMore() {
+    /// Calls `body` with exclusions in whose history "/a.mp4" was open when the program ended.
+    private func withSuspect(_ body: (inout ItemExclusions) -> Void) {
         let folder = StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         let before = CrashRecord(folder, configuration: "a.toml")
@@ -139,10 +140,28 @@ import Testing
         let crashes = CrashRecord(folder, configuration: "a.toml")
         crashes.begin(at: WallTime(seconds: 1_700_000_000))
         var exclusions = ItemExclusions(crashes)
-        exclusions.notePlaying(items[0], at: start)
-        exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(599)))
-        #expect(exclusions.isSuspect("/a.mp4"))
-        exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(600)))
-        #expect(!exclusions.isSuspect("/a.mp4"))
+        body(&exclusions)
+    }
+
+    @Test func onlyAnItemThatPlayedToItsEndIsNoSuspectAnyMore() {
+        withSuspect { exclusions in
+            exclusions.notePlaying(items[0], at: start)
+            exclusions.noteLeft()
+            exclusions.noteBegan(items[1], at: start.advanced(by: .seconds(10)))
+            #expect(exclusions.isSuspect("/a.mp4"))
+            exclusions.noteBegan(items[0], at: start.advanced(by: .seconds(20)))
+            exclusions.noteBegan(items[1], at: start.advanced(by: .seconds(30)))
+            #expect(!exclusions.isSuspect("/a.mp4"))
+        }
+    }
+
+    @Test func anItemThatPlaysForTenMinutesIsNoSuspectAnyMore() {
+        withSuspect { exclusions in
+            exclusions.notePlaying(items[0], at: start)
+            exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(599)))
+            #expect(exclusions.isSuspect("/a.mp4"))
+            exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(600)))
+            #expect(!exclusions.isSuspect("/a.mp4"))
+        }
     }
 }

@@ -374,6 +374,24 @@ import Testing
         #expect(!isSuspect(rig.folder + "/films/long.mp4", rig))
     }
 
+    @Test(arguments: [true, false])
+    func anItemThatIsLeftBeforeItsEndIsNotConsideredPlayed(isCommanded: Bool) {
+        let rig = KioskRig(films: ["long1.mp4", "long2.mp4"])
+        let film = rig.folder + "/films/long1.mp4"
+        // It was open when the last process ended.
+        CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml").noteOpening(film)
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
+        if isCommanded {
+            rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .next), { _, _ in }))
+        } else {
+            rig.director.playback.passOver(for: .frozen)
+        }
+        #expect(rig.wait { rig.hasSaid("playing 'long2.mp4'") && rig.player.state.phase == .playing })
+        _ = rig.end()
+        #expect(isSuspect(film, rig))
+    }
+
     /// Returns true if the next process of this kiosk opens a film alone.
     private func isSuspect(_ film: String, _ rig: KioskRig) -> Bool {
         let crashes = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")

@@ -174,6 +174,29 @@ import Testing
         #expect(rig.outcomes.withLock { $0.count } == 1)
     }
 
+    @Test func aMemberThatJoinsDuringAPartialFlushReceivesNoAudioThatIsFlushed() throws {
+        let (first, second) = (RecordingOutput(capacity: 10_000), RecordingOutput(capacity: 10_000))
+        let third = RecordingOutput(capacity: 200_000)
+        let rig = Rig(first, second)
+        try rig.enqueue(24)
+        rig.runUntilIdle()
+        let result = Lock<PartialFlushResult?>(nil)
+        rig.renderer.requestFlush(fromSourceTime: MediaTime(value: 1, timescale: 1)) { item in
+            result.withLock { $0 = item }
+        }
+        rig.runIteration()
+        rig.change(to: first, second, third)
+        // The members' feeders do not run, so the flush is not decided.
+        for _ in 0..<6 { _ = rig.group.advanceChange() }
+        #expect(result.withLock { $0 } == nil)
+        #expect(rig.group.feeds.map(\.isFed) == [true, true, false])
+        rig.runUntilIdle()
+        rig.runUntilIdle()
+        #expect(result.withLock { $0 } == .flushed(from: MediaTime(value: 1, timescale: 1)))
+        #expect(numbers(third) == Array(0..<48_000))
+        #expect(rig.outcomes.withLock { $0.count } == 1)
+    }
+
     @Test func theFinalProgressIsReportedNoLaterThanTheEnd() throws {
         let output = RecordingOutput(capacity: 1_000_000)
         let rig = Rig(output)
