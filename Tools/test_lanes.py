@@ -41,6 +41,11 @@ class Lanes(unittest.TestCase):
         lines += [event("issueRecorded", issue={"isKnown": False})]
         self.assertIsNone(lanes.failed_tests("\n".join(lines)))
 
+    def test_only_few_measurements_are_repeated(self):
+        self.assertTrue(lanes.may_repeat({"a": "measuring", "b": "lab"}))
+        self.assertFalse(lanes.may_repeat({"a": "measuring", "b": "screen"}))
+        self.assertFalse(lanes.may_repeat({name: "lab" for name in "abcd"}))
+
     def test_a_test_of_an_unknown_target_is_in_none(self):
         self.assertIsNone(lanes.lane_of("OtherTests.SomeTests/a()"))
 
