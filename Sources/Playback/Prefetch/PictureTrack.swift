@@ -46,8 +46,8 @@ final class PictureTrack: @unchecked Sendable {
     private static let maxFailures = 1000
     /// Four seconds of media at 64 Mbit/s.
     private static let maxBytesAhead = 32 << 20
-    /// Four seconds of media at 250 frames per second. A packet occupies about 20 KB besides its bytes, and a source that
-    /// repeats its beginning never completes a reserve.
+    /// Four seconds of media at 250 frames per second. A packet occupies about 20 KB besides its bytes, and a source
+    /// that repeats its beginning never completes a reserve.
     private static let maxPacketsAhead = 1000
     /// The maximum distance of a seek by decoding: in an index with gaps a real seek may be faster.
     private static let longestWay = MediaTime(value: 10, timescale: 1)

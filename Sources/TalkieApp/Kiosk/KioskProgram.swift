@@ -15,8 +15,8 @@ package enum KioskProgram {
     /// EX_TEMPFAIL of sysexits.h(3head): requests a restart by the supervisor.
     static let startMeAgain: Int32 = 75
     private static let maxBytes = 1 << 20
-    /// An arena of glibc may keep twice the largest block that was ever freed, for instance 16 MB after the packets of a
-    /// speaker, and there are up to eight arenas per processor.
+    /// An arena of glibc may keep twice the largest block that was ever freed, for instance 16 MB after the packets of
+    /// a speaker, and there are up to eight arenas per processor.
     private static let maxArenas: Int32 = 2
 
     /// Prints all mistakes of a configuration. Without mistakes, prints warnings about missing resources of this
