@@ -123,8 +123,8 @@ struct StreamInput: Sendable {
     /// Fills a gap before the next packet with silence, except for less than a packet. Returns false without space; the
     /// next call continues.
     ///
-    /// A receiver whose queue ran empty plays the next audio up to 35 ms too early, and corrects that by 2 ms per second
-    /// (measured with shairport-sync).
+    /// A receiver whose queue ran empty plays the next audio up to 35 ms too early, and corrects that by 2 ms per
+    /// second (measured with shairport-sync).
     private mutating func fillGap(before time: MediaTime?) -> Bool {
         guard let time, let end = timestamps.end(at: 1), (time - end).duration <= maxGap else { return true }
         while timestamps.gap(before: time) >= format.framesPerPacket { guard appendSilence() else { return false } }
