@@ -31,11 +31,12 @@ final class PlayerStatus {
         enterAgain(phase)
     }
 
-    /// Reports a phase even if it is unchanged.
-    func enterAgain(_ phase: PlayerState.Phase) {
+    /// Publishes a phase together with other changes, and reports it even if it is unchanged.
+    func enterAgain(_ phase: PlayerState.Phase, with body: (inout PlayerState) -> Void = { _ in }) {
         change { state in
             state.phase = phase
             if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
+            body(&state)
         }
         onEvent(.phase(phase))
     }
@@ -71,10 +72,11 @@ final class PlayerStatus {
     /// Describes the playlist.
     func describe(_ list: PlaybackList) { change { $0.describe(list) } }
 
-    /// Describes an item that is not open yet.
-    func describe(_ item: QueueItem, of list: PlaybackList) {
-        change { state in
-            state.mediaFailure = nil
+    /// Describes an item that is being opened. In one change with the phase: an observer must not see the new item with
+    /// the phase of the old one.
+    func enterOpening(_ item: QueueItem, of list: PlaybackList) {
+        enterAgain(.opening) { state in
+            (state.failure, state.mediaFailure) = (nil, nil)
             state.title = item.title ?? item.name
             (state.artist, state.album) = (nil, nil)
             state.current = item
