@@ -52,19 +52,21 @@ struct CrashHistory: Sendable, Equatable {
     /// Blames the items that were open when the previous process ended. Returns the items that are skipped as a result.
     mutating func begin(at now: WallTime) -> [String] {
         defer { open = [] }
-        var guilty: [String] = []
-        for opening in open {
-            let before = strikes[opening.key].flatMap { $0.edition == opening.edition ? $0.count : nil } ?? 0
-            let count = min(Self.maxCrashes, before + 1)
-            strikes[opening.key] = Strike(count: count, edition: opening.edition, at: now.seconds)
-            if count == Self.maxCrashes { guilty.append(opening.key) }
-        }
+        let suspects = open.filter { strikes[$0.key]?.edition == $0.edition }
         // Only on a wall can several suspects be open. The one opened last is blamed; the others remain suspects.
-        for key in guilty.dropLast() { strikes[key]?.count = Self.maxCrashes - 1 }
+        for suspect in suspects.dropLast() {
+            strikes[suspect.key] = Strike(count: Self.maxCrashes - 1, edition: suspect.edition, at: now.seconds)
+        }
+        // No other item becomes a suspect then: the one that played before a suspect is recorded as open until the
+        // suspect is perceived, and it was closed.
+        for opening in suspects.isEmpty ? open : suspects.suffix(1) {
+            strikes[opening.key] = Strike(
+                count: suspects.isEmpty ? 1 : Self.maxCrashes, edition: opening.edition, at: now.seconds)
+        }
         while strikes.count > Self.maxStrikes, let oldest = strikes.min(by: { $0.value.at < $1.value.at }) {
             strikes[oldest.key] = nil
         }
-        return guilty.suffix(1)
+        return suspects.suffix(1).map(\.key)
     }
 
     /// Records that an item is about to be opened.
