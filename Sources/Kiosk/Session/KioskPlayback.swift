@@ -545,7 +545,7 @@ final class KioskPlayback {
 
     /// Returns what is shown at present.
     ///
-    /// - Parameter waitingSince: When playback started to wait for data; nil while it does not wait.
+    /// - Parameter waitingSince: Since when playback lacks data; nil while it does not wait for any.
     func situation(waitingSince: HostInstant?) -> KioskSituation {
         var situation = KioskSituation(start: hours.start, slate: slate.shown, isHeld: slate.isHeld)
         if hours.shown.isQuiet { situation.quietEnd = hours.quietEnd(after: stage.now()) }

@@ -180,8 +180,8 @@ struct Liveness: Sendable {
         }
     }
 
-    /// When playback started to wait for data; nil from the next progress on.
-    var waitingSince: HostInstant? { troubles[.waiting] }
+    /// Since when playback lacks data; nil unless it has waited for some since the last progress.
+    var waitingSince: HostInstant? { start(of: .waiting) }
 
     /// Returns true if no repair has helped within the maximum time of one item. False while the item advances, which
     /// may be the effect of the last repair.

@@ -80,14 +80,14 @@ import Testing
         #expect(verdict(after: 13) { beat, _ in beat.isWaiting = true } == .stalled(.waiting, since: start))
     }
 
-    @Test func sinceWhenItWaitsIsKnownUntilItAdvances() {
+    @Test func aWaitCountsFromTheLastProgressUntilTheNext() {
         var liveness = Liveness()
         for second in 0..<6 {
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns, beat.isWaiting) = (true, second, (2...4).contains(second))
             beat.position = MediaTime(value: Int64(second), timescale: 1)
             liveness.observe(beat, at: start.advanced(by: .seconds(second)))
-            #expect(liveness.waitingSince == (beat.isWaiting ? start.advanced(by: .seconds(2)) : nil))
+            #expect(liveness.waitingSince == (beat.isWaiting ? start.advanced(by: .seconds(1)) : nil))
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
             repeatBeginning(&beat, second)
             (beat.isWaiting, beat.isStarved) = (second > 3 && second % 2 == 0, second > 3)
             liveness.observe(beat, at: start.advanced(by: .seconds(second)))
-            #expect(liveness.waitingSince == (second > 3 ? start.advanced(by: .seconds(4)) : nil))
+            #expect(liveness.waitingSince == (second > 3 ? start.advanced(by: .seconds(3)) : nil))
             #expect((liveness.fault == nil) == (second < 16))
         }
         #expect(liveness.verdict == .stalled(.waiting, since: start.advanced(by: .seconds(3))))
