@@ -25,10 +25,10 @@ final class PlayerStatus {
     /// Reports a message for the user.
     func message(_ text: String) { onEvent(.message(text)) }
 
-    /// Changes the phase and reports it.
-    func setPhase(_ phase: PlayerState.Phase) {
-        guard state.phase != phase else { return }
-        enterAgain(phase)
+    /// Publishes a phase together with other changes, and reports it if it has changed. In one change: an observer must
+    /// not see a position or an item with the phase of the previous one.
+    func setPhase(_ phase: PlayerState.Phase, with body: (inout PlayerState) -> Void = { _ in }) {
+        if state.phase == phase { change(body) } else { enterAgain(phase, with: body) }
     }
 
     /// Publishes a phase together with other changes, and reports it even if it is unchanged.
@@ -72,10 +72,10 @@ final class PlayerStatus {
     /// Describes the playlist.
     func describe(_ list: PlaybackList) { change { $0.describe(list) } }
 
-    /// Describes an item that is being opened. In one change with the phase: an observer must not see the new item with
-    /// the phase of the old one.
+    /// Describes an item that is being opened.
     func enterOpening(_ item: QueueItem, of list: PlaybackList) {
         enterAgain(.opening) { state in
+            state.clearMedia()
             (state.failure, state.mediaFailure) = (nil, nil)
             state.title = item.title ?? item.name
             (state.artist, state.album) = (nil, nil)
@@ -121,21 +121,19 @@ final class PlayerStatus {
             state.heldPosition = interstitialPart.place
         }
     }
-
-    /// Removes the description of the media, because it is closed.
-    func clearMedia() {
-        change { state in
-            state.lineOffset = .zero
-            (state.hasVideo, state.isStill, state.pictureFormat) = (false, false, nil)
-            state.hasAudio = false
-            (state.audioTrack, state.audioTracks) = (nil, [])
-            (state.subtitleTrack, state.subtitleTracks) = (nil, [])
-            (state.duration, state.heldPosition, state.chapters) = (nil, nil, [])
-        }
-    }
 }
 
 extension PlayerState {
+    /// Removes the description of the media, because it is closed.
+    mutating func clearMedia() {
+        lineOffset = .zero
+        (hasVideo, isStill, pictureFormat) = (false, false, nil)
+        hasAudio = false
+        (audioTrack, audioTracks) = (nil, [])
+        (subtitleTrack, subtitleTracks) = (nil, [])
+        (duration, heldPosition, chapters) = (nil, nil, [])
+    }
+
     fileprivate mutating func describe(_ list: PlaybackList) {
         (items, history) = (list.items, list.history)
         (itemNumber, itemCount) = list.place
