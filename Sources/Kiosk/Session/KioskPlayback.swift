@@ -587,7 +587,9 @@ final class KioskPlayback {
     }
 
     /// Records that the current item presents video or audio.
-    func noteProgress(at now: HostInstant) { if let current { exclusions.noteProgress(of: current, at: now) } }
+    func noteProgress(at now: HostInstant) {
+        if let current, exclusions.noteProgress(of: current, at: now) { applySuspects() }
+    }
 
     /// Permits stuck items again: the fault was not in the items.
     func forgiveStuckItems() { exclusions.forgiveStuck() }

@@ -53,6 +53,19 @@ import Testing
         #expect(history.isSkipped("bad", edition: "1") && !history.isSuspect("good"))
     }
 
+    @Test func whichSuspectsWereOnlyOpenedAheadIsKept() throws {
+        var history = CrashHistory()
+        for key in ["playing", "next", "later"] { history.noteOpening(key, edition: "1") }
+        history.noteBegan("playing")
+        history = try next(history)
+        #expect(["playing", "next", "later"].map { history.wasOpenedAhead($0) } == [false, true, true])
+        history = try next(history)
+        #expect(history.wasOpenedAhead("next") && history.isSuspect("next"))
+        history.noteOpening("next", edition: "1")
+        history = try next(history)
+        #expect(history.isSkipped("next", edition: "1") && !history.wasOpenedAhead("next"))
+    }
+
     @Test func anEndThatWasAskedForBlamesNothing() throws {
         var history = CrashHistory()
         for _ in 0..<3 {
