@@ -98,7 +98,7 @@ struct GroupMembers {
     private func forEachStarting(_ body: (any AudioOutput) -> Void) {
         var canStartHere = false
         if startsWithoutLateMembers {
-            // Also one that still measures its own delay: a start that does not wait for audio is scheduled before that.
+            // Also one that measures its delay: a start that does not wait for audio is scheduled before that.
             forEachActive { output in
                 if !output.kind.isRemote, output.loss == nil, !Self.isLate(output) { canStartHere = true }
             }
