@@ -123,16 +123,13 @@ extension PlaybackEngine {
     /// Ends playback before the end of the list was reached.
     func finish() {
         closeMedia()
-        status.setPhase(.ended) { $0.clearMedia() }
+        status.close(entering: .ended)
     }
 
     /// Ends playback with a failure.
     private func fail(_ failure: TalkieError) {
         closeMedia()
-        status.setPhase(.failed) { state in
-            state.clearMedia()
-            state.failure = failure
-        }
+        status.close(entering: .failed, failure: failure)
     }
 
     /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
@@ -151,7 +148,7 @@ extension PlaybackEngine {
     private func waitForReturn() {
         recovery.wait(for: current?.listPosition ?? list.awaited, title: current?.title ?? state.title)
         closeMedia()
-        status.setPhase(.opening) { $0.clearMedia() }
+        status.close(entering: .opening)
     }
 
     /// Starts waiting before a pass of the list that follows passes without a playable item.
@@ -159,7 +156,7 @@ extension PlaybackEngine {
         recovery.wait(forPass: listPosition, pause)
         closeMedia()
         shared.update { $0.setCurrent(listPosition) }
-        status.setPhase(.opening) { $0.clearMedia() }
+        status.close(entering: .opening)
     }
 
     /// Reopens lost media when the retry is due.
