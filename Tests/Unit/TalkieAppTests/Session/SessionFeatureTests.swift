@@ -178,13 +178,19 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() async {
         var arguments = PlayArguments(files: [])
         arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        arguments.keys.bind("z", to: [.seekTo(.fromStart(MediaTime(value: 1, timescale: 1)), exact: true)])
         let rig = Rig("long", arguments: arguments)
         try! rig.director.start()
         for await state in rig.player.states where state.phase == .playing { break }
+        // During a pause the marks do not depend on how soon the keys are handled.
+        rig.mailbox.post(.terminalKey("p"))
+        rig.mailbox.post(.terminalKey("z"))
+        for await state in rig.player.states where state.phase == .paused && state.position.seconds == 1 { break }
         rig.mailbox.post(.terminalKey("l"))
         rig.mailbox.post(.terminalKey("x"))
-        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
+        for await state in rig.player.states where state.phase == .paused && state.position.seconds == 30 { break }
         rig.mailbox.post(.terminalKey("l"))
+        rig.mailbox.post(.terminalKey("p"))
         // Back at the section's start.
         for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
         rig.mailbox.post(.terminalKey("l"))
