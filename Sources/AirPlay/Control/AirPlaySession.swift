@@ -222,9 +222,9 @@ package final class AirPlaySession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
     }
 
-    /// Sets the displayed title; some speakers are silent until they receive one.
-    func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
-        try control.perform { (core) throws(AirPlayError) in try core.setMetadata(title: title, at: timestamp) }
+    /// Sends what the speaker displays. Returns false if it refuses.
+    func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
+        try control.perform { (core) throws(AirPlayError) in try core.show(request) }
     }
 
     /// Pauses and releases the speaker and closes all connections; blocks for about a second.

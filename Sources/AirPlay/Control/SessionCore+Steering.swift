@@ -2,6 +2,7 @@ internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 internal import Sockets
+internal import SyncRendering
 
 extension SessionCore {
     /// Sets the volume in dB. Throws the refusal of a speaker that keeps its own volume.
@@ -12,16 +13,32 @@ extension SessionCore {
         ).accepted("set its volume")
     }
 
-    /// No display shows more characters, and a title in a file is unbounded.
-    private static let longestTitle = 250
-
-    /// Sets the title; some speakers are silent until they receive one.
-    func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
-        _ = try exchange(
-            "SET_PARAMETER",
-            headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
-            body: TrackMetadata.body(title: String(title.prefix(Self.longestTitle)), artist: "", album: ""),
-            timeout: Deadline.metadata)
+    /// Sends what the speaker displays. Returns false if it refuses.
+    ///
+    /// Some speakers are silent until they receive a text.
+    func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
+        var headers: RTSPHeaders = [:]
+        let body: [UInt8]
+        var timeout = Deadline.metadata
+        switch request {
+        case .text(let item, let timestamp):
+            headers = ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"]
+            body =
+                TrackMetadata(
+                    title: item.title, artist: item.artist ?? "", album: item.album ?? "",
+                    duration: item.duration?.duration
+                ).body
+        case .progress(let start, let now, let end):
+            headers = ["Content-Type": "text/parameters", "RTP-Info": "rtptime=\(now.rawValue)"]
+            body = TextParameters.progress(start: start, now: now, end: end)
+        case .artwork(let artwork, let timestamp):
+            let type = artwork.map { $0.format == .jpeg ? "image/jpeg" : "image/png" } ?? "image/none"
+            headers = ["Content-Type": type, "RTP-Info": "rtptime=\(timestamp.rawValue)"]
+            body = artwork?.bytes ?? []
+            timeout = Deadline.artwork
+        }
+        let response = try exchange("SET_PARAMETER", headers: headers, body: body, timeout: timeout)
+        return (200..<300).contains(response.status)
     }
 
     /// Whether the speaker can never start: it requires its own clock while another speaker's clock is followed.

@@ -12,6 +12,8 @@ final class SessionCore {
         static let events: Duration = .seconds(2)
         static let eventsPause: Duration = .milliseconds(50)
         static let metadata: Duration = .seconds(5)
+        /// Receivers take seconds to decode an image, and a network that is away must not cut the request.
+        static let artwork: Duration = .seconds(15)
         /// Short, so that other due work is not delayed; a later response still counts.
         static let keepAlive: Duration = .seconds(1)
         static let tearDown: Duration = .milliseconds(500)

@@ -18,7 +18,6 @@ public final class AirPlayProvider: OutputProvider {
         var announced: [String: [DiscoveredSpeaker]] = [:]
         var named: [String: [ChosenSpeaker]] = [:]
         var driven: [String: DrivenSpeaker] = [:]
-        var title: String?
     }
 
     /// Poll interval for pairings made by other processes (`talkie pair`).
@@ -173,7 +172,6 @@ public final class AirPlayProvider: OutputProvider {
             let driven = DrivenSpeaker(
                 chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks, network: network,
                 phrases: phrases)
-            if let title = state.title { driven.output.setTitle(title) }
             state.driven[key] = driven
             return driven
         }
@@ -189,15 +187,6 @@ public final class AirPlayProvider: OutputProvider {
     /// Returns the identity of an output for calibrations; nil if it is not of this provider.
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
         state.withLock { state in state.driven.values.first { $0.output === output }?.chosen.identity }
-    }
-
-    /// Sets the title that current and later speakers display.
-    public func setTitle(_ title: String) {
-        let speakers = state.withLock { state in
-            state.title = title
-            return Array(state.driven.values)
-        }
-        for speaker in speakers { speaker.output.setTitle(title) }
     }
 
     // MARK: Stored state

@@ -6,7 +6,7 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
 
     package static let audio = FeatureBits(bit: 9)
     static let redundantAudio = FeatureBits(bit: 11)
-    static let artwork = FeatureBits(bit: 15)
+    package static let artwork = FeatureBits(bit: 15)
     package static let progress = FeatureBits(bit: 16)
     package static let textMetadata = FeatureBits(bit: 17)
     static let mfiAuthentication = FeatureBits(bit: 26)

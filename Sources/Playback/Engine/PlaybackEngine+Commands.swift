@@ -214,6 +214,20 @@ extension PlaybackEngine {
 
     // MARK: Tracks and outputs
 
+    /// Performs a command of an output.
+    func perform(_ command: OutputCommand, from output: OutputID) {
+        switch command {
+        case .play: play()
+        case .pause, .stop: pause()
+        case .togglePause: togglePause()
+        case .next: skip()
+        case .previous: step(by: -1)
+        case .setVolume(let volume): sound.adoptVolume(volume, of: output)
+        case .changeVolume(let steps): sound.changeVolume(by: steps)
+        case .toggleMute: sound.setMuted(!state.isMuted)
+        }
+    }
+
     func cycleAudioTrack() { if factory.cycleAudioTrack() { beginSound() } }
     func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { beginSound() } }
     func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }

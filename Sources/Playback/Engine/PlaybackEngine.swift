@@ -165,6 +165,7 @@ package final class PlaybackEngine {
         reconcile()
         tracks.dropUnseenFrames()
         losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
+        sound.showItem()
         sound.reportProblems()
         proceedWithSeek()
         proceedWithSteps()

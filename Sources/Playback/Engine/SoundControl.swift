@@ -12,6 +12,8 @@ final class SoundControl {
     /// The options in use; night mode and dialogue gain change.
     private var options: PlayerOptions
     private var isVolumeChosen: Bool
+    /// What the outputs display.
+    private var nowPlaying: NowPlaying?
 
     /// Applies the options to the main audio track and connects its output.
     init(_ context: PlayerContext, _ tracks: PlaybackTracks) {
@@ -33,6 +35,7 @@ final class SoundControl {
         sound.renderer.delay = status.state.audioDelay + options.calibration
         sound.renderer.setSpeed(status.state.speed)
         sound.renderer.processing = options.processing
+        sound.renderer.nowPlaying = nowPlaying
         if isVolumeChosen { (sound.output as? OutputGroup)?.setVolume(status.state.volume) }
         applyGain()
     }
@@ -131,6 +134,31 @@ final class SoundControl {
     }
 
     // MARK: Outputs
+
+    /// Lets the outputs display the item in the state.
+    func showItem() {
+        let item = status.state.nowPlaying
+        guard item != nowPlaying else { return }
+        nowPlaying = item
+        for renderer in renderers { renderer.nowPlaying = item }
+    }
+
+    /// Adopts the volume that was set at an output itself.
+    func adoptVolume(_ volume: Double, of id: OutputID) {
+        let sound = added.all.first { $0.number == AddedSound.number(of: id) }
+        guard let group = (sound.map(\.output) ?? output) as? OutputGroup,
+            let output = group.output(number: AddedSound.member(of: id))
+        else { return }
+        group.setVolume(volume, of: output)
+        if sound == nil, let volume = group.knownVolume { setVolume(volume) }
+    }
+
+    /// Changes the volume of all outputs of the main audio track by steps.
+    func changeVolume(by steps: Double) {
+        guard let group = output as? OutputGroup else { return }
+        group.changeVolume(by: steps)
+        if let volume = group.knownVolume { setVolume(volume) }
+    }
 
     /// Reports outputs that are silent or reject the volume, and those that have recovered.
     func reportProblems() {

@@ -119,6 +119,15 @@ public struct PlayerState: Sendable, Equatable {
 
     /// Creates the state of an idle player.
     public init() {}
+
+    /// The current item for outputs that display it; nil if there is none. During an interstitial its duration is
+    /// unknown.
+    public var nowPlaying: NowPlaying? {
+        guard current != nil else { return nil }
+        return NowPlaying(
+            title: title, artist: artist, album: album, duration: heldPosition == nil ? duration : nil,
+            start: lineOffset)
+    }
 }
 
 /// A part of an item that could not be played.

@@ -238,10 +238,9 @@ final class SessionFilms {
         return state.itemCount > 1 ? "\(title) (\(state.itemNumber) of \(state.itemCount))" : title
     }
 
-    /// Shows the title of the film in window, terminal and speakers.
+    /// Shows the title of the film in window and terminal.
     private func showTitle() {
         let (state, title) = (player.state, title)
-        stage.registry.setTitle(title)
         window.prepare(title: outputs.windowTitle(title))
         if !printTitle(), state.itemCount > 1 { console.say(.info, playing) } else { stage.log?.write(.info, playing) }
         // A film shows its own title.

@@ -204,14 +204,45 @@ extension LoopTests {
             defer { receiver.stop() }
             let speaker = speaker(receiver)
             defer { speaker.close() }
-            speaker.setTitle("千と千尋の神隠し")
+            speaker.setNowPlaying(NowPlaying(title: "千と千尋の神隠し"))
             try prepare(speaker)
-            speaker.setTitle("Stalker")
+            speaker.setNowPlaying(NowPlaying(title: "Stalker"))
             func titles() -> [String] {
-                receiver.record.events.compactMap { if case .title(let title) = $0 { title } else { nil } }
+                receiver.record.events.compactMap { if case .track(let title, _, _, _) = $0 { title } else { nil } }
             }
             #expect(eventually(within: .seconds(4)) { titles().count == 2 })
             #expect(titles() == ["千と千尋の神隠し", "Stalker"])
+        }
+
+        @Test func aSpeakerReceivesTheProgressAtStartAndPauseAndAnImageDuringPlayback() throws {
+            let receiver = try receiver([])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            speaker.setNowPlaying(
+                NowPlaying(
+                    title: "Film", artist: "Studio", album: "Album", artwork: .init([0xFF, 0xD8, 0xFF, 0xE0]),
+                    duration: MediaTime(value: 60, timescale: 1), start: MediaTime(value: -20, timescale: 1)))
+            try prepare(speaker)
+            func has(_ event: SpeakerEvent) -> Bool { receiver.record.events.contains(event) }
+            #expect(has(.track(title: "Film", artist: "Studio", album: "Album", duration: .seconds(60))))
+            play(speaker)
+            #expect(eventually(within: .seconds(8)) { has(.metadata(kind: "image/jpeg", bytes: 4)) })
+            func progress() -> [(elapsed: Int64, rest: Int64)] {
+                receiver.record.events.compactMap { event in
+                    guard case .progress(let start, let now, let end) = event else { return nil }
+                    return (Int64(start.distance(to: now)), Int64(now.distance(to: end)))
+                }
+            }
+            // The first of a start, or of the stopped timeline before it: at 20 s of 60 s.
+            #expect(
+                progress().first.map { abs($0.elapsed - 882_000) < 44_100 && abs($0.rest - 1_764_000) < 44_100 }
+                    ?? false)
+            let count = progress().count
+            synchronizer.setRate(0, time: MediaTime(value: 10, timescale: 1))
+            speaker.timebaseDidChange(synchronizer.timebase.snapshot)
+            #expect(eventually(within: .seconds(4)) { progress().count > count })
+            #expect(progress().last?.elapsed == 1_323_000)
         }
 
         @Test func everyStepOfAVolumeIsAnotherLoudness() throws {

@@ -156,9 +156,33 @@ import Testing
     @Test func metadataHasThePublishedBytes() throws {
         let vector = try Vectors("dmap_mlit")
         #expect(
-            TrackMetadata.body(
-                title: vector.text("title"), artist: vector.text("artist"), album: vector.text("album"), track: 1)
+            TrackMetadata(title: vector.text("title"), artist: vector.text("artist"), album: vector.text("album")).body
                 == vector.bytes("wire"))
+    }
+
+    @Test func metadataIsReadBackAndBounded() throws {
+        let track = TrackMetadata(title: "千と千尋", artist: "Studio", album: "", duration: .milliseconds(7_505_250))
+        #expect(TrackMetadata(body: track.body) == track)
+        #expect(TrackMetadata(body: TrackMetadata(title: "Live").body)?.duration == nil)
+        // A cut does not split a character.
+        let long = TrackMetadata(
+            title: String(repeating: "é", count: 100_000), artist: "x" + String(repeating: "é", count: 600))
+        let read = try #require(TrackMetadata(body: long.body))
+        #expect(read.title == String(repeating: "é", count: 512))
+        #expect(read.artist == "x" + String(repeating: "é", count: 511))
+        for count in 0..<track.body.count { #expect(TrackMetadata(body: Array(track.body.prefix(count))) == nil) }
+        #expect(TrackMetadata(body: Array("mlit".utf8) + [0xFF, 0xFF, 0xFF, 0xFF]) == nil)
+    }
+
+    @Test func progressIsReadBackAndNonsenseIsNot() {
+        func timestamp(_ value: UInt32) -> RTPTimestamp { RTPTimestamp(rawValue: value) }
+        let body = TextParameters.progress(start: timestamp(4_294_967_000), now: timestamp(5), end: timestamp(900))
+        #expect(String(decoding: body, as: UTF8.self) == "progress: 4294967000/5/900\r\n")
+        let read = TextParameters.progress(in: "4294967000/5/900")
+        #expect(read?.start == timestamp(4_294_967_000) && read?.now == timestamp(5) && read?.end == timestamp(900))
+        for text in ["", "1/2", "1/2/3/4", "1/2/x", "1/2/4294967296", "-1/2/3"] {
+            #expect(TextParameters.progress(in: text) == nil)
+        }
     }
 
     @Test func featureBitsMatchThePublishedOnes() throws {
