@@ -44,6 +44,8 @@ package final class AirPlaySession: Sendable {
         /// (`TCPSocket.Persistence`). The session then continues without a gap; after longer outages a new connection
         /// is faster.
         package var timeout = Duration.seconds(35)
+        /// Receives the speaker's commands by DACP; nil: only the event channel does.
+        package var remote: RemoteControlServer?
         /// The application's wording of remedies.
         var phrases = RemedyPhrases()
         /// Timeout for establishing a connection.
@@ -63,8 +65,8 @@ package final class AirPlaySession: Sendable {
 
     /// An event of a session.
     enum Event: Sendable {
-        /// A message from the speaker: a button, a volume, its state.
-        case message(PropertyList)
+        /// A command from the speaker: a button, or its remote control.
+        case command(RemoteCommand)
         /// The session has failed; sent once. The owner calls `end`.
         case lost(AirPlayError)
     }

@@ -6,6 +6,8 @@ internal import SyncRendering
 extension AirPlaySpeaker {
     /// Delay after the speaker ended the session: by then a new sender shows in its flags.
     private static let courtesy: Duration = .seconds(1)
+    /// Time between the pause and the end of a session that another sender takes over.
+    private static let takeoverTime: Duration = .milliseconds(150)
     /// Connection timeout of a rejoin; an available host on the same network accepts at once.
     private static let connectTimeout: Duration = .seconds(1)
 
@@ -111,9 +113,27 @@ extension AirPlaySpeaker {
         let use = state.use
         state.eventTask = Task { [weak self] in
             for await item in events {
-                if case .lost(let error) = item { self?.rejoin(after: session, because: error, use: use) }
+                switch item {
+                case .command(let command): await self?.perform(command, of: session)
+                case .lost(let error): self?.rejoin(after: session, because: error, use: use)
+                }
             }
         }
+    }
+
+    // MARK: Commands
+
+    /// Sends a command of the speaker to the player.
+    ///
+    /// A speaker that another sender takes over pauses as well: a pause of a session that ends at once is dropped.
+    private func perform(_ command: RemoteCommand, of session: AirPlaySession) async {
+        if command == .pause {
+            // ignored: a cancelled task belongs to a session that is no longer used.
+            try? await Task.sleep(for: Self.takeoverTime)
+        }
+        let context = state.withLock { $0.session === session ? $0.context : nil }
+        guard let context, !session.isLost else { return }
+        context.send(OutputCommand(command))
     }
 
     // MARK: Loss
@@ -239,5 +259,25 @@ extension AirPlaySpeaker {
         let subject = "The speaker "
         guard message.hasPrefix(subject), !message.hasPrefix(subject + "at ") else { return message }
         return "'\(name)' " + message.dropFirst(subject.count)
+    }
+}
+
+extension OutputCommand {
+    /// The volume step of the buttons: that of mpv's keys 9 and 0.
+    private static let volumeStep: Double = 2
+
+    init(_ command: RemoteCommand) {
+        switch command {
+        case .play: self = .play
+        case .pause: self = .pause
+        case .togglePause: self = .togglePause
+        case .stop: self = .stop
+        case .next: self = .next
+        case .previous: self = .previous
+        case .volumeUp: self = .changeVolume(by: Self.volumeStep)
+        case .volumeDown: self = .changeVolume(by: -Self.volumeStep)
+        case .toggleMute: self = .toggleMute
+        case .volume(let decibels): self = .setVolume(VolumeCurve.volume(decibels: decibels))
+        }
     }
 }

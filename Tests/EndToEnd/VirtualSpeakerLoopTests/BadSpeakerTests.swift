@@ -245,6 +245,38 @@ extension LoopTests {
             #expect(progress().last?.elapsed == 1_323_000)
         }
 
+        /// Prepares a speaker whose commands are collected, and plays.
+        private func commands(of speaker: AirPlaySpeaker) throws -> Lock<[OutputCommand]> {
+            let commands = Lock<[OutputCommand]>([])
+            try speaker.prepare(
+                .encoded(alac, from: PCMFormat(sampleRate: 44100, layout: .stereo)),
+                context: AudioOutputContext(
+                    timebase: synchronizer.timebase, writable: room, events: events, id: OutputID(0)
+                ) { command, _ in commands.withLock { $0.append(command) } })
+            play(speaker)
+            return commands
+        }
+
+        @Test(arguments: [("paus", OutputCommand.pause), ("nitm", .next)])
+        func aKeyOnASpeakerIsACommand(code: String, command: OutputCommand) throws {
+            let receiver = try receiver(["presses=0.2:\(code)"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            let commands = try commands(of: speaker)
+            #expect(eventually(within: .seconds(8)) { commands.withLock { $0 } == [command] })
+        }
+
+        @Test func aTakeoverIsNoPause() throws {
+            let receiver = try receiver(["taken-over=0.2:30"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            let commands = try commands(of: speaker)
+            #expect(eventually(within: .seconds(20)) { speaker.failure?.code == .busy })
+            #expect(commands.withLock { $0 } == [])
+        }
+
         @Test func everyStepOfAVolumeIsAnotherLoudness() throws {
             let receiver = try receiver([])
             defer { receiver.stop() }

@@ -174,6 +174,36 @@ import Testing
         #expect(TrackMetadata(body: Array("mlit".utf8) + [0xFF, 0xFF, 0xFF, 0xFF]) == nil)
     }
 
+    @Test func commandsOfTheEventChannelAreRead() {
+        func command(_ value: PropertyList, type: String = "sendMediaRemoteCommand") -> RemoteCommand? {
+            RemoteCommand(event: ["type": .string(type), "value": value])
+        }
+        #expect(command("paus") == .pause && command("play") == .play && command("plps") == .togglePause)
+        #expect(command("nitm") == .next && command("pitm") == .previous && command("stop") == .stop)
+        #expect(command("dele") == nil && command(1) == nil && command([:]) == nil)
+        #expect(command("paus", type: "updateInfo") == nil)
+        #expect(RemoteCommand(event: ["paus"]) == nil)
+    }
+
+    @Test func targetsOfDACPAreRead() {
+        func command(_ text: String) -> RemoteCommand? { RemoteCommand(target: "/ctrl-int/1/" + text) }
+        #expect(command("play") == .play && command("playresume") == .play && command("playpause") == .togglePause)
+        #expect(command("pause") == .pause && command("discrete-pause") == .pause && command("stop") == .stop)
+        #expect(command("nextitem") == .next && command("previtem") == .previous)
+        #expect(command("volumeup") == .volumeUp && command("volumedown") == .volumeDown)
+        #expect(command("mutetoggle") == .toggleMute)
+        #expect(command("setproperty?dmcp.device-volume=-12.5") == .volume(decibels: -12.5))
+        #expect(command("setproperty?a=1&dmcp.device-volume=-1000") == .volume(decibels: -144))
+        #expect(command("setproperty?dmcp.device-volume=9") == .volume(decibels: 0))
+        for text in [
+            "", "play/", "Play", "setproperty", "setproperty?dmcp.device-volume=nan", "setproperty?dmcp.device-volume=",
+            "getproperty?properties=dmcp.volume", "play" + String(repeating: "?", count: 300),
+        ] {
+            #expect(command(text) == nil, "\(text)")
+        }
+        #expect(RemoteCommand(target: "/ctrl-int/2/play") == nil)
+    }
+
     @Test func progressIsReadBackAndNonsenseIsNot() {
         func timestamp(_ value: UInt32) -> RTPTimestamp { RTPTimestamp(rawValue: value) }
         let body = TextParameters.progress(start: timestamp(4_294_967_000), now: timestamp(5), end: timestamp(900))
