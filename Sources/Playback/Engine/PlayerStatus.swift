@@ -76,7 +76,7 @@ final class PlayerStatus {
         change { state in
             state.mediaFailure = nil
             state.title = item.title ?? item.name
-            (state.artist, state.album) = (nil, nil)
+            (state.artist, state.album, state.artwork) = (nil, nil, nil)
             state.current = item
             state.describe(list)
         }
@@ -93,7 +93,7 @@ final class PlayerStatus {
     ) {
         let summary = entry.film.summary
         change { state in
-            if state.current?.id != entry.item.id { state.mediaFailure = nil }
+            if state.current?.id != entry.item.id { (state.mediaFailure, state.artwork) = (nil, nil) }
             state.title = entry.title
             (state.artist, state.album) = (summary.artist, summary.album)
             state.current = entry.item

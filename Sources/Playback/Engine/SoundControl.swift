@@ -135,6 +135,14 @@ final class SoundControl {
 
     // MARK: Outputs
 
+    /// Whether an output may display the item: one outside this computer, unless the options request it in any case.
+    var hasDisplays: Bool {
+        context.options.loadsArtwork
+            || ([output] + added.all.map(\.output)).contains { output in
+                (output as? OutputGroup)?.members.contains { $0.kind.isRemote } ?? output?.kind.isRemote ?? false
+            }
+    }
+
     /// Lets the outputs display the item in the state.
     func showItem() {
         let item = status.state.nowPlaying

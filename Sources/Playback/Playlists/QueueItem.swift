@@ -62,6 +62,9 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
         return String(address.split(separator: "/").last ?? Substring(address))
     }
 
+    /// Whether the address is a path or a `file:` URL.
+    var isLocal: Bool { !address.contains("://") || address.lowercased().hasPrefix("file:") }
+
     /// Compares the identifiers.
     public static func == (left: QueueItem, right: QueueItem) -> Bool { left.id == right.id }
     /// Hashes the identifier.

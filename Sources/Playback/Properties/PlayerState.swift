@@ -41,6 +41,9 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var artist: String?
     /// The album stated by the media.
     public internal(set) var album: String?
+    /// The cover of the item, or a frame of it, for displays; nil if there is none, and until it is loaded. See
+    /// `PlayerOptions.loadsArtwork`.
+    public internal(set) var artwork: NowPlaying.Artwork?
     /// The current media time, or the target of a seek in progress.
     public var position: MediaTime = .zero
     /// The player's timeline minus media time. Gapless items and loops share one timeline, which timebase, video frames
@@ -125,8 +128,8 @@ public struct PlayerState: Sendable, Equatable {
     public var nowPlaying: NowPlaying? {
         guard current != nil else { return nil }
         return NowPlaying(
-            title: title, artist: artist, album: album, duration: heldPosition == nil ? duration : nil,
-            start: lineOffset)
+            title: title, artist: artist, album: album, artwork: artwork,
+            duration: heldPosition == nil ? duration : nil, start: lineOffset)
     }
 }
 
