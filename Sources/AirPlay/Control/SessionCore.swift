@@ -419,12 +419,13 @@ final class SessionCore {
     }
 
     func exchange(
-        _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
+        _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration, target: String? = nil
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
         defer { shared.noteAnswer(at: connection.lastAnswer) }
         do {
-            let response = try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
+            let response = try connection.exchange(
+                method, target ?? url, headers: headers, body: body, timeout: timeout)
             // 454 means that the session no longer exists, regardless of the request.
             if response.status == 454 { shared.fail(Self.sessionEnded) }
             return response

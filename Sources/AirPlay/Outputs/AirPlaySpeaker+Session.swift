@@ -86,7 +86,8 @@ extension AirPlaySpeaker {
             // ignored: a refused title is inaudible, and a lost session is reported by its events.
             _ = try? session.show(.text(item, at: moment))
             let updates = NowPlayingUpdates(
-                shown: item, at: moment, features: info.features ?? configuration.traits.features ?? [])
+                shown: item, at: moment, features: info.features ?? configuration.traits.features ?? [],
+                readsAll: configuration.traits.updated(by: info).isShairportSync)
             if let decibels = volume.withLock({ $0.requested }) {
                 noteVolume(decibels) { () throws(AirPlayError) in try session.setVolume(decibels: decibels) }
             }

@@ -11,6 +11,14 @@ struct NowPlayingUpdates {
         case progress(start: RTPTimestamp, now: RTPTimestamp, end: RTPTimestamp)
         /// Nil removes the image.
         case artwork(NowPlaying.Artwork?, at: RTPTimestamp)
+        /// A property list about the whole item, with its artwork, elapsed time and rate.
+        case item(NowPlaying, elapsed: MediaTime, rate: Double, at: RTPTimestamp)
+        /// A property list about elapsed time and rate.
+        case position(elapsed: MediaTime, rate: Double)
+        /// A property list about the state of playback.
+        case state(isPlaying: Bool)
+        /// A property list with the commands that the sender accepts.
+        case commands
     }
 
     /// The state of playback as sent to the speaker.
@@ -33,6 +41,9 @@ struct NowPlayingUpdates {
     private var identifier: RTPTimestamp
     private var artwork: NowPlaying.Artwork?
     private var progress: Progress?
+    /// The same, as last sent in property lists.
+    private var listed: (item: NowPlaying?, progress: Progress?, isPlaying: Bool?, hasCommands: Bool) =
+        (nil, nil, nil, false)
     private let features: FeatureBits
     /// The kinds that the speaker has refused.
     private var refused: FeatureBits = []
@@ -40,8 +51,11 @@ struct NowPlayingUpdates {
     /// - Parameters:
     ///   - shown: The item of the text that was sent when the session began, at the timestamp `identifier`.
     ///   - features: The kinds of metadata that the speaker wants; text is sent in any case.
-    init(shown: NowPlaying, at identifier: RTPTimestamp, features: FeatureBits) {
-        (text, self.identifier, self.features) = (Self.text(of: shown), identifier, features)
+    ///   - readsAll: Whether it reads progress and artwork whatever its features: shairport-sync up to 5.2 states
+    ///     property lists alone, passes them on unread, and reads the others.
+    init(shown: NowPlaying, at identifier: RTPTimestamp, features: FeatureBits, readsAll: Bool = false) {
+        (text, self.identifier) = (Self.text(of: shown), identifier)
+        self.features = readsAll ? features.union([.progress, .artwork]) : features
     }
 
     private static func text(of item: NowPlaying) -> NowPlaying {
@@ -52,10 +66,11 @@ struct NowPlayingUpdates {
     ///
     /// - Parameters:
     ///   - position: The current media time.
+    ///   - rate: Media seconds per second; 0 while stopped.
     ///   - timestamp: The RTP timestamp that is heard at `position`.
     ///   - sampleRate: That of the timestamps.
     mutating func next(
-        _ item: NowPlaying, on line: Line, position: MediaTime, timestamp: RTPTimestamp, sampleRate: Int
+        _ item: NowPlaying, on line: Line, position: MediaTime, rate: Double, timestamp: RTPTimestamp, sampleRate: Int
     ) -> Request? {
         if Self.text(of: item) != text {
             (text, identifier) = (Self.text(of: item), timestamp)
@@ -76,7 +91,35 @@ struct NowPlayingUpdates {
             artwork = item.artwork
             return .artwork(artwork, at: identifier)
         }
-        return nil
+        return wants(.nowPlayingPropertyList) ? nextList(item, progress, at: position, rate: rate) : nil
+    }
+
+    private mutating func nextList(
+        _ item: NowPlaying, _ progress: Progress, at position: MediaTime, rate: Double
+    ) -> Request? {
+        let (elapsed, isPlaying) = (item.elapsed(at: position), rate != 0)
+        var shown = text
+        // As above; a list of another item removes the image.
+        if isPlaying {
+            shown.artwork = item.artwork
+        } else if let before = listed.item, Self.text(of: before) == text {
+            shown.artwork = before.artwork
+        }
+        if shown != listed.item {
+            (listed.item, listed.progress) = (shown, progress)
+            return .item(shown, elapsed: elapsed, rate: rate, at: identifier)
+        }
+        if progress != listed.progress {
+            listed.progress = progress
+            return .position(elapsed: elapsed, rate: rate)
+        }
+        if isPlaying != listed.isPlaying {
+            listed.isPlaying = isPlaying
+            return .state(isPlaying: isPlaying)
+        }
+        guard !listed.hasCommands else { return nil }
+        listed.hasCommands = true
+        return .commands
     }
 
     private func wants(_ kind: FeatureBits) -> Bool { features.subtracting(refused).contains(kind) }
@@ -87,6 +130,7 @@ struct NowPlayingUpdates {
         case .text: break
         case .progress: refused.insert(.progress)
         case .artwork: refused.insert(.artwork)
+        case .item, .position, .state, .commands: refused.insert(.nowPlayingPropertyList)
         }
     }
 }

@@ -125,8 +125,8 @@ final class PlaybackSupervisor: Sendable {
         let position = segment.mediaTime(at: max(core.host.now, segment.hostAnchor))
         let request = display.withLock {
             $0.updates.next(
-                speaker.nowPlaying, on: line, position: position, timestamp: input.timestampOnWire(audibleAt: position),
-                sampleRate: input.format.sampleRate)
+                speaker.nowPlaying, on: line, position: position, rate: segment.rate,
+                timestamp: input.timestampOnWire(audibleAt: position), sampleRate: input.format.sampleRate)
         }
         guard let request else { return false }
         do throws(AirPlayError) {

@@ -20,7 +20,8 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
     package static let ntp = FeatureBits(bit: 45)
     package static let homeKitPairing = FeatureBits(bit: 46)
     package static let transientPairing = FeatureBits(bit: 48)
-    static let nowPlayingPropertyList = FeatureBits(bit: 50)
+    /// Reads the item as property lists of `POST /command`.
+    package static let nowPlayingPropertyList = FeatureBits(bit: 50)
     /// Accepts SETPEERSX.
     package static let extendedPeers = FeatureBits(bit: 52)
 

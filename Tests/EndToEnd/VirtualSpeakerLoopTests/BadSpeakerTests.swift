@@ -245,6 +245,21 @@ extension LoopTests {
             #expect(progress().last?.elapsed == 1_323_000)
         }
 
+        @Test func aSpeakerThatReadsPropertyListsReceivesThem() throws {
+            let receiver = try receiver(["lists"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            speaker.setNowPlaying(NowPlaying(title: "Film"))
+            try prepare(speaker)
+            play(speaker)
+            func kinds() -> Set<String> {
+                Set(receiver.record.events.compactMap { if case .metadata(let kind, _) = $0 { kind } else { nil } })
+            }
+            let wanted: Set = ["updateMRNowPlayingInfo", "updateMRPlaybackState", "updateMRSupportedCommands"]
+            #expect(eventually(within: .seconds(8)) { kinds().isSuperset(of: wanted) }, "\(kinds())")
+        }
+
         /// Prepares a speaker whose commands are collected, and plays.
         private func commands(of speaker: AirPlaySpeaker) throws -> Lock<[OutputCommand]> {
             let commands = Lock<[OutputCommand]>([])

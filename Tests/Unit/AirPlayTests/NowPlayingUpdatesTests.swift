@@ -24,6 +24,7 @@ import Testing
         while requests.count < 9,
             let request = updates.next(
                 item, on: line, position: MediaTime(value: position, timescale: 1),
+                rate: { if case .playing = line { 1 } else { 0 } }(),
                 timestamp: RTPTimestamp(rawValue: UInt32(100_000 + 1000 * position)), sampleRate: 1000)
         {
             requests.append(request)
@@ -97,5 +98,50 @@ import Testing
         for request in due(&refusing, item, .playing(anchor: 1), at: 1) { refusing.noteRefusal(of: request) }
         #expect(due(&refusing, film, .playing(anchor: 2), at: 2) == [])
         #expect(due(&refusing, NowPlaying(title: "Next"), .playing(anchor: 2), at: 2).count == 1)
+    }
+
+    @Test func propertyListsSayTheSameToSpeakersThatReadThem() {
+        var updates = updates([.nowPlayingPropertyList])
+        var item = film
+        item.artwork = cover
+        func seconds(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1) }
+        let paused = due(&updates, item, .stopped(at: seconds(5)), at: 5)
+        var plain = film
+        plain.start = .zero
+        let identifier = RTPTimestamp(rawValue: 105_000)
+        #expect(
+            paused.dropFirst() == [
+                .item(plain, elapsed: seconds(15), rate: 0, at: identifier), .state(isPlaying: false), .commands,
+            ])
+        var shown = plain
+        shown.artwork = cover
+        #expect(
+            due(&updates, item, .playing(anchor: 1), at: 5) == [
+                .item(shown, elapsed: seconds(15), rate: 1, at: identifier), .state(isPlaying: true),
+            ])
+        #expect(due(&updates, item, .playing(anchor: 1), at: 50) == [])
+        #expect(
+            due(&updates, item, .stopped(at: seconds(50)), at: 50) == [
+                .position(elapsed: seconds(60), rate: 0), .state(isPlaying: false),
+            ])
+        // The next item has no image until it plays.
+        let next = due(&updates, NowPlaying(title: "Next"), .stopped(at: seconds(50)), at: 50)
+        #expect(
+            next.dropFirst().first
+                == .item(
+                    NowPlaying(title: "Next"), elapsed: seconds(50), rate: 0, at: RTPTimestamp(rawValue: 150_000)))
+        updates.noteRefusal(of: .commands)
+        #expect(due(&updates, film, .playing(anchor: 2), at: 51).count == 1)
+    }
+
+    @Test func shairportSyncReadsProgressAndArtworkWhateverItStates() {
+        var updates = NowPlayingUpdates(
+            shown: film, at: RTPTimestamp(rawValue: 7), features: [.nowPlayingPropertyList], readsAll: true)
+        var item = film
+        item.artwork = cover
+        let requests = due(&updates, item, .playing(anchor: 1), at: 5)
+        #expect(
+            requests.prefix(2) == [progress(90_000, 105_000, 190_000), .artwork(cover, at: RTPTimestamp(rawValue: 7))])
+        #expect(requests.count == 5)
     }
 }

@@ -111,7 +111,7 @@ import Testing
         let (here, elsewhere) = (IPv4Address("127.0.0.1")!, IPv4Address("10.9.9.9")!)
         let commands = Commands()
         server.register(9, of: elsewhere, local: here) { commands.add($0) }
-        // Nobody at this address may send commands.
+        // No speaker at this address may send commands.
         #expect(try ask(server, request("/ctrl-int/1/play", token: "9")) == "")
         server.register(7, of: here, local: here) { commands.add($0) }
         #expect(try ask(server, request("/ctrl-int/1/pause", token: "7")) == "HTTP/1.1 204 No Content")

@@ -174,6 +174,30 @@ import Testing
         #expect(TrackMetadata(body: Array("mlit".utf8) + [0xFF, 0xFF, 0xFF, 0xFF]) == nil)
     }
 
+    @Test func listsOfMediaRemoteHaveTheirForm() throws {
+        let position = MediaRemoteRequests.Position(elapsed: .seconds(15), rate: 0, date: 800_000_000)
+        let item = MediaRemoteRequests.item(
+            TrackMetadata(title: "Film", artist: "Studio", duration: .seconds(60)), identifier: 7,
+            artwork: ([1, 2], "image/jpeg"), at: position)
+        #expect(try PropertyList(binary: item.binary()) == item)
+        #expect(item["type"] == "updateMRNowPlayingInfo")
+        let params = try #require(item["params"])
+        #expect(params["type"] == "npi-text" && params["mergePolicy"] == "replace")
+        let prefix = "kMRMediaRemoteNowPlayingInfo"
+        func value(_ key: String) -> PropertyList? { params["params"]?[prefix + key] }
+        #expect(value("Title") == "Film" && value("Artist") == "Studio" && value("Album") == nil)
+        #expect(
+            value("Duration") == .real(60) && value("ElapsedTime") == .real(15) && value("PlaybackRate") == .real(0))
+        #expect(value("ArtworkData") == .data([1, 2]) && value("ArtworkMIMEType") == "image/jpeg")
+        let update = try #require(MediaRemoteRequests.position(position)["params"])
+        #expect(update["mergePolicy"] == "update" && update["params"]?.dictionary?.count == 4)
+        #expect(MediaRemoteRequests.state(isPlaying: false)["params"]?["mrPlaybackState"] == 2)
+        let commands = MediaRemoteRequests.commands()["params"]?["mrSupportedCommandsFromSender"]?.array ?? []
+        #expect(commands.count == 6)
+        let first = try PropertyList(binary: try #require(commands.first?.data))
+        #expect(first["kCommandInfoCommandKey"] == 0 && first["kCommandInfoEnabledKey"] == true)
+    }
+
     @Test func commandsOfTheEventChannelAreRead() {
         func command(_ value: PropertyList, type: String = "sendMediaRemoteCommand") -> RemoteCommand? {
             RemoteCommand(event: ["type": .string(type), "value": value])
