@@ -9,21 +9,25 @@ final class PlayerStatus {
 
     init(board: PlayerStatePublisher, options: PlayerOptions, onEvent: @escaping @Sendable (PlayerEvent) -> Void) {
         (self.board, self.onEvent) = (board, onEvent)
+        state.isPaused = options.startsPaused
         (state.speed, state.volume) = (options.speed, options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
         (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)
     }
 
     /// Whether the timeline has media.
-    var isUnderWay: Bool { [.playing, .paused, .buffering].contains(state.phase) }
+    var isUnderWay: Bool { state.isUnderWay }
 
     // MARK: Events
 
     /// Reports an event.
-    func report(_ event: PlayerEvent) { onEvent(event) }
+    func report(_ event: PlayerEvent) {
+        onEvent(event)
+        board.changes.report(event)
+    }
 
     /// Reports a message for the user.
-    func message(_ text: String) { onEvent(.message(text)) }
+    func message(_ text: String) { report(.message(text)) }
 
     /// Changes the phase and reports it.
     func setPhase(_ phase: PlayerState.Phase) {
@@ -37,7 +41,7 @@ final class PlayerStatus {
             state.phase = phase
             if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
         }
-        onEvent(.phase(phase))
+        report(.phase(phase))
     }
 
     /// Publishes the silent outputs and those that reject the volume, and reports the difference.
@@ -46,10 +50,10 @@ final class PlayerStatus {
         guard problems != before else { return }
         state.outputProblems = problems
         for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
-            onEvent(.outputRecovered(problem))
+            report(.outputRecovered(problem))
         }
         for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
-            onEvent(.outputProblem(problem))
+            report(.outputProblem(problem))
         }
     }
 

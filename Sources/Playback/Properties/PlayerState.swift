@@ -23,6 +23,8 @@ public struct PlayerState: Sendable, Equatable {
 
     /// The phase of playback.
     public var phase: Phase = .idle
+    /// Whether playback is paused, or will be once it can start.
+    public internal(set) var isPaused = false
     /// The current or awaited item and the upcoming ones.
     public var items: [QueueItem] = []
     /// The last 10,000 items that have passed, oldest first.
