@@ -44,29 +44,59 @@ package struct ControlCommand: Sendable {
     package let summary: String
     /// Whether a held key repeats the command.
     package let isRepeatable: Bool
-    let run: @Sendable (Context, Arguments, @escaping ControlReply) -> Void
+    /// Checks arguments beyond their types.
+    let check: @Sendable (Arguments) throws(ControlError) -> Void
+    let execution: Execution
 
-    /// Creates a command that replies itself, once, on any thread. `run` is called on the player's thread and must not
-    /// block.
-    package init(
-        _ name: String, _ parameters: [Parameter] = [], _ summary: String, isRepeatable: Bool = false,
-        replying run: @escaping @Sendable (Context, Arguments, @escaping ControlReply) -> Void
-    ) {
-        (self.name, self.parameters, self.summary, self.isRepeatable) = (name, parameters, summary, isRepeatable)
-        self.run = run
+    /// Where a command is executed.
+    enum Execution: Sendable {
+        /// On the player's thread, after all earlier commands.
+        case player(@Sendable (Context, Arguments) throws(ControlError) -> JSONValue)
+        /// At once, on the caller's thread.
+        case program(@Sendable (ControlRequest, @escaping ControlReply) -> Void)
     }
 
-    /// Creates a command whose result is that of `run`, which is called on the player's thread and must not block.
+    private init(
+        _ name: String, _ parameters: [Parameter], _ summary: String, _ isRepeatable: Bool,
+        _ check: @escaping @Sendable (Arguments) throws(ControlError) -> Void, _ execution: Execution
+    ) {
+        (self.name, self.parameters, self.summary) = (name, parameters, summary)
+        (self.isRepeatable, self.check, self.execution) = (isRepeatable, check, execution)
+    }
+
+    /// Creates a command of the player.
+    ///
+    /// - Parameter run: Returns the result; null: none. Called on the player's thread; must not block.
+    package init(
+        _ name: String, _ parameters: [Parameter] = [], _ summary: String, isRepeatable: Bool = false,
+        returning run: @escaping @Sendable (Context, Arguments) throws(ControlError) -> JSONValue
+    ) {
+        self.init(name, parameters, summary, isRepeatable, { _ in }, .player(run))
+    }
+
+    /// Creates a command of the player without a result. Otherwise same.
     package init(
         _ name: String, _ parameters: [Parameter] = [], _ summary: String, isRepeatable: Bool = false,
         run: @escaping @Sendable (Context, Arguments) throws(ControlError) -> Void
     ) {
-        self.init(name, parameters, summary, isRepeatable: isRepeatable) { context, arguments, reply in
-            do throws(ControlError) {
-                try run(context, arguments)
-                reply(.success(.null))
-            } catch { reply(.failure(error)) }
+        self.init(name, parameters, summary, isRepeatable: isRepeatable) {
+            (context, arguments) throws(ControlError) in
+            try run(context, arguments)
+            return .null
         }
+    }
+
+    /// Creates a command of the program, which does not depend on the player's thread.
+    ///
+    /// - Parameters:
+    ///   - check: Checks the arguments beyond their types.
+    ///   - perform: Called on the caller's thread; must not block. Replies once, on any thread.
+    package init(
+        _ name: String, _ parameters: [Parameter] = [], _ summary: String,
+        check: @escaping @Sendable (Arguments) throws(ControlError) -> Void = { _ in },
+        perform: @escaping @Sendable (ControlRequest, @escaping ControlReply) -> Void
+    ) {
+        self.init(name, parameters, summary, false, check, .program(perform))
     }
 }
 
@@ -76,4 +106,6 @@ package struct ControlRequest: Sendable {
     package let command: ControlCommand
     /// The arguments.
     package let arguments: ControlCommand.Arguments
+    /// The property that the command accesses; nil if there is none.
+    package let property: ControlProperty?
 }

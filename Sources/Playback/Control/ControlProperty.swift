@@ -58,13 +58,13 @@ package struct ControlProperty: Sendable {
 
     /// Creates an integer.
     package static func integer(
-        _ name: String, _ range: ClosedRange<Int>, _ summary: String,
+        _ name: String, _ range: ClosedRange<Int>, _ summary: String, isContinuous: Bool = false,
         read: @escaping @Sendable (PlayerState) -> Int?,
         write: (@Sendable (PlaybackEngine, Int) throws(ControlError) -> Void)? = nil,
         step: (@Sendable (PlaybackEngine, Double) throws(ControlError) -> Void)? = nil
     ) -> ControlProperty {
         ControlProperty(
-            name, .integer(range), summary, read: { read($0).map { .whole($0) } },
+            name, .integer(range), summary, isContinuous: isContinuous, read: { read($0).map { .whole($0) } },
             write: converted(write) { $0.whole ?? 0 }, step: step)
     }
 
@@ -81,5 +81,28 @@ package struct ControlProperty: Sendable {
         _ name: String, _ summary: String, read: @escaping @Sendable (PlayerState) -> String?
     ) -> ControlProperty {
         ControlProperty(name, .text, summary, read: { read($0).map { .text($0) } })
+    }
+
+    /// Returns the property of a part of the value.
+    func part(_ name: String, at path: ArraySlice<Substring>) -> ControlProperty {
+        ControlProperty(name, .node, summary, isContinuous: isContinuous, read: { [read] in read($0)?.part(at: path) })
+    }
+}
+
+extension JSONValue {
+    /// Returns a part: `count` and indices of an array, members of an object, with or without mpv's `by-key`.
+    fileprivate func part(at path: ArraySlice<Substring>) -> JSONValue? {
+        guard let name = path.first else { return self }
+        let rest = path.dropFirst()
+        switch self {
+        case .array(let values):
+            if name == "count" { return JSONValue.whole(values.count).part(at: rest) }
+            guard let index = DecimalNumber.whole(name), index < values.count else { return nil }
+            return values[index].part(at: rest)
+        case .object(let members):
+            if name == "by-key", !rest.isEmpty { return part(at: rest) }
+            return members.first { $0.0 == name }?.1.part(at: rest)
+        case .text, .whole, .real, .flag, .null: return nil
+        }
     }
 }

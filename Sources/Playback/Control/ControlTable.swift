@@ -29,11 +29,16 @@ package struct ControlTable: Sendable {
     /// Adds a command; it replaces one of the same name.
     package mutating func add(_ command: ControlCommand) { commands[command.name] = command }
 
-    /// Returns the property with a name, or with mpv's other name of it.
+    /// Returns the property with a name, or with mpv's other name of it, or a part of a property that is a list:
+    /// `playlist/count`, `track-list/0/id`, `metadata/by-key/title`.
     ///
     /// - Throws: `unknownName`.
     package func property(_ name: String) throws(ControlError) -> ControlProperty {
         if let property = properties[Self.aliases[name] ?? name] { return property }
+        let path = name.split(separator: "/", omittingEmptySubsequences: false)
+        if path.count > 1, let whole = properties[String(path[0])], whole.type == .node {
+            return whole.part(name, at: path.dropFirst())
+        }
         throw ControlError(.unknownName, "unknown property '\(Self.shown(name))'")
     }
 
@@ -78,7 +83,9 @@ package struct ControlTable: Sendable {
                 throw ControlError(error.code, "\(subject): \(error.problem)")
             }
         }
-        return ControlRequest(command: command, arguments: ControlCommand.Arguments(values: values))
+        let arguments = ControlCommand.Arguments(values: values)
+        try command.check(arguments)
+        return ControlRequest(command: command, arguments: arguments, property: named)
     }
 
     private static func shown(_ text: String) -> String { PrintableText.truncated(PrintableText.of(text), to: 40) }

@@ -44,8 +44,8 @@ package enum ControlType: Sendable, Hashable {
             if let flag = value.flag ?? ["yes": true, "no": false][value.text ?? ""] { return .flag(flag) }
         case .integer(let range):
             if let whole = Self.whole(value) { return .whole(try Self.bounded(whole, range, expected)) }
-        case .number(let range, _):
-            if let number = Self.number(value) {
+        case .number(let range, let unit):
+            if let number = Self.number(value, isTime: unit == .seconds) {
                 return .real(try Self.bounded(number, range, expected), decimals: Self.decimals)
             }
         case .choice(let words, let range):
@@ -114,9 +114,22 @@ package enum ControlType: Sendable, Hashable {
         return text.hasPrefix("-") ? DecimalNumber.whole(text.dropFirst()).map { -$0 } : DecimalNumber.whole(text)
     }
 
-    private static func number(_ value: JSONValue) -> Double? {
-        if let number = value.real ?? value.whole.map(Double.init) { return number.isFinite ? number : nil }
-        return value.text.flatMap { DecimalNumber.signedBillionths($0) }.map { Double($0) / 1e9 }
+    /// - Parameter isTime: Whether `1:30` is accepted; otherwise fractions such as `1/1.1` are.
+    private static func number(_ value: JSONValue, isTime: Bool) -> Double? {
+        if let number = value.number { return number.isFinite ? number : nil }
+        guard let text = value.text, text.utf8.count <= 64 else { return nil }
+        if let billionths = DecimalNumber.signedBillionths(text) { return Double(billionths) / 1e9 }
+        if isTime {
+            // ignored: the error that is thrown instead says what is expected.
+            switch try? FilmPosition(parsing: text) {
+            case .fromStart(let time): return time.seconds
+            case .fromEnd(let time): return -time.seconds
+            case .fraction, nil: return nil
+            }
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { DecimalNumber.parse(String($0)) }
+        guard parts.count == 2, let first = parts[0], let second = parts[1], second > 0 else { return nil }
+        return first / second
     }
 
     private static func bounded<Number: Comparable>(

@@ -43,7 +43,7 @@ package final class PlayerControl: Sendable {
 
     // MARK: Commands
 
-    /// Executes a command on the player's thread, after all earlier ones.
+    /// Executes a command: on the player's thread, after all earlier ones; a command of the program at once.
     ///
     /// - Parameters:
     ///   - words: The name and the arguments.
@@ -55,11 +55,17 @@ package final class PlayerControl: Sendable {
 
     /// Same with a checked command.
     package func perform(_ request: ControlRequest, reply: @escaping ControlReply = { _ in }) {
-        let isTaken = mailbox.post { [table] engine in
-            request.command.run(
-                ControlCommand.Context(engine: engine, table: table), request.arguments, reply)
+        switch request.command.execution {
+        case .program(let perform): perform(request, reply)
+        case .player(let run):
+            let isTaken = mailbox.post { [table] engine in
+                let context = ControlCommand.Context(engine: engine, table: table)
+                do throws(ControlError) { reply(.success(try run(context, request.arguments))) } catch {
+                    reply(.failure(error))
+                }
+            }
+            if !isTaken { reply(.failure(Self.ended)) }
         }
-        if !isTaken { reply(.failure(Self.ended)) }
     }
 
     // MARK: Observation

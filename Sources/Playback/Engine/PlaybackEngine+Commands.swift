@@ -221,6 +221,20 @@ extension PlaybackEngine {
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
 
+    func setDeinterlacing(_ mode: Deinterlacing) {
+        parts.deinterlacing.mode = mode
+        status.change { $0.deinterlacing = mode }
+    }
+
+    /// Changes the volumes of the outputs.
+    func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
+        guard let group = parts.audioOutput as? OutputGroup else {
+            throw ControlError(.unavailable, "this film plays without sound")
+        }
+        change(group)
+        if let volume = group.knownVolume { sound.setVolume(volume) }
+    }
+
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
         guard renderer != nil else { return status.message("This player was created without sound.") }
         let added = tracks.added.add(choice, to: output, number: number)

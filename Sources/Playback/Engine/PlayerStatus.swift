@@ -12,7 +12,10 @@ final class PlayerStatus {
         state.isPaused = options.startsPaused
         (state.speed, state.volume) = (options.speed, options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
+        (state.isNight, state.dialogueLift) = (options.isNight, PlayerOptions.held(dialogueLift: options.dialogueLift))
         (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)
+        (state.showsSecondarySubtitles, state.deinterlacing) = (options.showsSecondarySubtitles, options.deinterlacing)
+        (state.loopItem, state.loopList) = (options.loopFile, options.loopPlaylist)
     }
 
     /// Whether the timeline has media.
@@ -89,10 +92,10 @@ final class PlayerStatus {
     /// Describes an entry of a list.
     ///
     /// - Parameters:
-    ///   - subtitleTrack: The selected subtitles of the entry.
+    ///   - subtitleTracks: The selected primary and secondary subtitles of the entry.
     ///   - route: The name of the audio output.
     func describe(
-        _ entry: PlaybackList.ScheduledItem, of list: PlaybackList, subtitleTrack: Track?,
+        _ entry: PlaybackList.ScheduledItem, of list: PlaybackList, subtitleTracks: (Track?, secondary: Track?),
         route: @autoclosure () -> String?
     ) {
         let summary = entry.film.summary
@@ -109,7 +112,8 @@ final class PlayerStatus {
             state.hasAudio = entry.audioTrack != nil
             state.audioTrack = entry.audioTrack
             state.audioTracks = summary.tracks.filter { $0.kind == .audio }
-            state.subtitleTrack = subtitleTrack
+            (state.videoTrack, state.videoTracks) = (entry.videoTrack, summary.tracks.filter { $0.kind == .video })
+            (state.subtitleTrack, state.secondarySubtitleTrack) = subtitleTracks
             state.subtitleTracks = summary.tracks.filter { $0.kind == .subtitle }
             state.audioRoute = state.hasAudio ? route() : nil
             state.lineOffset = entry.offset ?? .zero
@@ -131,7 +135,8 @@ final class PlayerStatus {
             (state.hasVideo, state.isStill, state.pictureFormat) = (false, false, nil)
             state.hasAudio = false
             (state.audioTrack, state.audioTracks) = (nil, [])
-            (state.subtitleTrack, state.subtitleTracks) = (nil, [])
+            (state.videoTrack, state.videoTracks) = (nil, [])
+            (state.subtitleTrack, state.secondarySubtitleTrack, state.subtitleTracks) = (nil, nil, [])
             (state.duration, state.heldPosition, state.chapters) = (nil, nil, [])
         }
     }
@@ -142,6 +147,7 @@ extension PlayerState {
         (items, history) = (list.items, list.history)
         (itemNumber, itemCount) = list.place
         next = list.next
+        (loopItem, loopList, isShuffled) = (list.loopItem, list.loopList, list.isShuffled)
     }
 }
 

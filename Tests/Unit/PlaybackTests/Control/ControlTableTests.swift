@@ -41,7 +41,7 @@ import Testing
         #expect(code() == "wrong-type")
         #expect(code(.text("fly")) == "unknown-name")
         #expect(code(.whole(1)) == "unknown-name")
-        #expect(code(.text("set"), .text("height"), .whole(1)) == "unknown-name")
+        #expect(code(.text("set"), .text("colour"), .whole(1)) == "unknown-name")
         #expect(code(.text("set"), .text("duration"), .whole(1)) == "not-writable")
         #expect(code(.text("set"), .text("speed"), .text("fast")) == "wrong-type")
         #expect(code(.text("set"), .text("speed"), .whole(40)) == "out-of-range")
