@@ -91,11 +91,14 @@ final class SoundControl {
 
     func setNightMode(_ isOn: Bool) {
         options.isNight = isOn
+        status.change { $0.isNight = isOn }
         applyProcessing()
     }
 
     func setDialogueLift(_ decibels: Double) {
-        options.dialogueLift = PlayerOptions.held(dialogueLift: decibels)
+        let decibels = PlayerOptions.held(dialogueLift: decibels)
+        options.dialogueLift = decibels
+        status.change { $0.dialogueLift = decibels }
         applyProcessing()
     }
 
@@ -159,13 +162,6 @@ final class SoundControl {
         else { return }
         group.setVolume(volume, of: output)
         if sound == nil, let volume = group.knownVolume { setVolume(volume) }
-    }
-
-    /// Changes the volume of all outputs of the main audio track by steps.
-    func changeVolume(by steps: Double) {
-        guard let group = output as? OutputGroup else { return }
-        group.changeVolume(by: steps)
-        if let volume = group.knownVolume { setVolume(volume) }
     }
 
     /// Reports outputs that are silent or reject the volume, and those that have recovered.
