@@ -408,6 +408,13 @@ final class SessionCore {
         }
     }
 
+    /// Returns whether the speaker answers a request of this session now.
+    func answers() -> Bool {
+        // ignored: without a response the answer is no.
+        let response = try? exchange("POST", timeout: Deadline.keepAlive, target: "/feedback")
+        return response != nil && !isLost
+    }
+
     private static let sessionEnded = AirPlayError(.ended, "The speaker has ended the session.", status: 454)
 
     // MARK: Requests

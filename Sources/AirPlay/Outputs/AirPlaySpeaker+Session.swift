@@ -126,11 +126,17 @@ extension AirPlaySpeaker {
 
     /// Sends a command of the speaker to the player.
     ///
-    /// A speaker that another sender takes over pauses as well: a pause of a session that ends at once is dropped.
+    /// A speaker that another sender takes over pauses as well, and then serves this session no more: a pause counts
+    /// only if the speaker answers a request after it.
     private func perform(_ command: RemoteCommand, of session: AirPlaySession) async {
         if command == .pause {
             // ignored: a cancelled task belongs to a session that is no longer used.
             try? await Task.sleep(for: Self.takeoverTime)
+            let answers: Bool = await withCheckedContinuation { continuation in
+                let isPosted = session.control.post { continuation.resume(returning: $0.answers()) }
+                if !isPosted { continuation.resume(returning: false) }
+            }
+            guard answers else { return }
         }
         let context = state.withLock { $0.session === session ? $0.context : nil }
         guard let context, !session.isLost else { return }
