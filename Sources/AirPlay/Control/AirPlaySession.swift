@@ -44,6 +44,8 @@ package final class AirPlaySession: Sendable {
         /// (`TCPSocket.Persistence`). The session then continues without a gap; after longer outages a new connection
         /// is faster.
         package var timeout = Duration.seconds(35)
+        /// Receives the speaker's commands by DACP; nil: only the event channel does.
+        package var remote: RemoteControlServer?
         /// The application's wording of remedies.
         var phrases = RemedyPhrases()
         /// Timeout for establishing a connection.
@@ -63,8 +65,8 @@ package final class AirPlaySession: Sendable {
 
     /// An event of a session.
     enum Event: Sendable {
-        /// A message from the speaker: a button, a volume, its state.
-        case message(PropertyList)
+        /// A command from the speaker: a button, or its remote control.
+        case command(RemoteCommand)
         /// The session has failed; sent once. The owner calls `end`.
         case lost(AirPlayError)
     }
@@ -222,9 +224,9 @@ package final class AirPlaySession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
     }
 
-    /// Sets the displayed title; some speakers are silent until they receive one.
-    func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
-        try control.perform { (core) throws(AirPlayError) in try core.setMetadata(title: title, at: timestamp) }
+    /// Sends what the speaker displays. Returns false if it refuses.
+    func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
+        try control.perform { (core) throws(AirPlayError) in try core.show(request) }
     }
 
     /// Pauses and releases the speaker and closes all connections; blocks for about a second.

@@ -55,6 +55,8 @@ package final class Kiosk: Sendable {
     package func run(_ parts: Parts) throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
         let mailbox = mailbox
         var options = PlayerOptions()
+        // A visitor who touches a speaker must not stop the kiosk.
+        options.obeysOutputs = false
         // Video starts without waiting for speakers; each joins as soon as it is ready.
         options.startPolicy = .picture
         // A wall's list may become longer; other lists are known when they start.

@@ -319,7 +319,6 @@ final class KioskPlayback {
         guard let current else { return }
         let state = player.state
         let title = current.title ?? state.title
-        stage.registry.setTitle(title)
         messages.say(
             .info, "playing '\(title)' (\(state.itemNumber) of \(state.itemCount))",
             KioskNote(.item, item: current.address))

@@ -24,6 +24,7 @@ final class AddedSounds {
             number: number, choice: choice, output: output, codecs: context.parts.codecs, events: context.events)
         sound.renderer.onEvent(
             context.handler { engine, error in engine.tracks.added.fail(number, error) })
+        sound.renderer.onCommand(context.commandHandler)
         all.append(sound)
         return sound
     }
@@ -35,6 +36,7 @@ final class AddedSounds {
         if let group = sound.output as? OutputGroup { calibration?.exclude(group) }
         sound.pipeline?.stop()
         sound.renderer.onEvent(nil)
+        sound.renderer.onCommand(nil)
         context.synchronizer.removeRenderer(sound.renderer, completion: nil)
     }
 

@@ -214,12 +214,49 @@ extension PlaybackEngine {
 
     // MARK: Tracks and outputs
 
+    /// Performs a command of an output, as the command of the table that keys and remote controllers use. One that is
+    /// refused has no effect, such as the next item at the end of the list.
+    func perform(_ command: OutputCommand, from output: OutputID) {
+        let words: [JSONValue]
+        switch command {
+        case .play: words = [.text("set"), .text("pause"), .text("no")]
+        // The table's `stop` clears the list.
+        case .pause, .stop: words = [.text("set"), .text("pause"), .text("yes")]
+        case .togglePause: words = [.text("cycle"), .text("pause")]
+        case .next: words = [.text("playlist-next")]
+        case .previous: words = [.text("playlist-prev")]
+        case .toggleMute: words = [.text("cycle"), .text("mute")]
+        case .changeVolume(let steps): words = [.text("add"), .text("volume"), .real(steps, decimals: 3)]
+        case .setVolume(let volume): return sound.adoptVolume(volume, of: output)
+        }
+        // ignored: see above.
+        guard let request = try? ControlTable.player.request(words),
+            case .player(let run) = request.command.execution
+        else { return }
+        // ignored: see above.
+        _ = try? run(ControlCommand.Context(engine: self, table: .player), request.arguments)
+    }
+
     func cycleAudioTrack() { if factory.cycleAudioTrack() { beginSound() } }
     func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { beginSound() } }
     func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }
     func selectSubtitles(_ number: Int?) { tracks.subtitles.select(number, at: seeks.trackTarget) }
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
+
+    func setDeinterlacing(_ mode: Deinterlacing) {
+        parts.deinterlacing.mode = mode
+        status.change { $0.deinterlacing = mode }
+    }
+
+    /// Changes the volumes of the outputs.
+    func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
+        guard let group = parts.audioOutput as? OutputGroup else {
+            throw ControlError(.unavailable, "this film plays without sound")
+        }
+        change(group)
+        if let volume = group.knownVolume { sound.setVolume(volume) }
+    }
 
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
         guard renderer != nil else { return status.message("This player was created without sound.") }

@@ -16,6 +16,7 @@ internal import SyncRendering
 /// | `EntryFactory`, `ItemPreparation`, `ItemArrival` | selected tracks, items opened in advance, the awaited item |
 /// | `ListTruncation`, `PendingEdits` | the removal of scheduled entries, the outcome of edits |
 /// | `EntryAnnouncer`, `LossReporter`, `MediaRecovery` | what was reported, what is to be opened again |
+/// | `ItemArtwork` | which item's image was requested |
 package final class PlaybackEngine {
     let parts: Player.Parts
     let options: PlayerOptions
@@ -37,6 +38,7 @@ package final class PlaybackEngine {
     let announcer: EntryAnnouncer
     let arrival: ItemArrival
     let losses: LossReporter
+    private let artwork: ItemArtwork
     let edits = PendingEdits()
     let truncation: ListTruncation
     var section = SectionRepeat()
@@ -73,6 +75,7 @@ package final class PlaybackEngine {
         losses = LossReporter(context, tracks.renderer)
         announcer = EntryAnnouncer(
             context: context, tracks: tracks, preparation: preparation, losses: losses, recovery: recovery)
+        artwork = ItemArtwork(context, prefetcher)
         arrival = ItemArrival(
             context: context, tracks: tracks, factory: factory, preparation: preparation, announcer: announcer)
         truncation = ListTruncation(
@@ -86,6 +89,8 @@ package final class PlaybackEngine {
     /// The current entry.
     var current: PlaybackList.ScheduledItem? { shared.current }
     package var state: PlayerState { status.state }
+    /// The published state, with the position and the state of the outputs.
+    var presentedState: PlayerState { board.state }
     /// The renderer of the main audio track; nil if no audio is played.
     var renderer: AudioRenderer? { tracks.renderer }
     /// The current media time, or the target of a seek in progress.
@@ -165,6 +170,8 @@ package final class PlaybackEngine {
         reconcile()
         tracks.dropUnseenFrames()
         losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
+        artwork.load(isDisplayed: sound.hasDisplays)
+        sound.showItem()
         sound.reportProblems()
         proceedWithSeek()
         proceedWithSteps()

@@ -34,6 +34,7 @@ final class PlaybackTracks {
         added = AddedSounds(context)
         subtitles = SubtitleTracks(context, over: layer)
         renderer?.onEvent(context.handler { $0.soundFailed($1) })
+        renderer?.onCommand(context.commandHandler)
         renderer?.onAutomaticFlush { [mailbox = context.mailbox] _ in mailbox.post { $0.tracks.soundHasRecovered() } }
         context.synchronizer.addRenderer(layer)
     }

@@ -12,6 +12,8 @@ final class SoundControl {
     /// The options in use; night mode and dialogue gain change.
     private var options: PlayerOptions
     private var isVolumeChosen: Bool
+    /// What the outputs display.
+    private var nowPlaying: NowPlaying?
 
     /// Applies the options to the main audio track and connects its output.
     init(_ context: PlayerContext, _ tracks: PlaybackTracks) {
@@ -33,6 +35,7 @@ final class SoundControl {
         sound.renderer.delay = status.state.audioDelay + options.calibration
         sound.renderer.setSpeed(status.state.speed)
         sound.renderer.processing = options.processing
+        sound.renderer.nowPlaying = nowPlaying
         if isVolumeChosen { (sound.output as? OutputGroup)?.setVolume(status.state.volume) }
         applyGain()
     }
@@ -88,11 +91,14 @@ final class SoundControl {
 
     func setNightMode(_ isOn: Bool) {
         options.isNight = isOn
+        status.change { $0.isNight = isOn }
         applyProcessing()
     }
 
     func setDialogueLift(_ decibels: Double) {
-        options.dialogueLift = PlayerOptions.held(dialogueLift: decibels)
+        let decibels = PlayerOptions.held(dialogueLift: decibels)
+        options.dialogueLift = decibels
+        status.change { $0.dialogueLift = decibels }
         applyProcessing()
     }
 
@@ -131,6 +137,32 @@ final class SoundControl {
     }
 
     // MARK: Outputs
+
+    /// Whether an output may display the item: one outside this computer, unless the options request it in any case.
+    var hasDisplays: Bool {
+        context.options.loadsArtwork
+            || ([output] + added.all.map(\.output)).contains { output in
+                (output as? OutputGroup)?.members.contains { $0.kind.isRemote } ?? output?.kind.isRemote ?? false
+            }
+    }
+
+    /// Lets the outputs display the item in the state.
+    func showItem() {
+        let item = status.state.nowPlaying
+        guard item != nowPlaying else { return }
+        nowPlaying = item
+        for renderer in renderers { renderer.nowPlaying = item }
+    }
+
+    /// Adopts the volume that was set at an output itself.
+    func adoptVolume(_ volume: Double, of id: OutputID) {
+        let sound = added.all.first { $0.number == AddedSound.number(of: id) }
+        guard let group = (sound.map(\.output) ?? output) as? OutputGroup,
+            let output = group.output(number: AddedSound.member(of: id))
+        else { return }
+        group.setVolume(volume, of: output)
+        if sound == nil, let volume = group.knownVolume { setVolume(volume) }
+    }
 
     /// Reports outputs that are silent or reject the volume, and those that have recovered.
     func reportProblems() {

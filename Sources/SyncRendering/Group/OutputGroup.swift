@@ -46,6 +46,8 @@ public final class OutputGroup: AudioOutput {
         var speed = 1.0
         var allowsPassThrough = true
         var processing = AudioProcessing.none
+        /// The item that the members display; nil: none.
+        var nowPlaying: NowPlaying?
         /// The last requested partial flush.
         var partialFlush: GroupFlush?
         /// Whether that is neither decided nor superseded: the history still contains its audio.
@@ -168,6 +170,7 @@ public final class OutputGroup: AudioOutput {
         ) { [weak self] feed in self?.applyGain(of: feed) }
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         feed.renderer.processing = state.processing
+        feed.renderer.nowPlaying = state.nowPlaying
         if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
         state.members.append(feed)
@@ -227,6 +230,11 @@ public final class OutputGroup: AudioOutput {
     /// Sets the audio processing of all members.
     public func setProcessing(_ processing: AudioProcessing) {
         for feed in change({ $0.processing = processing }) { feed.renderer.processing = processing }
+    }
+
+    /// Sets the item that all members display, including later ones.
+    public func setNowPlaying(_ nowPlaying: NowPlaying?) {
+        for feed in change({ $0.nowPlaying = nowPlaying }) { feed.renderer.nowPlaying = nowPlaying }
     }
 
     /// Changes the state; returns the feeds at that time.

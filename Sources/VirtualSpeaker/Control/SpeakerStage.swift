@@ -16,6 +16,7 @@ final class SpeakerStage: SessionBackend {
     private var engine: PlayoutEngine?
     private var buffered: BufferedReceiver?
     private var realtime: RealtimeReceiver?
+    private var hasPressed = false
 
     init(core: SpeakerCore, sender: IPv4Address, acquire: @escaping () -> Bool) {
         self.core = core
@@ -166,6 +167,12 @@ final class SpeakerStage: SessionBackend {
     /// Sends a remote command on the event channel, as after a key press on the speaker.
     func sendRemoteCommand(_ command: String) {
         events?.send(["type": "sendMediaRemoteCommand", "value": .string(command)])
+    }
+
+    /// Sends a remote command once.
+    func pressOnce(_ command: String) {
+        if !hasPressed { sendRemoteCommand(command) }
+        hasPressed = true
     }
 
     /// Ends the session and releases its resources. `breaking` resets the stream's connection instead of closing it.

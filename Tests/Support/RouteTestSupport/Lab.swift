@@ -196,6 +196,66 @@ struct Lab {
         private static let tail = Duration.milliseconds(500)
     }
 
+    /// The metadata that a receiver passes on, collected while the test runs.
+    final class Metadata {
+        /// One message: `minm` and others for the item, `PICT`, `prgr`, `copl` (a property list).
+        struct Item {
+            var code: String
+            var data: Data
+        }
+
+        private let process = Process()
+        private let file: URL
+
+        init(speaker: Int = 1) throws {
+            file = Lab.scratch.appendingPathComponent("\(UUID().uuidString).metadata")
+            _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+            process.executableURL = URL(fileURLWithPath: "/bin/cat")
+            process.arguments = [Lab.environment["TALKIE_LAB_STATE", default: ""] + "/speaker\(speaker)/metadata"]
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = try FileHandle(forWritingTo: file)
+            try process.run()
+        }
+
+        deinit {
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+
+        /// The complete messages so far. Their format is that of shairport-sync's pipe: hexadecimal codes, base64.
+        var items: [Item] {
+            let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+            return text.components(separatedBy: "</item>").dropLast().compactMap { item in
+                func between(_ start: String, _ end: String) -> String? {
+                    guard let from = item.range(of: start),
+                        let to = item.range(of: end, range: from.upperBound..<item.endIndex)
+                    else { return nil }
+                    return String(item[from.upperBound..<to.lowerBound])
+                }
+                guard let code = between("<code>", "</code>").flatMap({ UInt32($0, radix: 16) }) else { return nil }
+                let data = between("<data encoding=\"base64\">", "</data>")
+                return Item(
+                    code: String(decoding: withUnsafeBytes(of: code.bigEndian) { Array($0) }, as: UTF8.self),
+                    data: data.flatMap { Data(base64Encoded: $0, options: .ignoreUnknownCharacters) } ?? Data())
+            }
+        }
+
+        /// Returns the last text with a code.
+        func text(_ code: String) -> String? {
+            items.last { $0.code == code }.map { String(decoding: $0.data, as: UTF8.self) }
+        }
+
+        /// Waits until the messages satisfy a condition; returns false after ten seconds.
+        func wait(for condition: (Metadata) -> Bool) -> Bool {
+            let deadline = HostInstant.now.advanced(by: .seconds(10))
+            while !condition(self) {
+                if HostInstant.now >= deadline { return condition(self) }
+                HostInstant.now.advanced(by: .milliseconds(50)).sleep()
+            }
+            return true
+        }
+    }
+
     /// Returns the number of bytes sent to a speaker's network interface, from the kernel's statistics.
     func bytesCarried(to speaker: Int) throws -> Int {
         // Interface name as in Tools/lab/speakers.py.

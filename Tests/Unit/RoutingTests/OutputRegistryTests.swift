@@ -73,12 +73,6 @@ import Testing
         #expect(parts.map(\.speaker.key) == ["toy-attic", "toy-shed"])
         #expect(parts.map(\.use.correction) == [.zero, .milliseconds(-40)])
     }
-
-    @Test func itsPlacesShowWhatPlays() {
-        let toys = toys()
-        OutputRegistry([SoundCardProvider(), toys]).setTitle("A film")
-        #expect(toys.title.withLock { $0 } == "A film")
-    }
 }
 
 /// A provider that never reports anything.
