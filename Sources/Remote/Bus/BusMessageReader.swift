@@ -6,7 +6,7 @@ struct BusMessageReader {
     private enum Limit {
         static let textBytes = 64 << 10
         static let values = 4096
-        static let depth = 4
+        static let depth = 8
     }
 
     /// A value that is not supported, or beyond a limit.
