@@ -1,7 +1,14 @@
 internal import MediaCore
 
 extension ControlCommand {
-    private static let any = -1e9...1e9
+    private static let any = -ControlType.maxSeconds...ControlType.maxSeconds
+
+    /// The parameters of `loadfile`.
+    package static let loadParameters = [
+        Parameter("address", .text),
+        Parameter(
+            "mode", .choice(["replace", "append", "append-play", "insert-next", "insert-next-play"]), isOptional: true),
+    ]
 
     /// Access to properties.
     static let properties: [ControlCommand] = [
@@ -69,6 +76,7 @@ extension ControlCommand {
         ControlCommand(
             "stop", [], "stops playback and clears the playlist",
             run: { context, _ in
+                context.engine.mailbox.cancelOpening()
                 context.engine.open([])
                 context.engine.status.describe(context.engine.list)
             }),
@@ -77,13 +85,7 @@ extension ControlCommand {
     /// The list of films.
     static let playlist: [ControlCommand] = [
         ControlCommand(
-            "loadfile",
-            [
-                Parameter("address", .text),
-                Parameter(
-                    "mode", .choice(["replace", "append", "append-play", "insert-next", "insert-next-play"]),
-                    isOptional: true),
-            ],
+            "loadfile", loadParameters,
             "plays a film instead of the playlist, or adds it; its result has the `playlist_entry_id`",
             returning: { (context, arguments) throws(ControlError) in
                 let item = QueueItem(arguments.text(0))
@@ -168,6 +170,7 @@ private struct Seek {
             guard let duration = engine.state.duration?.seconds else { throw .unknownDuration }
             seconds = isPercent ? duration * target / 100 : max(0, duration + target)
         }
+        seconds = min(ControlType.maxSeconds, max(-ControlType.maxSeconds, seconds))
         let time = MediaTime(seconds: seconds)
         try engine.seekIfPossible {
             isAbsolute ? $0.seek(to: time, exact: isExact) : $0.seek(by: time, exact: isExact)
@@ -185,13 +188,12 @@ extension PlaybackEngine {
             mailbox.cancelOpening()
             open([item])
         }
-        // A playlist that has ended continues with added films by itself.
+        // Adding films to a playlist that has ended starts it.
         if mode.hasSuffix("-play"), !state.isUnderWay, state.phase != .opening { jump(to: item.id, at: .zero) }
     }
 
     fileprivate func stepInList(by distance: Int) throws(ControlError) {
         var isRefused = false
-        mailbox.cancelOpening()
         step(by: distance) { isRefused = true }
         if isRefused {
             throw ControlError(.unavailable, distance > 0 ? "this is the last film" : "this is the first film")
