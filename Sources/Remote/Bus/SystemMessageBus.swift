@@ -13,6 +13,19 @@ package final class SystemMessageBus: MessageBus {
     private var lastNumber = 0
     package var onMessage: ((BusMessage) -> Void)?
 
+    /// Whether the environment has a bus, without loading libsystemd.
+    package static func isPresent(_ kind: Kind) -> Bool {
+        if let address = getenv(kind == .system ? "DBUS_SYSTEM_BUS_ADDRESS" : "DBUS_SESSION_BUS_ADDRESS"),
+            address.pointee != 0
+        {
+            return true
+        }
+        // D-Bus specification, "Well-known Message Bus Instances"; sd_bus_open_user(3).
+        if kind == .system { return access("/var/run/dbus/system_bus_socket", F_OK) == 0 }
+        guard let folder = getenv("XDG_RUNTIME_DIR"), folder.pointee != 0 else { return false }
+        return access(String(cString: folder) + "/bus", F_OK) == 0
+    }
+
     /// Connects to a bus.
     ///
     /// - Parameters:

@@ -79,18 +79,11 @@ public final class MPRISService: Sendable {
     /// Connects to the session bus of the environment.
     package static func sessionBus() throws(BusFailure) -> any MessageBus { try SystemMessageBus(.session) }
 
-    /// Whether the environment has a session bus.
-    package static var hasSessionBus: Bool {
-        if let address = getenv("DBUS_SESSION_BUS_ADDRESS"), address.pointee != 0 { return true }
-        guard let folder = getenv("XDG_RUNTIME_DIR"), folder.pointee != 0 else { return false }
-        return access(String(cString: folder) + "/bus", F_OK) == 0
-    }
-
     /// Starts the service.
     ///
     /// - Returns: false if there is no session bus, or the system provides no thread; nothing runs then.
     @discardableResult
-    public func start() -> Bool { Self.hasSessionBus && startThread() }
+    public func start() -> Bool { SystemMessageBus.isPresent(.session) && startThread() }
 
     /// Same without a check for a session bus.
     package func startThread() -> Bool {
