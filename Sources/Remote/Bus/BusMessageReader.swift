@@ -128,13 +128,13 @@ extension BusValue {
         case .descriptor(let descriptor): Self.basic(descriptor, "h", message)
         case .text(let text): text.withCString { csystemd_message_append(message, Self.code("s"), $0) >= 0 }
         case .path(let path): path.withCString { csystemd_message_append(message, Self.code("o"), $0) >= 0 }
-        case .variant(let value): Self.container("v", value.signature, message) { value.append(to: message) }
+        case .variant(let value): Self.container("v", value.signature, in: message) { value.append(to: message) }
         case .array(let element, let values):
-            Self.container("a", element, message) { values.allSatisfy { $0.append(to: message) } }
+            Self.container("a", element, in: message) { values.allSatisfy { $0.append(to: message) } }
         case .dictionary(let members):
-            Self.container("a", "{sv}", message) {
+            Self.container("a", "{sv}", in: message) {
                 members.allSatisfy { name, value in
-                    Self.container("e", "sv", message) {
+                    Self.container("e", "sv", in: message) {
                         BusValue.text(name).append(to: message) && BusValue.variant(value).append(to: message)
                     }
                 }
@@ -149,7 +149,7 @@ extension BusValue {
     }
 
     private static func container(
-        _ type: UnicodeScalar, _ contents: String, _ message: OpaquePointer, _ body: () -> Bool
+        _ type: UnicodeScalar, _ contents: String, in message: OpaquePointer, _ body: () -> Bool
     ) -> Bool {
         csystemd_message_open(message, code(type), contents) >= 0 && body() && csystemd_message_close(message) >= 0
     }

@@ -96,6 +96,18 @@ package struct BusMessage: Sendable {
     }
 }
 
+/// A method of an object of a service.
+package struct BusMethod: Sendable {
+    let service: String
+    let path: String
+    let interface: String
+    let member: String
+
+    package init(service: String, path: String, interface: String, member: String) {
+        (self.service, self.path, self.interface, self.member) = (service, path, interface, member)
+    }
+}
+
 /// A signal of an object.
 package struct BusSignal: Equatable, Sendable {
     package var path: String

@@ -19,7 +19,7 @@ package protocol MessageBus: AnyObject {
     /// - Throws: if the connection was lost.
     func process() throws(BusFailure) -> Bool
 
-    /// Waits until `process` has something to do, the signal is raised, or a deadline has passed; the signal is cleared.
+    /// Waits until `process` has something to do, the signal is raised, or a deadline has passed. Clears the signal.
     ///
     /// - Parameter reads: false: waits for the signal and the deadline only.
     func wait(for signal: PollableSignal, until deadline: HostInstant?, reads: Bool)

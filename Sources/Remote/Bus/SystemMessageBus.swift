@@ -126,10 +126,9 @@ package final class SystemMessageBus: MessageBus {
     ///
     /// - Throws: `BusFailure`, also if the reply has another signature than expected.
     package func call(
-        _ service: String, _ path: String, _ method: (interface: String, member: String), _ arguments: [BusValue],
-        expecting signature: String
+        _ method: BusMethod, _ arguments: [BusValue], expecting signature: String
     ) throws(BusFailure) -> [BusValue] {
-        let (connection, call) = try message(to: service, path, method, arguments)
+        let (connection, call) = try message(to: method, arguments)
         defer { csystemd_message_unref(call) }
         var reply: OpaquePointer?
         var name = [CChar](repeating: 0, count: 256)
@@ -146,19 +145,18 @@ package final class SystemMessageBus: MessageBus {
     }
 
     /// Calls a method; its reply is ignored.
-    package func post(
-        _ service: String, _ path: String, _ method: (interface: String, member: String), _ arguments: [BusValue]
-    ) throws(BusFailure) {
-        let (connection, call) = try message(to: service, path, method, arguments)
+    package func post(_ method: BusMethod, _ arguments: [BusValue]) throws(BusFailure) {
+        let (connection, call) = try message(to: method, arguments)
         _ = csystemd_bus_send(connection, call)
         csystemd_message_unref(call)
     }
 
     private func message(
-        to service: String, _ path: String, _ method: (interface: String, member: String), _ arguments: [BusValue]
+        to method: BusMethod, _ arguments: [BusValue]
     ) throws(BusFailure) -> (connection: OpaquePointer, OpaquePointer) {
         guard let connection else { throw BusFailure(code: ENOTCONN) }
-        let call = csystemd_message_call(connection, service, path, method.interface, method.member)
+        let call = csystemd_message_call(
+            connection, method.service, method.path, method.interface, method.member)
         guard let filled = filled(call, with: arguments) else { throw BusFailure(code: EINVAL) }
         return (connection, filled)
     }

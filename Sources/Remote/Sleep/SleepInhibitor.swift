@@ -152,7 +152,8 @@ package final class SleepInhibitor: Sendable {
             do throws(BusFailure) {
                 // org.freedesktop.login1(5)
                 let results = try bus.call(
-                    service, path, (manager, "Inhibit"), [what, "Talkie", why, "block"].map { .text($0) },
+                    BusMethod(service: service, path: path, interface: manager, member: "Inhibit"),
+                    [what, "Talkie", why, "block"].map { .text($0) },
                     expecting: "h")
                 if case .descriptor(let lock)? = results.first { kept = (lock, what) }
             } catch { failure = error }
@@ -175,8 +176,9 @@ package final class SleepInhibitor: Sendable {
         // org.freedesktop.portal.Inhibit: 4 is suspension, 8 is idleness. Valid until the connection is closed.
         let flags: UInt32 = scope == .sleep ? 4 | 8 : 8
         _ = try bus.call(
-            "org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
-            ("org.freedesktop.portal.Inhibit", "Inhibit"),
+            BusMethod(
+                service: "org.freedesktop.portal.Desktop", path: "/org/freedesktop/portal/desktop",
+                interface: "org.freedesktop.portal.Inhibit", member: "Inhibit"),
             [.text(""), .uint32(flags), .dictionary([("reason", .text(why))])], expecting: "o")
         report(.kept(.portal))
         serve(bus)

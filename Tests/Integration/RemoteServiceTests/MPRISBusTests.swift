@@ -38,17 +38,22 @@ struct MPRISBusTests {
                 .results.map(\.type).joined() ?? ""
         }
 
+        private static func method(_ interface: String, _ member: String) -> BusMethod {
+            BusMethod(
+                service: MPRISBusTests.name, path: MPRISObject.path, interface: interface, member: member)
+        }
+
         func call(_ interface: String, _ member: String, _ arguments: [BusValue]) throws -> [BusValue] {
             do throws(BusFailure) {
                 return try bus.call(
-                    MPRISBusTests.name, MPRISObject.path, (interface, member), arguments,
+                    Self.method(interface, member), arguments,
                     expecting: Self.results(interface, member))
             } catch { throw BusError(error.name ?? "errno \(error.code)", "") }
         }
 
         func burst(_ calls: [(interface: String, member: String, arguments: [BusValue])]) throws -> Int {
             for item in calls.dropLast() {
-                try bus.post(MPRISBusTests.name, MPRISObject.path, (item.interface, item.member), item.arguments)
+                try bus.post(Self.method(item.interface, item.member), item.arguments)
             }
             // Calls are executed in order.
             if let last = calls.last { _ = try call(last.interface, last.member, last.arguments) }
