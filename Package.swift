@@ -46,6 +46,8 @@ let package = Package(
         .library(name: "AirPlay", targets: ["AirPlay"]),
         .library(name: "Playback", targets: ["Playback"]),
         .library(name: "Routing", targets: ["Routing"]),
+        // Other programs of the desktop control a player
+        .library(name: "Remote", targets: ["Remote"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -73,7 +75,7 @@ let package = Package(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
             linkerSettings: [.linkedLibrary("gmp")]),
         .target(name: "CTOML", path: "Sources/CLibraries/CTOML"),
-        // Opened at run time by a kiosk.
+        // Opened at run time, by what needs them.
         .target(name: "CSystemd", path: "Sources/CLibraries/CSystemd"),
         .target(name: "CMicroHTTPD", path: "Sources/CLibraries/CMicroHTTPD"),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
@@ -111,17 +113,20 @@ let package = Package(
                 "Playback", "Profiles", "Routing", "AirPlay", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
+        module("Remote", ["Playback", "MediaCore", "CSystemd"]),
         module(
             "Kiosk",
             [
-                "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering", "Storage",
+                "Remote", "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering",
+                "Storage",
                 "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
             ]),
         module(
             "TalkieApp",
             [
-                "Kiosk", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "Discovery",
-                "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage",
+                "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
+                "Discovery", "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "Storage",
                 "MediaCore", "CShim", "CPrivileges",
             ]),
         module(
@@ -148,6 +153,10 @@ let package = Package(
                 "MediaCore",
                 "TalkieTestKit",
             ]),
+        .target(
+            name: "RemoteTestSupport", dependencies: ["Remote", "Playback", "SyncRendering", "MediaCore"],
+            path: "Tests/Support/RemoteTestSupport", swiftSettings: settings),
+        tests("RemoteTests", in: "Unit", ["RemoteTestSupport", "Remote", "Playback", "MediaCore", "TalkieTestKit"]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests("CardPlayoutTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -238,6 +247,9 @@ let package = Package(
             "KioskServiceTests", in: "Integration",
             ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
+        tests(
+            "RemoteServiceTests", in: "Integration",
+            ["RemoteTestSupport", "Remote", "Playback", "MediaCore", "TalkieTestKit"]),
         tests(
             "ScreenTests", in: "Integration",
             [

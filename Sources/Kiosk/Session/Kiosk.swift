@@ -1,6 +1,7 @@
 internal import MediaCodecs
 package import MediaCore
 internal import Playback
+internal import Remote
 package import Routing
 internal import ScreenOutput
 internal import Storage
@@ -99,7 +100,7 @@ package final class Kiosk: Sendable {
         var metrics: MetricsServer?
         var inhibitor: SleepInhibitor?
         do throws(ExhaustionError) {
-            let awake = try SleepInhibitor(why: "Films are shown") { mailbox.post(.sleep($0)) }
+            let awake = try SleepInhibitor(why: "Films are shown", scope: .sleep) { mailbox.post(.sleep($0)) }
             inhibitor = awake
             try distributor.start(
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import Playback
+internal import Remote
 internal import Routing
 internal import ScreenOutput
 internal import Storage

@@ -1,5 +1,6 @@
 package import MediaCore
 internal import Playback
+internal import Remote
 internal import ScreenOutput
 internal import SyncRendering
 

@@ -17,6 +17,7 @@ public final class ScreenControl: Sendable {
         case power(Bool)
         case remake
         case title(String)
+        case raise
         case message(ScreenMessage?)
         case mark(String?)
         case panel(ScreenPanel?)
@@ -165,6 +166,9 @@ public final class ScreenControl: Sendable {
 
     /// Sets the title of the window.
     public func setTitle(_ title: String) { send(.title(title)) }
+
+    /// Brings the window to the front, if the window system permits it.
+    public func raise() { send(.raise) }
 
     /// Shows a message over the video for its duration, replacing the previous one; nil removes it.
     public func show(_ message: ScreenMessage?) { send(.message(message)) }

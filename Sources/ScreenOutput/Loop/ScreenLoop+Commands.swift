@@ -51,6 +51,7 @@ extension ScreenLoop {
             screen?.setPower(isOn)
             presenter?.invalidate()
         case .title(let title): screen?.setTitle(title)
+        case .raise: screen?.raise()
         case .message(let message): showMessage(message)
         case .mark(let mark):
             overlays.show(mark: mark)

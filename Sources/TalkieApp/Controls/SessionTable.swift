@@ -129,6 +129,7 @@ extension ControlCommand {
             command(
                 "output-volume", "sets the volume of an output of `audio-device-list`",
                 [Parameter("name", .text), Parameter("volume", .number(0...VolumeCurve.maxVolume))]),
+            command("raise", "brings the window to the front"),
             command("show-statistics", "opens or closes the statistics"),
             command("show-keys", "opens or closes the list of keys"),
             command(

@@ -44,6 +44,8 @@ package struct PlayArguments: Sendable {
     package var timelineRotation = TimelineRotation()
     /// The socket of `--input-ipc-server`, which is not implemented.
     package var controlSocketPath: String?
+    /// Whether media keys and other programs of the desktop control playback.
+    package var hasMediaControls = true
     /// Errors only: no status line, no messages.
     package var isReallyQuiet = false
     package var logLevel: LogLevel = .warning

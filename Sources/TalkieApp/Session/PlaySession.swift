@@ -5,6 +5,7 @@ package import MediaCore
 internal import MediaFiles
 internal import Playback
 internal import Profiles
+internal import Remote
 internal import Routing
 internal import ScreenOutput
 internal import SyncRendering
@@ -62,11 +63,14 @@ package enum PlaySession {
             arguments, inputs: &inputs, destination: destination, events: events, distributor: distributor,
             mailbox: mailbox)
         let loop = arguments.options.playsVideo ? screenLoop(arguments, of: player, mailbox) : nil
+        let inhibitor = inhibitor()
+        defer { inhibitor?.stop() }
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
                 route: destination.route?.output, registry: destination.registry,
-                routes: destination.route?.places ?? [], home: destination.card.thisComputer, log: log),
+                routes: destination.route?.places ?? [], home: destination.card.thisComputer, log: log,
+                inhibitor: inhibitor),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
         do throws(ExhaustionError) { try director.start() } catch {
@@ -74,10 +78,12 @@ package enum PlaySession {
             distributor.stop()
             throw TalkieError(error)
         }
+        let remote = remote(of: director, arguments)
         loop?.run()
         let status = director.join()
         // The speaker is released before the program ends, regardless of the status.
         let isDown = player.shutDown(within: Player.usualTimeout)
+        remote?.stop()
         destination.registry.remember()
         distributor.stop()
         terminal.leaveStatus()
@@ -197,6 +203,23 @@ package enum PlaySession {
         }
         inputs.notes += cautions(arguments) + registry.notes + (notice.map { [$0] } ?? [])
         return player
+    }
+
+    /// Starts the control by other programs of the desktop. Returns nil if it is switched off or there is none.
+    private static func remote(of director: SessionDirector, _ arguments: PlayArguments) -> MPRISService? {
+        guard arguments.hasMediaControls else { return nil }
+        let service = MPRISService(director.control, identity: "Talkie", desktopEntry: "talkie")
+        return service.start() ? service : nil
+    }
+
+    /// Starts the inhibition of idleness, which is not needed yet. Returns nil without a message bus.
+    private static func inhibitor() -> SleepInhibitor? {
+        guard SystemMessageBus.isPresent(.system) || SystemMessageBus.isPresent(.session) else { return nil }
+        do throws(ExhaustionError) {
+            let inhibitor = try SleepInhibitor(why: "A film is playing", scope: .idleness, isNeeded: false) { _ in }
+            try inhibitor.start()
+            return inhibitor
+        } catch { return nil }
     }
 
     /// Returns the certificates to trust.

@@ -156,6 +156,7 @@ final class SessionControls {
             let id = request.arguments.text(0)
             _ = try outputs.rooms.ids(id)
             outputs.routes?.setVolume(request.arguments[1]?.number ?? 0, of: id)
+        case "raise": stage.screen?.raise()
         case "show-statistics": panel.toggle(.statistics, of: address)
         case "show-keys": panel.toggle(.keys, of: address)
         case "playlist-next": films.step(by: 1)

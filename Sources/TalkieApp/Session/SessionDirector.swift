@@ -3,6 +3,7 @@ internal import CardOutput
 internal import Glibc
 internal import MediaCore
 internal import Playback
+internal import Remote
 internal import Routing
 internal import ScreenOutput
 internal import Storage
@@ -31,6 +32,8 @@ final class SessionDirector: @unchecked Sendable {
         var stateFolder = StateFolder.standard()
         /// The log file; nil: none.
         var log: LogFile?
+        /// Inhibits idleness while a film plays; nil without a message bus.
+        var inhibitor: SleepInhibitor?
     }
 
     /// The update interval of the status line.
@@ -156,6 +159,7 @@ final class SessionDirector: @unchecked Sendable {
         case .player(.seeking): controls.seekHasBegun()
         case .player(.sought): controls.seekHasEnded()
         case .player(let event):
+            if case .phase(let phase) = event { stage.inhibitor?.setNeeded([.playing, .buffering].contains(phase)) }
             switch films.handle(event, repeats: stage.player.state.loopItem == .forever) {
             case .none: break
             case .prepared: controls.applySection()

@@ -37,6 +37,11 @@ struct RecordOptions: ParsableArguments {
     )
     var controlSocket: String?
 
+    @Flag(
+        inversion: .prefixedNo, exclusivity: .chooseLast,
+        help: "Whether media keys and programs of the desktop control Talkie (MPRIS).")
+    var mediaControls = true
+
     @Option(
         help: ArgumentHelp("Also write messages of all levels to this file.", valueName: "FILE"),
         completion: .file())
@@ -57,6 +62,7 @@ struct RecordOptions: ParsableArguments {
             maxSize: timelineMaxSize, maxAge: timelineMaxAge, keep: timelineKeep)
         arguments.logPath = logFile
         arguments.controlSocketPath = controlSocket
+        arguments.hasMediaControls = mediaControls
         arguments.isReallyQuiet = reallyQuiet
         arguments.logLevel = logLevel
     }

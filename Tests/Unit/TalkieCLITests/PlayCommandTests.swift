@@ -237,6 +237,7 @@ import Testing
         let pages = try arguments("a", "--ytdl-format=best", "--ytdl-raw-options=proxy=x").options.pages
         #expect(pages.isOn && pages.format == "best" && pages.rawOptions.map(\.name) == ["proxy"])
         #expect(try !arguments("a", "--no-ytdl").options.pages.isOn)
+        #expect(try arguments("a").hasMediaControls && !arguments("a", "--no-media-controls").hasMediaControls)
         for (word, wanted) in [
             ("max", ReadOptions.HLSBitrate.highest), ("min", .lowest), ("no", .first), ("5000", .max(5000)),
         ] {

@@ -54,6 +54,41 @@ struct FeatureTests {
         runs[1].expect(seconds: [0, 1, 2, 1, 2, 1], status: 143)
     }
 
+    // feature: --media-controls
+    @Test func anotherProgramOfTheDesktopOpensAFilmUnlessThatIsSwitchedOff() throws {
+        let (film, other, folder) = (try films.film(), try films.part("other.mkv", 4...5), try Scratch())
+        var buses: [ChildProcess] = []
+        defer { for bus in buses { bus.end() } }
+        let setups = try [Setup(film), Setup("--no-media-controls", film)].enumerated().map { number, setup in
+            var setup = setup
+            let path = folder.path("bus\(number)")
+            let address = "unix:path=\(path)"
+            buses.append(try ChildProcess("/usr/bin/dbus-daemon", ["--session", "--nofork", "--address=\(address)"]))
+            let deadline = Date(timeIntervalSinceNow: 10)
+            while !FileManager.default.fileExists(atPath: path), Date() < deadline { usleep(10_000) }
+            setup.environment["DBUS_SESSION_BUS_ADDRESS"] = address
+            let isCalled = Lock(false)
+            setup.isOver = { playback in
+                let isDue = playback.looks.last?.second == 1 && !isCalled.withLock { $0 }
+                if isDue {
+                    isCalled.withLock { $0 = true }
+                    _ = try? Program.run(
+                        "/usr/bin/gdbus",
+                        [
+                            "call", "--address", address, "--dest", "org.mpris.MediaPlayer2.talkie", "--object-path",
+                            "/org/mpris/MediaPlayer2", "--method", "org.mpris.MediaPlayer2.Player.OpenUri",
+                            "file://\(other)",
+                        ], atMost: 5)
+                }
+                return false
+            }
+            return setup
+        }
+        let runs = try ObservedPlayback.play(setups)
+        runs[0].expect(seconds: [0, 1, 4, 5])
+        runs[1].expect(seconds: Array(0..<6))
+    }
+
     // feature: --pause, --no-audio, --no-video
     @Test func oneOfBothOrNothingYetIsPlayed() throws {
         let film = try films.film()

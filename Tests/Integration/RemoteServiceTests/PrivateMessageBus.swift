@@ -3,7 +3,7 @@ import TalkieTestKit
 import Testing
 
 /// A private message bus with services mocked by python3-dbusmock.
-final class MessageBus {
+final class PrivateMessageBus {
     private static let daemon = "/usr/bin/dbus-daemon"
     // Debian's interpreter, which finds Debian's modules.
     private static let python = "/usr/bin/python3"
@@ -99,25 +99,48 @@ final class MessageBus {
     /// Calls a method with arguments in GVariant text format; returns the reply in the same format.
     @discardableResult
     private func call(_ place: [String], _ method: String, _ arguments: String...) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/gdbus")
-        process.arguments =
+        try run(
+            "/usr/bin/gdbus",
             [
                 "call", "--address", address, "--dest", place[0], "--object-path", place[1], "--method", method,
                 "--timeout", "5",
-            ]
-            + arguments
+            ] + arguments)
+    }
+
+    /// Runs a program with this bus as its session bus. Returns its output.
+    private func run(_ path: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SESSION_BUS_ADDRESS": address]) { $1 }
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw CallFailed(method: method) }
+        guard process.terminationStatus == 0 else { throw RunFailed(arguments: arguments) }
         return text
     }
 
-    private struct CallFailed: Error { var method: String }
+    private struct RunFailed: Error { var arguments: [String] }
+
+    /// Returns the names on the bus, in GVariant text format.
+    func names() throws -> String {
+        try call(["org.freedesktop.DBus", "/org/freedesktop/DBus"], "org.freedesktop.DBus.ListNames")
+    }
+
+    private static let player = "/usr/bin/playerctl"
+
+    static let hasPlayerctl =
+        FileManager.default.fileExists(atPath: player) || ProcessInfo.processInfo.environment["CI"] == "true"
+
+    /// Runs `playerctl` on this bus. Returns its output without the newline.
+    func playerctl(_ words: String...) throws -> String { try playerctl(words) }
+
+    func playerctl(_ words: [String]) throws -> String {
+        try run(Self.player, ["--player", "talkie"] + words).trimmingCharacters(in: .newlines)
+    }
 
     /// Polls a condition for up to ten seconds; an error counts as false.
     func eventually(_ isSo: () throws -> Bool) -> Bool {
