@@ -50,12 +50,9 @@ final class EntryFactory {
     /// Creates the sources of media whose tracks share a reader.
     private func reserve(_ main: [Track?], of media: PrefetchedMedia) {
         let (summary, sound) = (media.film.summary, main.last ?? nil)
+        let added = tracks.added.all.map { $0.choice.withLock { $0 }.track(in: summary) }
         // ignored: a failure is reported when the track is opened.
-        try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: sound))
-        for track in Set(tracks.added.all.map { $0.choice.track(in: summary) }) where track != sound {
-            // ignored: opening the track fails again when it is required, and is reported then.
-            try? media.reserve([track])
-        }
+        try? media.reserve(main + tracks.subtitles.tracks(of: summary, beside: sound) + added)
     }
 
     /// Reports video and subtitle tracks selected by number that the media does not have.

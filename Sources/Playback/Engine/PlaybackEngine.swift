@@ -159,10 +159,12 @@ package final class PlaybackEngine {
         perform(arrival.proceed())
         perform(truncation.proceed())
         perform(truncation.removeUnreadable())
+        tracks.added.proceedWithCuts()
         repeatSection()
         if isPerceived { perform(announcer.passBoundaries()) }
         perform(truncation.endBrokenOffEntry())
         reconcile()
+        tracks.added.publishTracks()
         tracks.dropUnseenFrames()
         losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
         sound.reportProblems()

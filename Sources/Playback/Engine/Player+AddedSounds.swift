@@ -6,9 +6,10 @@ extension Player {
     ///
     /// During playback it joins in sync without an interruption. It follows seeks, the list, speed, delay and mute like
     /// the main track. The main track determines the end of an item's audio; longer audio is cut there. An item without
-    /// the selected track plays its default one. A start also waits for this output, for at most eight seconds. If the
-    /// output is lost, playback continues without it, which is reported as an event. An edit of the list after audio
-    /// was delivered interrupts this track.
+    /// the selected track plays its default one. A start also waits for this output, for at most eight seconds; after
+    /// that later ones do not until it is ready. If the output is lost, playback continues without it, which is
+    /// reported as an event. An edit of the list interrupts this track only if its output cannot remove audio
+    /// (`PartialFlushing`).
     ///
     /// - Parameters:
     ///   - choice: The selection of the track.
@@ -18,9 +19,10 @@ extension Player {
     @discardableResult
     public func addSound(track choice: SoundTrackChoice, to output: any AudioOutput) -> SoundID {
         let id = SoundID(
-            number: addedSounds.withLock { count in
-                count += 1
-                return count
+            number: addedSounds.withLock { sounds in
+                sounds.count += 1
+                sounds.outputs[sounds.count] = output
+                return sounds.count
             })
         mailbox.post { engine in
             let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: engine.parts.codecs)
@@ -30,11 +32,32 @@ extension Player {
     }
 
     /// Stops an additional track; its output is closed in the background. Any thread.
-    public func removeSound(_ id: SoundID) { mailbox.post { $0.tracks.added.remove(id.number) } }
+    public func removeSound(_ id: SoundID) {
+        _ = addedSounds.withLock { $0.outputs.removeValue(forKey: id.number) }
+        mailbox.post { $0.tracks.added.remove(id.number) }
+    }
+
+    /// Selects another track for an additional sound, also for following items. During playback only this sound is
+    /// interrupted, until its output holds audio of the new track; `PlayerState.addedTracks` reports it. An input that
+    /// cannot be opened twice has the new track from its reading position on. Any thread.
+    public func setTrack(_ choice: SoundTrackChoice, of id: SoundID) {
+        mailbox.post { $0.setTrack(choice, ofSound: id.number) }
+    }
 
     /// Sets the volume of an additional track, 0…130 (`VolumeCurve`). Until then it has the player's volume. Any
     /// thread.
     public func setVolume(_ volume: Double, of id: SoundID) {
         mailbox.post { $0.sound.setVolume(volume, ofSound: id.number) }
+    }
+
+    /// Returns the output with an ID in events, of the main track or of an additional one, and the group of outputs to
+    /// which it belongs; nil for an unknown output. Any thread.
+    package func output(_ id: OutputID) -> (output: any AudioOutput, group: OutputGroup?)? {
+        guard let (sound, member) = AddedSound.place(of: id) else {
+            return outputs.flatMap { group in group.output(number: id.index).map { ($0, group) } }
+        }
+        guard let output = addedSounds.withLock({ $0.outputs[sound] }) else { return nil }
+        guard let group = output as? OutputGroup else { return (output, nil) }
+        return group.output(number: member).map { ($0, group) }
     }
 }

@@ -32,8 +32,8 @@ public final class Player: Sendable {
     private let deinterlacing: DeinterlacingSwitch
     private let decoders: DecoderReport
     private let imageDuration: Lock<Duration?>
-    /// The number of additional audio tracks added so far.
-    let addedSounds = Lock(0)
+    /// The number of additional audio tracks added so far, and the outputs of those that were not removed.
+    let addedSounds = Lock<(count: Int, outputs: [Int: any AudioOutput])>((0, [:]))
     /// The player's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
 

@@ -137,7 +137,8 @@ final class SoundControl {
         guard let renderer, renderer.progress.enqueuedUntil != nil || !status.state.outputProblems.isEmpty else {
             return
         }
-        status.setOutputProblems((output as? OutputGroup)?.problems ?? Self.problem(of: output))
+        let added = added.all.flatMap { ($0.output as? OutputGroup)?.problems ?? [] }
+        status.setOutputProblems(((output as? OutputGroup)?.problems ?? Self.problem(of: output)) + added)
     }
 
     private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {
