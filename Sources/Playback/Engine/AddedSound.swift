@@ -19,6 +19,8 @@ final class AddedSound {
     var isLost = false
     /// Whether a start has waited for the output in vain: until it is ready, later starts do not wait for it.
     var isLate = false
+    /// Whether the track was sent alone to the playhead: the timeline is not held for it before it has a reserve.
+    private var isCatchingUp = false
     /// The removal of obsolete audio in progress, from a time of the timeline on.
     private var cut: (number: Int, time: MediaTime, isFlushing: Bool)?
     /// The number of the last removal.
@@ -28,6 +30,8 @@ final class AddedSound {
 
     /// The distance of output IDs between two tracks, so that all outputs have distinct IDs in events.
     private static let spacing = 100
+    /// The audio that a track must have ahead of the playhead before the timeline is held for it again.
+    private static let reserve = Duration.seconds(1)
 
     init(number: Int, choice: SoundTrackChoice, output: any AudioOutput, codecs: any AudioCodecs, events: EventLog) {
         self.number = number
@@ -38,7 +42,9 @@ final class AddedSound {
     }
 
     /// The ID of its waits and, of an output without a group, in events.
-    var outputID: OutputID { OutputID(number * Self.spacing) }
+    var outputID: OutputID { Self.outputID(of: number) }
+
+    static func outputID(of sound: Int) -> OutputID { OutputID(sound * spacing) }
 
     /// Returns the number of the sound to which an output belongs, and that of the output in its group; nil for an
     /// output of the main track.
@@ -48,8 +54,16 @@ final class AddedSound {
 
     /// Sends the track to a position.
     func seek(to target: TrackTarget) {
-        cut = nil
+        (cut, isCatchingUp) = (nil, target.isAlone)
         pipeline?.seek(to: target.time, aim: target.aim, serial: target.serial)
+    }
+
+    /// Whether the timeline may be held when the source of the track delivers nothing.
+    func mayHold(at moment: MediaTime) -> Bool {
+        if let until = renderer.progress.enqueuedUntil, (until - moment).duration > Self.reserve {
+            isCatchingUp = false
+        }
+        return !isLost && !isCatchingUp
     }
 
     /// Stops the pipeline, which blocks until its thread has ended, and removes all media.

@@ -29,13 +29,15 @@ final class AddedSounds {
     }
 
     /// Removes a sound; its output is closed in the background.
-    func remove(_ number: Int) {
-        guard let index = all.firstIndex(where: { $0.number == number }) else { return }
+    ///
+    /// - Parameter done: Called once its output is closed, on any thread.
+    func remove(_ number: Int, done: @escaping @Sendable () -> Void = {}) {
+        guard let index = all.firstIndex(where: { $0.number == number }) else { return done() }
         let sound = all.remove(at: index)
         if let group = sound.output as? OutputGroup { calibration?.exclude(group) }
         sound.pipeline?.stop()
         sound.renderer.onEvent(nil)
-        context.synchronizer.removeRenderer(sound.renderer, completion: nil)
+        context.synchronizer.removeRenderer(sound.renderer) { _ in done() }
     }
 
     /// Continues without a sound whose output or decoder has failed.

@@ -128,6 +128,19 @@ final class EntryFactory {
         return true
     }
 
+    /// Selects the main audio track by language, for following items as well; returns false if the current entry keeps
+    /// its track.
+    func selectAudioTrack(languages: [String]) -> Bool {
+        options.audioTrack = nil
+        let codes = Set(languages.map(LanguageCode.init))
+        options.audioLanguages = languages + options.audioLanguages.filter { !codes.contains(LanguageCode($0)) }
+        guard let current = list.current, let track = current.audioTrack,
+            let wanted = current.film.summary.track(.audio, languages: options.audioLanguages), wanted != track
+        else { return false }
+        select(wanted, of: current)
+        return true
+    }
+
     private func select(_ next: Track, of current: PlaybackList.ScheduledItem) {
         let count = current.film.summary.tracks.count { $0.kind == .audio }
         prefer(next, of: current.film.summary)

@@ -217,6 +217,10 @@ extension PlaybackEngine {
     func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedSound() } }
     func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { readSelectedSound() } }
 
+    func selectAudioTrack(languages: [String]) {
+        if factory.selectAudioTrack(languages: languages) { readSelectedSound() }
+    }
+
     /// Reads the main audio from the current position on; beside added sounds, which play on, only its own outputs are
     /// interrupted.
     private func readSelectedSound() {

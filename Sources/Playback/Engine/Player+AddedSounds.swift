@@ -32,9 +32,11 @@ extension Player {
     }
 
     /// Stops an additional track; its output is closed in the background. Any thread.
-    public func removeSound(_ id: SoundID) {
+    ///
+    /// - Parameter done: Called once the output is closed and may be used elsewhere; on any thread, must not block.
+    public func removeSound(_ id: SoundID, done: @escaping @Sendable () -> Void = {}) {
         _ = addedSounds.withLock { $0.outputs.removeValue(forKey: id.number) }
-        mailbox.post { $0.tracks.added.remove(id.number) }
+        if !mailbox.post({ $0.tracks.added.remove(id.number, done: done) }) { done() }
     }
 
     /// Selects another track for an additional sound, also for following items. During playback only this sound is
@@ -50,14 +52,31 @@ extension Player {
         mailbox.post { $0.sound.setVolume(volume, ofSound: id.number) }
     }
 
-    /// Returns the output with an ID in events, of the main track or of an additional one, and the group of outputs to
-    /// which it belongs; nil for an unknown output. Any thread.
-    package func output(_ id: OutputID) -> (output: any AudioOutput, group: OutputGroup?)? {
+    /// The outputs of the main track and of additional ones that play, or are to play, with their IDs in events. Any
+    /// thread.
+    package var allOutputs: [(id: OutputID, output: any AudioOutput)] {
+        var all: [(id: OutputID, output: any AudioOutput)] = []
+        func add(_ group: OutputGroup, _ first: Int) {
+            for member in group.members {
+                if let number = group.number(of: member) { all.append((OutputID(first + number), member)) }
+            }
+        }
+        if let outputs { add(outputs, 0) }
+        for (sound, output) in addedSounds.withLock({ $0.outputs }).sorted(by: { $0.key < $1.key }) {
+            let id = AddedSound.outputID(of: sound)
+            if let group = output as? OutputGroup { add(group, id.index) } else { all.append((id, output)) }
+        }
+        return all
+    }
+
+    /// Returns the output with an ID in events, of the main track or of an additional one, with its group and its
+    /// number in that; nil for an unknown output. Any thread.
+    package func output(_ id: OutputID) -> (output: any AudioOutput, group: OutputGroup?, number: Int)? {
         guard let (sound, member) = AddedSound.place(of: id) else {
-            return outputs.flatMap { group in group.output(number: id.index).map { ($0, group) } }
+            return outputs.flatMap { group in group.output(number: id.index).map { ($0, group, id.index) } }
         }
         guard let output = addedSounds.withLock({ $0.outputs[sound] }) else { return nil }
-        guard let group = output as? OutputGroup else { return (output, nil) }
-        return group.output(number: member).map { ($0, group) }
+        guard let group = output as? OutputGroup else { return (output, nil, member) }
+        return group.output(number: member).map { ($0, group, member) }
     }
 }

@@ -290,6 +290,9 @@ public final class Player: Sendable {
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
     /// Selects an audio track by number, 1 for the first. Following items use a similar track.
     public func selectAudioTrack(_ number: Int) { mailbox.post { $0.selectAudioTrack(number) } }
+    /// Selects an audio track by language, in order of preference, before `PlayerOptions.audioLanguages`. Following
+    /// items use these languages as well.
+    public func selectAudioTrack(languages: [String]) { mailbox.post { $0.selectAudioTrack(languages: languages) } }
 
     // MARK: Subtitles
 
