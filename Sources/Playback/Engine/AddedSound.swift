@@ -17,6 +17,10 @@ final class AddedSound {
     var volume: Double?
     /// Whether a failure of the output or decoder was reported.
     var isLost = false
+    /// When an output that failed is opened again; nil: not.
+    var retry: HostInstant?
+    /// The last reported failure.
+    var reported: String?
     /// Whether a start has waited for the output in vain: until it is ready, later starts do not wait for it.
     var isLate = false
     /// Whether the track was sent alone to the playhead: the timeline is not held for it before it has a reserve.
@@ -46,10 +50,10 @@ final class AddedSound {
 
     static func outputID(of sound: Int) -> OutputID { OutputID(sound * spacing) }
 
-    /// Returns the number of the sound to which an output belongs, and that of the output in its group; nil for an
-    /// output of the main track.
-    static func place(of output: OutputID) -> (sound: Int, member: Int)? {
-        output.index < spacing ? nil : (output.index / spacing, output.index % spacing)
+    /// Returns the number of the sound to which an output belongs, 0 for the main track, and that of the output in its
+    /// group.
+    static func place(of output: OutputID) -> (sound: Int, member: Int) {
+        (output.index / spacing, output.index % spacing)
     }
 
     /// Sends the track to a position.

@@ -7,6 +7,8 @@ internal import SyncRendering
 final class AddedSounds {
     /// Without a successor, buffered audio is drained from the converters this long before it plays.
     private static let tailLead: Duration = .milliseconds(500)
+    /// The delay before an output that failed is opened again.
+    private static let retryDelay: Duration = .seconds(15)
 
     private(set) var all: [AddedSound] = []
     private let context: PlayerContext
@@ -44,7 +46,21 @@ final class AddedSounds {
     func fail(_ number: Int, _ failure: TalkieError) {
         guard let sound = all.first(where: { $0.number == number }), !sound.isLost else { return }
         sound.isLost = true
+        // Audio that cannot be decoded fails again.
+        sound.retry = failure.code == .failed ? nil : context.clock.now.advanced(by: Self.retryDelay)
+        guard sound.reported != failure.message else { return }
+        sound.reported = failure.message
         context.status.message(Sentences.joined(failure.message, "The other outputs continue."))
+    }
+
+    /// Opens outputs that have failed again, when that is due.
+    func retryLost(from target: @autoclosure () -> TrackTarget) {
+        guard all.contains(where: \.isLost) else { return }
+        let now = context.clock.now
+        for sound in all where sound.isLost && sound.pipeline != nil && sound.retry.map({ $0 <= now }) ?? false {
+            (sound.isLost, sound.retry) = (false, nil)
+            sound.seek(to: target())
+        }
     }
 
     // MARK: Playlist
@@ -130,12 +146,13 @@ final class AddedSounds {
 
     /// Publishes the tracks of the current entry, if they have changed.
     func publishTracks() {
-        let summary = context.status.isUnderWay ? context.list.current?.film.summary : nil
+        let published = context.status.state.addedTracks
+        guard !all.isEmpty || !published.isEmpty else { return }
         var tracks: [SoundID: Track] = [:]
-        if let summary {
+        if context.status.isUnderWay, let summary = context.list.current?.film.summary {
             for sound in all { tracks[SoundID(number: sound.number)] = sound.choice.withLock { $0 }.track(in: summary) }
         }
-        if tracks != context.status.state.addedTracks { context.status.change { $0.addedTracks = tracks } }
+        if tracks != published { context.status.change { $0.addedTracks = tracks } }
     }
 
     // MARK: Outputs that are not ready

@@ -165,6 +165,7 @@ package final class PlaybackEngine {
         perform(truncation.endBrokenOffEntry())
         reconcile()
         tracks.added.publishTracks()
+        if state.phase == .playing { tracks.added.retryLost(from: seeks.trackTarget) }
         tracks.dropUnseenFrames()
         losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
         sound.reportProblems()

@@ -8,8 +8,8 @@ extension Player {
     /// the main track. The main track determines the end of an item's audio; longer audio is cut there. An item without
     /// the selected track plays its default one. A start also waits for this output, for at most eight seconds; after
     /// that later ones do not until it is ready. If the output is lost, playback continues without it, which is
-    /// reported as an event. An edit of the list interrupts this track only if its output cannot remove audio
-    /// (`PartialFlushing`).
+    /// reported as an event; one that cannot be opened is tried again every 15 s. An edit of the list interrupts this
+    /// track only if its output cannot remove audio (`PartialFlushing`).
     ///
     /// - Parameters:
     ///   - choice: The selection of the track.
@@ -18,24 +18,27 @@ extension Player {
     /// - Returns: The identifier for `removeSound` and `setVolume(_:of:)`.
     @discardableResult
     public func addSound(track choice: SoundTrackChoice, to output: any AudioOutput) -> SoundID {
+        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
         let id = SoundID(
             number: addedSounds.withLock { sounds in
                 sounds.count += 1
-                sounds.outputs[sounds.count] = output
+                sounds.groups[sounds.count] = group
                 return sounds.count
             })
-        mailbox.post { engine in
-            let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: engine.parts.codecs)
-            engine.addSound(choice, to: group, number: id.number)
-        }
+        mailbox.post { $0.addSound(choice, to: group, number: id.number) }
         return id
+    }
+
+    /// Same with several outputs, which play as one.
+    package func addSound(track choice: SoundTrackChoice, to outputs: [any AudioOutput]) -> SoundID {
+        addSound(track: choice, to: OutputGroup(members: outputs, codecs: codecs))
     }
 
     /// Stops an additional track; its output is closed in the background. Any thread.
     ///
     /// - Parameter done: Called once the output is closed and may be used elsewhere; on any thread, must not block.
     public func removeSound(_ id: SoundID, done: @escaping @Sendable () -> Void = {}) {
-        _ = addedSounds.withLock { $0.outputs.removeValue(forKey: id.number) }
+        _ = addedSounds.withLock { $0.groups.removeValue(forKey: id.number) }
         if !mailbox.post({ $0.tracks.added.remove(id.number, done: done) }) { done() }
     }
 
@@ -62,21 +65,17 @@ extension Player {
             }
         }
         if let outputs { add(outputs, 0) }
-        for (sound, output) in addedSounds.withLock({ $0.outputs }).sorted(by: { $0.key < $1.key }) {
-            let id = AddedSound.outputID(of: sound)
-            if let group = output as? OutputGroup { add(group, id.index) } else { all.append((id, output)) }
+        for (sound, group) in addedSounds.withLock({ $0.groups }).sorted(by: { $0.key < $1.key }) {
+            add(group, AddedSound.outputID(of: sound).index)
         }
         return all
     }
 
     /// Returns the output with an ID in events, of the main track or of an additional one, with its group and its
     /// number in that; nil for an unknown output. Any thread.
-    package func output(_ id: OutputID) -> (output: any AudioOutput, group: OutputGroup?, number: Int)? {
-        guard let (sound, member) = AddedSound.place(of: id) else {
-            return outputs.flatMap { group in group.output(number: id.index).map { ($0, group, id.index) } }
-        }
-        guard let output = addedSounds.withLock({ $0.outputs[sound] }) else { return nil }
-        guard let group = output as? OutputGroup else { return (output, nil, member) }
-        return group.output(number: member).map { ($0, group, member) }
+    package func output(_ id: OutputID) -> (output: any AudioOutput, group: OutputGroup, number: Int)? {
+        let (sound, number) = AddedSound.place(of: id)
+        guard let group = sound == 0 ? outputs : addedSounds.withLock({ $0.groups[sound] }) else { return nil }
+        return group.output(number: number).map { ($0, group, number) }
     }
 }

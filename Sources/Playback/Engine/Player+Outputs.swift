@@ -97,12 +97,8 @@ extension Player {
 
     /// Returns the additional track that plays on an output; nil if there is none.
     private func addedSound(of output: any AudioOutput) -> (number: Int, group: OutputGroup)? {
-        for (number, added) in addedSounds.withLock({ $0.outputs }) {
-            if let group = added as? OutputGroup, group.members.contains(where: { $0 === output }) {
-                return (number, group)
-            }
-        }
-        return nil
+        addedSounds.withLock { $0.groups }.first { $0.value.members.contains { $0 === output } }
+            .map { ($0.key, $0.value) }
     }
 
     /// Mutes an output without a change of its volume; stored for an output that does not play. Any thread.

@@ -33,7 +33,8 @@ public final class Player: Sendable {
     private let decoders: DecoderReport
     private let imageDuration: Lock<Duration?>
     /// The number of additional audio tracks added so far, and the outputs of those that were not removed.
-    let addedSounds = Lock<(count: Int, outputs: [Int: any AudioOutput])>((0, [:]))
+    let addedSounds = Lock<(count: Int, groups: [Int: OutputGroup])>((0, [:]))
+    let codecs: any AudioCodecs
     /// The player's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -71,6 +72,7 @@ public final class Player: Sendable {
         let outputs = parts.joinOutputs(options)
         let board = PlayerStatePublisher(timebase: synchronizer.timebase, outputs: outputs)
         self.outputs = outputs
+        codecs = parts.codecs
         calibration = parts.calibration
         deinterlacing = parts.deinterlacing
         deinterlacing.mode = options.deinterlacing

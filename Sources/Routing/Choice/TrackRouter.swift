@@ -1,4 +1,3 @@
-internal import MediaCodecs
 internal import MediaCore
 package import Playback
 package import SyncRendering
@@ -35,6 +34,8 @@ package final class TrackRouter: Sendable {
         var mainLanguages: [String] = []
         /// The number of the last request.
         var request = 0
+        /// The number of changes of the main track's outputs that have no result yet.
+        var changes = 0
     }
 
     private let player: Player
@@ -48,14 +49,12 @@ package final class TrackRouter: Sendable {
 
     /// Plays these routes only. Outputs that change between the main track and one of their own are closed in between.
     ///
-    /// - Parameter done: Called once with the change of the main track's outputs, on any thread; must not block. After a
-    ///   refusal the caller applies the old routes again, since sounds may have ended.
+    /// - Parameter done: Called once with the change of the main track's outputs, on any thread; must not block. After
+    ///   a refusal the caller applies the old routes again, since sounds may have ended.
     package func apply(_ routes: [TrackRoute], done: @escaping @Sendable (RouteChange) -> Void) {
-        let languages = TrackRoute.mainLanguages(of: routes)
-        let main = routes.filter { $0.languages == languages }.flatMap(\.outputs)
-        let added = routes.filter { $0.languages != languages }
-        let (request, ended) = state.withLock { state -> (Int, [SoundID]) in
+        let (main, added, request, ended) = state.withLock { state in
             state.request += 1
+            let (main, languages, added) = Self.divide(routes, state)
             if !languages.isEmpty, languages != state.mainLanguages { player.selectAudioTrack(languages: languages) }
             state.mainLanguages = languages
             var ended: [SoundID] = []
@@ -67,7 +66,7 @@ package final class TrackRouter: Sendable {
                     ended.append(sound)
                 }
             }
-            return (state.request, ended)
+            return (main, added, state.request, ended)
         }
         // An output joins the main track once its own one has released it.
         let awaited = Lock(ended.count + 1)
@@ -82,17 +81,44 @@ package final class TrackRouter: Sendable {
         proceed()
     }
 
+    /// Divides routes between the main track and tracks of their own. A route that has one keeps it, unless no other
+    /// remains for the main track, so that a change of the main track does not interrupt it.
+    private static func divide(
+        _ routes: [TrackRoute], _ state: State
+    ) -> (main: [any AudioOutput], languages: [String], added: [TrackRoute]) {
+        let others = routes.filter { $0.languages.isEmpty || state.sounds[$0.id] == nil }
+        guard !others.isEmpty else {
+            return (routes.first?.outputs ?? [], routes.first?.languages ?? [], Array(routes.dropFirst()))
+        }
+        var languages = TrackRoute.mainLanguages(of: others)
+        // Those that play the main track continue with it beside places without a language.
+        if !state.mainLanguages.isEmpty, others.contains(where: { $0.languages == state.mainLanguages }) {
+            languages = state.mainLanguages
+        }
+        let main = others.filter { $0.languages.isEmpty || $0.languages == languages }
+        let added = routes.filter { route in !main.contains { $0.id == route.id } }
+        return (main.flatMap(\.outputs), languages, added)
+    }
+
     private func changeMain(
         to main: [any AudioOutput], adding added: [TrackRoute], _ request: Int,
         _ done: @escaping @Sendable (RouteChange) -> Void
     ) {
-        guard state.withLock({ $0.request == request }) else { return done(.superseded) }
         let present = player.audioOutputs
-        guard present.count != main.count || !present.allSatisfy({ old in main.contains { $0 === old } }) else {
+        let isSame = present.count == main.count && present.allSatisfy { old in main.contains { $0 === old } }
+        let (isCurrent, changes) = state.withLock { state in
+            // A pending change is superseded, also by one to the present outputs.
+            let changes = state.request == request && (!isSame || state.changes > 0)
+            if changes { state.changes += 1 }
+            return (state.request == request, changes)
+        }
+        guard isCurrent else { return done(.superseded) }
+        guard changes else {
             add(added, request)
             return done(.changed(at: nil, without: []))
         }
         player.setAudioOutputs(main) { [self] change in
+            state.withLock { $0.changes -= 1 }
             // The outputs that have left the main track are closed by now.
             if case .changed = change { add(added, request) }
             done(change)
@@ -105,9 +131,7 @@ package final class TrackRouter: Sendable {
             guard state.request == request else { return }
             for route in routes where state.sounds[route.id] == nil {
                 let volumes = route.outputs.map { player.knownVolume(of: $0) }
-                state.sounds[route.id] = player.addSound(
-                    track: .languages(route.languages),
-                    to: OutputGroup(members: route.outputs, codecs: FilmAudioCodecs()))
+                state.sounds[route.id] = player.addSound(track: .languages(route.languages), to: route.outputs)
                 for (output, volume) in zip(route.outputs, volumes) {
                     if let volume { player.setVolume(volume, of: output) }
                 }

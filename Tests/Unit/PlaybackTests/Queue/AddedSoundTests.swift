@@ -121,6 +121,22 @@ import Testing
         #expect(told == ["The kitchen is dark. The other outputs continue."])
     }
 
+    @Test func anOutputThatBecomesAvailableJoinsInStep() throws {
+        let queue = VirtualQueue()
+        queue.kitchen.refusal = OutputError(.unavailable, "The kitchen is dark.")
+        queue.addSound(.language("rus"))
+        queue.core.apply(.append([QueueItem("1+5/400000")]))
+        queue.core.play()
+        queue.run(for: .seconds(20))
+        queue.kitchen.refusal = nil
+        queue.run(for: .seconds(20))
+        #expect(queue.heardInKitchen.count > 5 * VirtualQueue.rate)
+        #expect(try parting(queue) < 0.2)
+        #expect(queue.stretches.map(\.sound) == [1] && queue.holes == 0)
+        let told = queue.playerEvents.withLock { $0.count { if case .message = $0 { true } else { false } } }
+        #expect(told == 1)
+    }
+
     @Test func anOutputThatDoesNotGetReadyHoldsAStartForEightSecondsAndNoLonger() throws {
         let queue = VirtualQueue()
         queue.kitchen.isAway = true
@@ -192,6 +208,16 @@ import Testing
             main[heard.frame].map { abs((heard.at - $0).inMilliseconds) }
         }
         #expect(try #require(apart.max()) < 0.2)
+    }
+
+    @Test func bothPlayOneTrackOfAnInputThatCannotBeOpenedTwice() throws {
+        let queue = VirtualQueue()
+        queue.addSound(.number(1))
+        queue.core.apply(.append([QueueItem("pipe:1+5/40000")]))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["1:0..<40000"])
+        #expect(queue.stretchesInKitchen.map(\.description) == ["1:0..<40000"])
     }
 
     @Test func aSelectionThatReadsTheSameTrackInterruptsNothing() {

@@ -52,6 +52,25 @@ import Testing
         #expect(added.isEmpty)
     }
 
+    @Test func aPlaceKeepsItsTrackIfTheMainOneGetsTheSameLanguage() {
+        let router = TrackRouter(player)
+        apply(route(hall, "en"), route(kitchen, "de"), with: router)
+        let id = player.allOutputs.last?.id
+        apply(route(hall, "de"), route(kitchen, "de"), with: router)
+        #expect(main == ["Hall"] && added == ["Kitchen"])
+        #expect(player.allOutputs.last?.id == id, "the kitchen is not interrupted")
+    }
+
+    @Test func aPlaceThatIsAddedDoesNotInterruptTheOneThatPlaysAlone() {
+        let router = TrackRouter(player)
+        apply(route(kitchen, "de"), with: router)
+        #expect(main == ["Kitchen"] && added.isEmpty)
+        apply(route(kitchen, "de"), route(hall), with: router)
+        #expect(main == ["Kitchen", "Hall"] && added.isEmpty)
+        apply(route(kitchen, "fr"), route(hall), with: router)
+        #expect(main == ["Hall"] && added == ["Kitchen"])
+    }
+
     @Test func aPlaceMovesToATrackOfItsOwnAndBack() {
         let router = TrackRouter(player)
         apply(route(hall), route(kitchen), with: router)
