@@ -122,8 +122,10 @@ final class PlaybackSupervisor: Sendable {
             // `accept` requests a call once there is enough.
             guard input.isStartable else { return nil }
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
-            return try start(
+            let next = try start(
                 command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
+            let tail = sent.line == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
+            return [next, tail].compactMap { $0 }.min()
         } catch {
             switch error.code {
             case .clockNotReady:

@@ -46,11 +46,19 @@ struct RTPTimestampMapper: Sendable {
             return advance(length)
         }
         guard let time, !isContiguous else { return advance(length) }
-        let gap = origin.count.addingClamped(frames(in: time - origin.media)).subtractingClamped(count)
+        let gap = gap(before: time, since: origin)
         // A packet that overlaps the previous one is damaged and treated as contiguous.
         if gap > frames(in: .zero.advanced(by: Self.tolerance)), gap <= Self.longestGap { count += gap }
         return advance(length)
     }
+
+    private func gap(before time: MediaTime, since origin: (media: MediaTime, count: Int64)) -> Int64 {
+        origin.count.addingClamped(frames(in: time - origin.media)).subtractingClamped(count)
+    }
+
+    /// The number of frames between the last packet and a media time; negative if they overlap, 0 before the first
+    /// packet.
+    func gap(before time: MediaTime) -> Int64 { origin.map { gap(before: time, since: $0) } ?? 0 }
 
     private mutating func advance(_ length: Int) -> RTPTimestamp {
         let start = next

@@ -61,10 +61,15 @@ struct StreamInput: Sendable {
                 }
                 isJoining = false
             }
+            let isContiguous = !isPassThrough && speed != 1
+            if timestamps.isEmpty {
+                guard appendFirstSilence() else { break }
+            } else if !isContiguous {
+                guard fillGap(before: packet.presentationTime) else { break }
+            }
             let earlier = timestamps
-            if timestamps.isEmpty, !appendSilence() { break }
             let timestamp = timestamps.place(
-                packet.presentationTime, frames: format.framesPerPacket, isContiguous: !isPassThrough && speed != 1)
+                packet.presentationTime, frames: format.framesPerPacket, isContiguous: isContiguous)
             // Larger than any audio packet: the stream cannot carry it, and dropping it is harmless.
             let isStored =
                 packet.count > BufferedPacketizer.payloadLimit
@@ -97,11 +102,50 @@ struct StreamInput: Sendable {
         return (end - time).duration > .milliseconds(3)
     }
 
+    // MARK: Silence
+
     /// Appends a silent packet, because receivers mute the first AAC packet of a stream. Returns false without space.
-    private func appendSilence() -> Bool {
+    private func appendFirstSilence() -> Bool {
         guard format.coding == .aacLC else { return true }
-        let timestamp = timestamps.preceding(frames: format.framesPerPacket)
-        return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }
+        return store.appendSilence(format, timestamp: timestamps.preceding(frames: format.framesPerPacket))
+    }
+
+    /// Appends a silent packet after the last one. Returns false without space.
+    private mutating func appendSilence() -> Bool {
+        guard store.appendSilence(format, timestamp: timestamps.next) else { return false }
+        _ = timestamps.place(nil, frames: format.framesPerPacket, isContiguous: true)
+        return true
+    }
+
+    /// The longest gap to fill; a longer one would delay the audio after it until there is space in the store.
+    private var maxGap: Duration { format.coding == .aacLC ? .seconds(60) : .seconds(4) }
+
+    /// Fills a gap before the next packet with silence, except for less than a packet. Returns false without space; the
+    /// next call continues.
+    ///
+    /// A receiver whose queue runs empty plays the next audio up to 90 ms too early or too late, and corrects that over
+    /// tens of seconds (measured with shairport-sync).
+    private mutating func fillGap(before time: MediaTime?) -> Bool {
+        guard let time, let end = timestamps.end(at: 1), (time - end).duration <= maxGap else { return true }
+        while timestamps.gap(before: time) >= format.framesPerPacket { guard appendSilence() else { return false } }
+        return true
+    }
+
+    /// Continues a finished input with silence until a media time, so that the queue of the receiver does not run empty
+    /// before it is stopped; see `fillGap`. Packets that overlap this silence later are dropped.
+    ///
+    /// - Returns: The media time of the end of the packets; nil if the input is not finished, ended long before, or the
+    ///   store is full.
+    mutating func extendTail(until time: MediaTime) -> MediaTime? {
+        guard isFinished, let goal = timestamps.bound(of: time, rate: speed) else { return nil }
+        let missing = Int(timestamps.next.distance(to: goal))
+        // The queue ran empty long ago.
+        guard missing < 8 * format.sampleRate else { return nil }
+        while timestamps.next.distance(to: goal) > 0 {
+            isJoining = true
+            guard appendSilence() else { return nil }
+        }
+        return timestamps.end(at: speed)
     }
 
     /// Marks the end of the input; less than the required audio may then be started.

@@ -5,14 +5,24 @@
 package enum LosslessEscape {
     /// Returns one frame of interleaved stereo samples. The number of samples is not written; it is the packet's.
     package static func frame(_ samples: [Int16]) -> [UInt8] {
-        var writer = BitWriter(capacity: samples.count * 2 + 8)
+        frame(samples.lazy.map { UInt32(UInt16(bitPattern: $0)) }, bits: 16)
+    }
+
+    /// Returns one packet of a lossless format with silence.
+    package static func silence(of format: StreamFormat) -> [UInt8] {
+        frame(
+            repeatElement(0, count: format.framesPerPacket * format.channels), bits: format.bitsPerSample)
+    }
+
+    private static func frame(_ samples: some Collection<UInt32>, bits: Int) -> [UInt8] {
+        var writer = BitWriter(capacity: samples.count * bits / 8 + 8)
         writer.write(1, bits: 3)  // element: channel pair
         writer.write(0, bits: 4)  // instance
         writer.write(0, bits: 12)
         writer.write(0, bits: 1)  // no explicit frame count
         writer.write(0, bits: 2)  // no bytes shifted
         writer.write(1, bits: 1)  // escape: not compressed
-        for sample in samples { writer.write(UInt32(UInt16(bitPattern: sample)), bits: 16) }
+        for sample in samples { writer.write(sample, bits: bits) }
         writer.write(7, bits: 3)  // end tag
         return writer.aligned()
     }

@@ -145,6 +145,11 @@ struct ItemExclusions {
     mutating func noteBegan(_ item: Item, at now: HostInstant) {
         noteEnded(at: now)
         playing = (item, now)
+        noteClosed(before: item)
+    }
+
+    /// Records that an item is perceived, as `noteBegan`; the end of the previous one was recorded when it was opened.
+    func noteClosed(before item: Item) {
         let key = CrashHistory.key(of: item.address)
         crashes.update { $0.noteBegan(key) }
     }

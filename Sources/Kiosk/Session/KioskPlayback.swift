@@ -291,6 +291,8 @@ final class KioskPlayback {
         guard let change = progress.open(item, isCommanded: isCommanded, isSeparate: isAlone) else { return }
         record(change.remarks)
         if change.hasEnded { exclusions.noteEnded(at: now) }
+        // At once: nothing can follow an item gaplessly whose audio a speaker has received to its end.
+        applySuspects()
         // Attempts of a list without playable items do not count as playing.
         if !slate.isNothing { isPlaying = true }
     }
@@ -303,9 +305,12 @@ final class KioskPlayback {
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
         let change = progress.begin(item, at: moment, origin: isJoined ? player.state.lineOffset : nil)
         record(change.remarks)
-        guard change.isToBeShown else { return }
-        exclusions.noteBegan(Item(item), at: now)
-        showFilm()
+        if change.isToBeShown {
+            exclusions.noteBegan(Item(item), at: now)
+            showFilm()
+        } else {
+            exclusions.noteClosed(before: Item(item))
+        }
         applySuspects()
     }
 

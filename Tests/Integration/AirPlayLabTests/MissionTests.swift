@@ -107,6 +107,39 @@ extension SpeakerLabTests {
             }
         }
 
+        /// A receiver whose queue runs empty plays the next film up to 90 ms out of sync.
+        @Test(.timeLimit(.minutes(2))) func afterAFilmWhoseAudioEndsBeforeItsVideoTheNextFilmsAreInStep() throws {
+            let (lab, addresses) = try Lab.freshSpeakers(1)
+            let scratch = try Scratch()
+            let short = scratch.path("short.mp4")
+            let cut = try Program.run(
+                "/usr/bin/env",
+                ["ffmpeg", "-v", "error", "-i", Self.film, "-t", "2.5", "-i", Self.film, "-map", "0:v", "-map", "1:a"]
+                    + ["-c:v", "mpeg4", "-frames:v", "96", "-c:a", "copy", short])
+            try #require(cut.status == 0, "\(cut.errors)")
+            let recording = try Lab.Recording(lab, seconds: 60)
+            // The second program is a session of its own, after one that ended without audio.
+            for films in [[short, Self.film], [Self.film]] {
+                let played = try Program.run(
+                    Program.talkie, Self.words(addresses) + films,
+                    environment: ["XDG_STATE_HOME": scratch.path("state"), "SDL_VIDEODRIVER": "dummy"])
+                #expect(played.status == 0, "\(played.errors)")
+            }
+            try recording.stop()
+            let heard = try lab.beeps(in: recording.file)
+            try #require(heard.count == 2 + 9 + 9, "\(heard.count)")
+            // Beeps are 24 frames of 1001/24000 s apart, and the short film is 96 frames long.
+            let period = 1_001_000_000.0
+            for part in [heard[..<11], heard[11...]] {
+                let errors = part.map { beep in
+                    let elapsed = Double(beep - part[part.startIndex])
+                    return (elapsed - (elapsed / period).rounded() * period) / 1e6
+                }
+                print("after audio that ended early (ms): \(errors)")
+                #expect(Bounds.areTogether(errors, claim: 1))
+            }
+        }
+
         /// Writes the configuration of a kiosk; returns its path.
         private func kiosk(
             in scratch: Scratch, playlist: [String], speakers: [SpeakerAddress], _ lines: String

@@ -239,10 +239,10 @@ struct Lab {
         return URL(fileURLWithPath: try TestClips.make(name, ["-f", "lavfi", "-i", sound] + codec))
     }
 
-    /// Creates a film with a sound track for each language; each has the film's beeps a second later than the one
-    /// before.
+    /// Creates a film with a sound track for each language; each has the film's beeps one beep later than the one
+    /// before. The beeps are 24 frames of 1001/24000 s apart.
     static func addTracks(to film: String, _ languages: [String], seconds: Int, at path: String) throws {
-        let delays = languages.indices.map { "[0:a]adelay=\(1000 * $0):all=1,atrim=0:\(seconds)[a\($0)]" }
+        let delays = languages.indices.map { "[0:a]adelay=\(1001 * $0):all=1,atrim=0:\(seconds)[a\($0)]" }
         let maps = languages.enumerated().flatMap { number, language in
             ["-map", "[a\(number)]", "-metadata:s:a:\(number)", "language=\(language)"]
         }

@@ -80,6 +80,82 @@ import Testing
         #expect(store.removeNext(into: &out) == RTPTimestamp(rawValue: 1000))
     }
 
+    /// Timestamps of the unsent packets relative to the first of the stream, and whether they are silent.
+    private func unsent(_ silence: [UInt8]) -> [(frame: Int, isSilent: Bool)] {
+        var out: [UInt8] = []
+        var found: [(Int, Bool)] = []
+        while let timestamp = store.removeNext(into: &out) {
+            found.append((Int(RTPTimestamp(rawValue: 1000).distance(to: timestamp)), out == silence))
+        }
+        return found
+    }
+
+    @Test(arguments: [
+        (StreamFormat.aac48000, 1024, SilentUnit.stereo), (.lossless48000, 352, SilentUnit.lossless48000),
+        (.lossless44100, 352, SilentUnit.lossless44100),
+    ]) func aGapIsFilledWithSilenceSoThatTheQueueOfTheReceiverDoesNotRunEmpty(
+        format: StreamFormat, frames: Int, silence: [UInt8]
+    ) {
+        let store = PacketStore(bytes: 1 << 16, packets: 64)
+        var input = StreamInput(
+            format: format, store: store, first: RTPTimestamp(rawValue: 1000), isPassThrough: true, speed: 1)
+        func packet(at frame: Int) -> PacketBatch {
+            let batch = PacketBatch(reservingBytes: 1, packets: 1)
+            let rate = Int32(format.sampleRate)
+            [UInt8(1)].withUnsafeBytes {
+                batch.append(
+                    $0,
+                    as: PacketBatch.Packet(
+                        presentationTime: MediaTime(value: Int64(frame), timescale: rate),
+                        duration: MediaTime(value: Int64(frames), timescale: rate)))
+            }
+            return batch
+        }
+        let late = 4 * frames + frames / 2
+        #expect(input.accept(packet(at: 0), from: 0, position: nil).taken == 1)
+        #expect(input.accept(packet(at: late), from: 0, position: nil).taken == 1)
+        var out: [UInt8] = []
+        var found: [Int] = []
+        while let timestamp = store.removeNext(into: &out) {
+            if out == silence { found.append(Int(RTPTimestamp(rawValue: 1000).distance(to: timestamp))) }
+        }
+        let first = format.coding == .aacLC ? [-frames] : []
+        #expect(found == first + [frames, 2 * frames, 3 * frames])
+        #expect(input.timestamps.next == RTPTimestamp(rawValue: 1000).advanced(byFrames: Int64(late + frames)))
+    }
+
+    @Test func aFilledGapContinuesWhenThereIsSpaceAndALongOneIsLeft() {
+        var input = input(.aac48000, isPassThrough: true)
+        _ = input.accept(packets(1, frames: 1024), from: 0, position: nil)
+        // 64 packets fit: 2 are used, 62 of the 89 of the gap follow.
+        let late = packets(1, from: 90, frames: 1024)
+        #expect(input.accept(late, from: 0, position: .zero).taken == 0)
+        #expect(unsent(SilentUnit.stereo).count { $0.isSilent } == 63)
+        let heard = MediaTime(value: 60 * 1024, timescale: 48_000)
+        #expect(input.accept(late, from: 0, position: heard).taken == 0, "audio that was heard frees space")
+        #expect(input.accept(late, from: 0, position: heard).taken == 1)
+        let rest = unsent(SilentUnit.stereo)
+        #expect(rest.map(\.frame) == (63...90).map { $0 * 1024 } && rest.last?.isSilent == false)
+        #expect(input.accept(packets(1, from: 90_000, frames: 1024), from: 0, position: nil).taken == 1)
+        #expect(unsent(SilentUnit.stereo).map(\.frame) == [90_000 * 1024])
+    }
+
+    @Test func onlyAFinishedInputIsExtendedBySilence() {
+        var input = input(.aac48000, isPassThrough: true)
+        _ = input.accept(packets(2, frames: 1024), from: 0, position: nil)
+        let goal = MediaTime(value: 4 * 1024, timescale: 48_000)
+        #expect(input.extendTail(until: goal) == nil)
+        input.finish()
+        #expect(input.extendTail(until: goal) == goal && input.extendTail(until: .zero) == goal)
+        #expect(unsent(SilentUnit.stereo).map(\.frame) == [-1024, 0, 1024, 2048, 3072])
+        #expect(input.acceptedUntil == MediaTime(value: 2 * 1024, timescale: 48_000), "silence is no audio of the film")
+        // What follows after all keeps its place: packets over the silence are dropped.
+        #expect(input.accept(packets(4, from: 2, frames: 1024), from: 0, position: nil).taken == 4)
+        #expect(unsent(SilentUnit.stereo).map(\.frame) == [4096, 5120])
+        input.finish()
+        #expect(input.extendTail(until: MediaTime(value: 600, timescale: 1)) == nil, "it ended long before")
+    }
+
     @Test func overlappingPacketsOfAnotherFormatAreDropped() {
         var input = input()
         _ = input.accept(packets(10), from: 0, position: nil)

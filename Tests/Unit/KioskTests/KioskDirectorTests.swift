@@ -392,6 +392,47 @@ import Testing
         #expect(isSuspect(film, rig))
     }
 
+    @Test func filmsAreOpenedAheadAgainOnceTheSuspectsHavePlayed() {
+        let films = ["1.mp4", "2.mp4", "3.mp4"]
+        let rig = KioskRig(films: films)
+        // They were open when the last process ended.
+        let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
+        for film in films.prefix(2) { record.noteOpening("\(rig.folder)/films/\(film)") }
+        rig.start()
+        let opened = { rig.opened.withLock { $0 } }
+        #expect(rig.wait { opened().count >= 3 })
+        // In this pass or the next one.
+        #expect(
+            rig.wait {
+                let state = rig.player.state
+                return state.phase == .playing && opened().count > 3 && opened().last != state.title
+            })
+        #expect(opened().prefix(3) == films[...])
+        _ = rig.end()
+    }
+
+    @Test func anItemThatIsLeftIsNotBlamedForAnEndDuringTheNextOne() {
+        let rig = KioskRig(films: ["long1.mp4", "long2.mp4"])
+        let film = rig.folder + "/films/long1.mp4"
+        let places = StateFolder(path: rig.folder + "/state")
+        // It was open when the last process ended.
+        CrashRecord(places, configuration: "wall.toml").noteOpening(film)
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing 'long1.mp4'") && rig.health.withLock { $0.shown == .playing } })
+        rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .next), { _, _ in }))
+        #expect(
+            rig.wait {
+                rig.hasSaid("playing 'long2.mp4'") && rig.player.state.position > MediaTime(value: 1, timescale: 1)
+            }
+        )
+        // The next process, after a kill.
+        let crashes = CrashRecord(places, configuration: "wall.toml")
+        crashes.begin(at: WallTime(seconds: 1_700_000_100))
+        let (key, edition) = (CrashHistory.key(of: film), FileEdition(of: film)?.text ?? "")
+        #expect(crashes.history.isSuspect(key) && !crashes.history.isSkipped(key, edition: edition))
+        _ = rig.end()
+    }
+
     /// Returns true if the next process of this kiosk opens a film alone.
     private func isSuspect(_ film: String, _ rig: KioskRig) -> Bool {
         let crashes = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
