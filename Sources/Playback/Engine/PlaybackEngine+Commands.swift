@@ -236,6 +236,23 @@ extension PlaybackEngine {
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
 
+    func setDeinterlacing(_ mode: Deinterlacing) {
+        parts.deinterlacing.mode = mode
+        status.change { $0.deinterlacing = mode }
+    }
+
+    /// Changes the master volume; added sounds with a volume of their own keep their distance.
+    func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
+        guard let group = parts.audioOutput as? OutputGroup else {
+            throw ControlError(.unavailable, "this film plays without sound")
+        }
+        let before = group.knownVolume
+        change(group)
+        guard let volume = group.knownVolume else { return }
+        sound.changeOwnVolumes(by: volume - (before ?? volume))
+        sound.setVolume(volume)
+    }
+
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
         guard renderer != nil else { return status.message("This player was created without sound.") }
         let added = tracks.added.add(choice, to: output, number: number)

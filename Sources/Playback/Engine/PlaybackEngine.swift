@@ -86,6 +86,8 @@ package final class PlaybackEngine {
     /// The current entry.
     var current: PlaybackList.ScheduledItem? { shared.current }
     package var state: PlayerState { status.state }
+    /// The published state, with the position and the state of the outputs.
+    var presentedState: PlayerState { board.state }
     /// The renderer of the main audio track; nil if no audio is played.
     var renderer: AudioRenderer? { tracks.renderer }
     /// The current media time, or the target of a seek in progress.

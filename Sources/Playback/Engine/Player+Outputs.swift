@@ -124,7 +124,8 @@ extension PlayerState {
     /// Adds the state of the outputs.
     mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {
         audioRoute = outputs.name
-        volume = outputs.volume
+        let known = outputs.knownVolume
+        (volume, isVolumeKnown) = (known ?? 100, known != nil)
         // The start is announced and the slowest output's lead is passing.
         if phase == .playing, !isRunning { reason = outputs.wait?.description }
         routeChange =

@@ -29,7 +29,6 @@ public final class Player: Sendable {
     package let outputs: OutputGroup?
     /// Applies calibrated delays to the outputs; nil: none.
     package let calibration: RouteCalibration?
-    private let deinterlacing: DeinterlacingSwitch
     private let decoders: DecoderReport
     private let imageDuration: Lock<Duration?>
     /// The number of additional audio tracks added so far, and the outputs of those that were not removed.
@@ -74,8 +73,7 @@ public final class Player: Sendable {
         self.outputs = outputs
         codecs = parts.codecs
         calibration = parts.calibration
-        deinterlacing = parts.deinterlacing
-        deinterlacing.mode = options.deinterlacing
+        parts.deinterlacing.mode = options.deinterlacing
         decoders = parts.decoders
         imageDuration = parts.imageDuration
         self.synchronizer = synchronizer
@@ -283,7 +281,7 @@ public final class Player: Sendable {
         mailbox.post { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
     /// Sets which video frames are deinterlaced, from the next decoded frame on.
-    public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
+    public func setDeinterlacing(_ mode: Deinterlacing) { mailbox.post { $0.setDeinterlacing(mode) } }
 
     /// The codec of the last frame and its decoder: `h264 (software)`, `h264 (vaapi)`. Nil before the first frame;
     /// unchanged by items without video. It may refer to the next item once that is prepared. Any thread.

@@ -9,21 +9,28 @@ final class PlayerStatus {
 
     init(board: PlayerStatePublisher, options: PlayerOptions, onEvent: @escaping @Sendable (PlayerEvent) -> Void) {
         (self.board, self.onEvent) = (board, onEvent)
+        state.isPaused = options.startsPaused
         (state.speed, state.volume) = (options.speed, options.volume ?? 100)
         (state.isMuted, state.audioDelay) = (options.isMuted, options.audioDelay)
+        (state.isNight, state.dialogueLift) = (options.isNight, PlayerOptions.held(dialogueLift: options.dialogueLift))
         (state.showsSubtitles, state.subtitleDelay) = (options.showsSubtitles, options.subtitleDelay)
+        (state.showsSecondarySubtitles, state.deinterlacing) = (options.showsSecondarySubtitles, options.deinterlacing)
+        (state.loopItem, state.loopList) = (options.loopFile, options.loopPlaylist)
     }
 
     /// Whether the timeline has media.
-    var isUnderWay: Bool { [.playing, .paused, .buffering].contains(state.phase) }
+    var isUnderWay: Bool { state.isUnderWay }
 
     // MARK: Events
 
     /// Reports an event.
-    func report(_ event: PlayerEvent) { onEvent(event) }
+    func report(_ event: PlayerEvent) {
+        onEvent(event)
+        board.changes.report(event)
+    }
 
     /// Reports a message for the user.
-    func message(_ text: String) { onEvent(.message(text)) }
+    func message(_ text: String) { report(.message(text)) }
 
     /// Changes the phase and reports it.
     func setPhase(_ phase: PlayerState.Phase) {
@@ -37,7 +44,7 @@ final class PlayerStatus {
             state.phase = phase
             if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
         }
-        onEvent(.phase(phase))
+        report(.phase(phase))
     }
 
     /// Publishes the silent outputs and those that reject the volume, and reports the difference.
@@ -46,10 +53,10 @@ final class PlayerStatus {
         guard problems != before else { return }
         state.outputProblems = problems
         for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
-            onEvent(.outputRecovered(problem))
+            report(.outputRecovered(problem))
         }
         for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
-            onEvent(.outputProblem(problem))
+            report(.outputProblem(problem))
         }
     }
 
@@ -85,10 +92,10 @@ final class PlayerStatus {
     /// Describes an entry of a list.
     ///
     /// - Parameters:
-    ///   - subtitleTrack: The selected subtitles of the entry.
+    ///   - subtitleTracks: The selected primary and secondary subtitles of the entry.
     ///   - route: The name of the audio output.
     func describe(
-        _ entry: PlaybackList.ScheduledItem, of list: PlaybackList, subtitleTrack: Track?,
+        _ entry: PlaybackList.ScheduledItem, of list: PlaybackList, subtitleTracks: (Track?, secondary: Track?),
         route: @autoclosure () -> String?
     ) {
         let summary = entry.film.summary
@@ -105,7 +112,8 @@ final class PlayerStatus {
             state.hasAudio = entry.audioTrack != nil
             state.audioTrack = entry.audioTrack
             state.audioTracks = summary.tracks.filter { $0.kind == .audio }
-            state.subtitleTrack = subtitleTrack
+            (state.videoTrack, state.videoTracks) = (entry.videoTrack, summary.tracks.filter { $0.kind == .video })
+            (state.subtitleTrack, state.secondarySubtitleTrack) = subtitleTracks
             state.subtitleTracks = summary.tracks.filter { $0.kind == .subtitle }
             state.audioRoute = state.hasAudio ? route() : nil
             state.lineOffset = entry.offset ?? .zero
@@ -127,7 +135,8 @@ final class PlayerStatus {
             (state.hasVideo, state.isStill, state.pictureFormat) = (false, false, nil)
             state.hasAudio = false
             (state.audioTrack, state.audioTracks) = (nil, [])
-            (state.subtitleTrack, state.subtitleTracks) = (nil, [])
+            (state.videoTrack, state.videoTracks) = (nil, [])
+            (state.subtitleTrack, state.secondarySubtitleTrack, state.subtitleTracks) = (nil, nil, [])
             (state.duration, state.heldPosition, state.chapters) = (nil, nil, [])
         }
     }
@@ -138,6 +147,7 @@ extension PlayerState {
         (items, history) = (list.items, list.history)
         (itemNumber, itemCount) = list.place
         next = list.next
+        (loopItem, loopList, isShuffled) = (list.loopItem, list.loopList, list.isShuffled)
     }
 }
 

@@ -50,7 +50,9 @@ final class SeekController {
     /// The number of the last seek.
     private var serial = 0
     /// Whether the user wants playback, also while it is not possible yet.
-    private(set) var wantsPlay: Bool
+    private(set) var wantsPlay: Bool {
+        didSet { if wantsPlay != oldValue { status.change { $0.isPaused = !wantsPlay } } }
+    }
     private let context: PlayerContext
     private let tracks: PlaybackTracks
     private let supply: TrackSupply

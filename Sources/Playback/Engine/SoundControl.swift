@@ -104,11 +104,14 @@ final class SoundControl {
 
     func setNightMode(_ isOn: Bool) {
         options.isNight = isOn
+        status.change { $0.isNight = isOn }
         applyProcessing()
     }
 
     func setDialogueLift(_ decibels: Double) {
-        options.dialogueLift = PlayerOptions.held(dialogueLift: decibels)
+        let decibels = PlayerOptions.held(dialogueLift: decibels)
+        options.dialogueLift = decibels
+        status.change { $0.dialogueLift = decibels }
         applyProcessing()
     }
 

@@ -5,7 +5,7 @@ internal import Synchronization
 public struct QueueItem: Sendable, Identifiable, Hashable {
     /// Identifies an item within the process; never reused.
     public struct ID: Sendable, Hashable {
-        fileprivate let number: UInt64
+        package let number: UInt64
     }
 
     /// The identifier of the item.

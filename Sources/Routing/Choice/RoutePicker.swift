@@ -6,7 +6,7 @@ package struct RoutePicker: Equatable {
     /// A row of the list.
     package struct Row: Hashable {
         /// The identifier of the place (`OutputPlace.id`).
-        var id: String
+        package var id: String
         package var name: String
         /// The language of its audio track, if the places can play different ones; otherwise nil.
         package var language: String?
