@@ -37,6 +37,11 @@ struct PlayCommand: ParsableCommand, UsageLine {
         if film.noAudio && !sound.speakers.isEmpty {
             throw ValidationError("--no-audio and --speaker contradict each other; remove one of them")
         }
+        if let speaker = SpeakerArgument.contradiction(in: sound.speakers) {
+            throw ValidationError(
+                "--speaker names '\(PrintableText.of(speaker.name))' with several languages; a speaker plays one sound track"
+            )
+        }
         if film.noVideo && (picture.isFullScreen || picture.size != nil || picture.screen != nil) {
             throw ValidationError("--no-video opens no window for --fs, --screen or --size; remove one of them")
         }

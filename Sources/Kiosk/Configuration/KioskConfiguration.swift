@@ -61,6 +61,8 @@ package struct KioskConfiguration: Sendable, Equatable {
         var speakers = ["local"]
         /// The outputs used, in this order, if all `speakers` are lost; the sound card is the last.
         var fallbacks: [String] = []
+        /// The languages of the sound tracks of outputs in order of preference; other outputs play the film's default.
+        var languages: [String: [String]] = [:]
         /// 0…130; nil: the volumes of speakers are not changed.
         var volume: Double?
     }

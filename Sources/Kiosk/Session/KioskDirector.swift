@@ -64,7 +64,7 @@ final class KioskDirector: @unchecked Sendable {
         sound = outputs.map { group in
             KioskRouteSupervisor(
                 player: stage.player, group: group, registry: stage.registry,
-                tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now,
+                tiers: SoundTiers(programme), at: now,
                 clock: stage.clock, answerTimeout: configuration.speakerTimeout
             ) { mailbox.post(.sound($0)) }
         }
@@ -178,10 +178,8 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Records the name of each output once.
     private func noteRoutes() {
-        guard let group = stage.player.outputs else { return }
-        for member in group.members {
-            guard let number = group.number(of: member), notedRoutes.insert(number).inserted else { continue }
-            stage.distributor.record(.route(index: number, name: member.name, kind: member.kind.rawValue))
+        for (id, output) in stage.player.allOutputs where notedRoutes.insert(id.index).inserted {
+            stage.distributor.record(.route(index: id.index, name: output.name, kind: output.kind.rawValue))
         }
     }
 
@@ -294,7 +292,7 @@ final class KioskDirector: @unchecked Sendable {
     /// Applies the speakers and the volume of the current programme.
     private func applySound(before: KioskConfiguration.Programme) {
         let programme = hours.shown.programme
-        sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now)
+        sound?.want(SoundTiers(programme), at: now)
         if let volume = programme.volume {
             stage.player.setVolume(volume)
         } else if before.volume != nil {
@@ -407,9 +405,7 @@ final class KioskDirector: @unchecked Sendable {
         seen.isWall = playback.isWall
         seen.statistics = stage.distributor.statistics
         let known = Dictionary(outputs.all.map { ($0.output.index, $0) }) { first, _ in first }
-        seen.outputs = player.audioOutputs.map { output in
-            (output.name, player.outputs?.number(of: output).flatMap { known[$0] })
-        }
+        seen.outputs = player.allOutputs.map { ($0.output.name, known[$0.id.index]) }
         seen.skew = outputs.skew
         // The buffer of a lost output is still filled.
         seen.lastSound = outputs.all.filter { !$0.isLost }.compactMap(\.accepted).max()

@@ -46,7 +46,8 @@ extension PlayerState {
     }
 
     var trackListNode: JSONValue {
-        let selected = [videoTrack, audioTrack, subtitleTrack, secondarySubtitleTrack].compactMap { $0 }
+        let selected =
+            [videoTrack, audioTrack, subtitleTrack, secondarySubtitleTrack].compactMap { $0 } + addedTracks.values
         return .array((videoTracks + audioTracks + subtitleTracks).map { $0.node(isSelected: selected.contains($0)) })
     }
 

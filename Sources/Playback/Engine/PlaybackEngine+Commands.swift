@@ -237,8 +237,23 @@ extension PlaybackEngine {
         _ = try? run(ControlCommand.Context(engine: self, table: .player), request.arguments)
     }
 
-    func cycleAudioTrack() { if factory.cycleAudioTrack() { beginSound() } }
-    func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { beginSound() } }
+    func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedSound() } }
+    func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { readSelectedSound() } }
+
+    func selectAudioTrack(languages: [String]) {
+        if factory.selectAudioTrack(languages: languages) { readSelectedSound() }
+    }
+
+    /// Reads the main audio from the current position on; beside added sounds, which play on, only its own outputs are
+    /// interrupted.
+    private func readSelectedSound() {
+        guard !tracks.added.all.isEmpty, state.phase == .playing, seeks.pending == nil, !truncation.isActive,
+            let audio = tracks.audio
+        else { return beginSound() }
+        let target = seeks.trackTarget
+        audio.seek(to: target.time, aim: target.aim, serial: target.serial)
+    }
+
     func cycleSubtitles(by step: Int) { tracks.subtitles.cycle(by: step, at: seeks.trackTarget) }
     func selectSubtitles(_ number: Int?) { tracks.subtitles.select(number, at: seeks.trackTarget) }
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
@@ -249,13 +264,16 @@ extension PlaybackEngine {
         status.change { $0.deinterlacing = mode }
     }
 
-    /// Changes the volumes of the outputs.
+    /// Changes the master volume; added sounds with a volume of their own keep their distance.
     func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
         guard let group = parts.audioOutput as? OutputGroup else {
             throw ControlError(.unavailable, "this film plays without sound")
         }
+        let before = group.knownVolume
         change(group)
-        if let volume = group.knownVolume { sound.setVolume(volume) }
+        guard let volume = group.knownVolume else { return }
+        sound.changeOwnVolumes(by: volume - (before ?? volume))
+        sound.setVolume(volume)
     }
 
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
@@ -266,6 +284,16 @@ extension PlaybackEngine {
         guard let entry = current, status.isUnderWay else { return }
         tracks.added.addPipeline(to: added, behind: entry)
         added.seek(to: seeks.trackTarget)
+    }
+
+    func setTrack(_ choice: SoundTrackChoice, ofSound number: Int) {
+        tracks.added.setTrack(choice, of: number)?.seek(to: seeks.trackTarget)
+    }
+
+    /// Continues after the renderer of an added sound has answered a removal.
+    func addedSoundWasFlushed(_ number: Int, cut: Int, _ result: PartialFlushResult) {
+        guard let sound = tracks.added.all.first(where: { $0.number == number }) else { return }
+        if !sound.endCut(cut, result) { sound.seek(to: seeks.trackTarget) }
     }
 
     /// Continues the removal of entries after the renderer has answered.

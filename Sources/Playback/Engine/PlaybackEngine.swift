@@ -164,10 +164,13 @@ package final class PlaybackEngine {
         perform(arrival.proceed())
         perform(truncation.proceed())
         perform(truncation.removeUnreadable())
+        tracks.added.proceedWithCuts()
         repeatSection()
         if isPerceived { perform(announcer.passBoundaries()) }
         perform(truncation.endBrokenOffEntry())
         reconcile()
+        tracks.added.publishTracks()
+        if state.phase == .playing { tracks.added.retryLost(from: seeks.trackTarget) }
         tracks.dropUnseenFrames()
         losses.reportCurrent(until: isPerceived ? synchronizer.currentTime() : nil)
         artwork.load(isDisplayed: sound.hasDisplays)

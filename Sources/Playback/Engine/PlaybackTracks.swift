@@ -273,12 +273,32 @@ final class PlaybackTracks {
         added.seek(to: target)
     }
 
-    /// Sends additional tracks that have read an obsolete entry to the current position.
+    /// Removes an obsolete entry from the added sounds that have read it, and sends subtitles that have to the current
+    /// position.
     ///
-    /// - Parameter time: A sound that has enqueued beyond this time has read it as well.
-    func reread(from target: TrackTarget, thatEntered serial: Int, handedBeyond time: MediaTime? = nil) {
-        added.reread(from: target, thatEntered: serial, handedBeyond: time)
+    /// - Parameters:
+    ///   - kept: The last entry that remains.
+    ///   - time: Its end on the timeline; nil if unknown.
+    ///   - shortens: Whether a sound that has enqueued beyond this time has read it as well.
+    func withdraw(
+        _ serial: Int, after kept: Int, at time: MediaTime?, shortens: Bool = false, target: TrackTarget
+    ) {
+        added.withdraw(serial, after: kept, at: time, shortens: shortens, target: target)
         subtitles.reread(from: target, thatEntered: serial)
+    }
+
+    /// How far ahead of the playhead the sounds' outputs can remove audio.
+    ///
+    /// - Parameter limit: Added sounds that need longer are interrupted instead.
+    func flushLead(limit: Duration) -> Duration {
+        let added = added.all.filter { !$0.isLost }.compactMap(\.renderer.partialFlushLead).filter { $0 < limit }
+        return max(renderer?.partialFlushLead ?? .zero, added.max() ?? .zero)
+    }
+
+    /// The earliest start that the outputs can meet, without those that starts do not wait for.
+    var earliestStart: HostInstant? {
+        ([renderer].compactMap { $0 } + added.all.filter { !$0.isLate }.map(\.renderer)).compactMap(\.earliestStart)
+            .max()
     }
 
     /// Drains the tracks whose successor is not ready in time during playback.

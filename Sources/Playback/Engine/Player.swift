@@ -31,8 +31,9 @@ public final class Player: Sendable {
     package let calibration: RouteCalibration?
     private let decoders: DecoderReport
     private let imageDuration: Lock<Duration?>
-    /// The number of additional audio tracks added so far.
-    let addedSounds = Lock(0)
+    /// The number of additional audio tracks added so far, and the outputs of those that were not removed.
+    let addedSounds = Lock<(count: Int, groups: [Int: OutputGroup])>((0, [:]))
+    let codecs: any AudioCodecs
     /// The player's thread; guarded by its own lock.
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -70,6 +71,7 @@ public final class Player: Sendable {
         let outputs = parts.joinOutputs(options)
         let board = PlayerStatePublisher(timebase: synchronizer.timebase, outputs: outputs)
         self.outputs = outputs
+        codecs = parts.codecs
         calibration = parts.calibration
         parts.deinterlacing.mode = options.deinterlacing
         decoders = parts.decoders
@@ -288,6 +290,9 @@ public final class Player: Sendable {
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
     /// Selects an audio track by number, 1 for the first. Following items use a similar track.
     public func selectAudioTrack(_ number: Int) { mailbox.post { $0.selectAudioTrack(number) } }
+    /// Selects an audio track by language, in order of preference, before `PlayerOptions.audioLanguages`. Following
+    /// items use these languages as well.
+    public func selectAudioTrack(languages: [String]) { mailbox.post { $0.selectAudioTrack(languages: languages) } }
 
     // MARK: Subtitles
 

@@ -53,4 +53,8 @@ struct PlayerContext {
 struct TrackTarget {
     let time: MediaTime
     let serial: Int
+    /// Whether only a single track is sent there, while the others play on.
+    var isAlone = false
+
+    var aim: SeekAim { isAlone ? .exactAlone : .exact }
 }

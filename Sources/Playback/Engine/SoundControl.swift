@@ -69,6 +69,22 @@ final class SoundControl {
         applyGain()
     }
 
+    /// Notes that an added sound has a volume of its own.
+    func noteVolume(_ volume: Double, ofSound number: Int) {
+        added.all.first { $0.number == number }?.volume = volume
+        applyGain()
+    }
+
+    /// Changes the volumes of added sounds that have one of their own, with the master volume.
+    func changeOwnVolumes(by steps: Double) {
+        for sound in added.all where sound.volume != nil {
+            guard let group = sound.output as? OutputGroup else { continue }
+            group.changeVolume(by: steps)
+            sound.volume = group.volume
+        }
+        applyGain()
+    }
+
     func setMuted(_ muted: Bool) {
         status.change { $0.isMuted = muted }
         applyGain()
@@ -169,7 +185,8 @@ final class SoundControl {
         guard let renderer, renderer.progress.enqueuedUntil != nil || !status.state.outputProblems.isEmpty else {
             return
         }
-        status.setOutputProblems((output as? OutputGroup)?.problems ?? Self.problem(of: output))
+        let added = added.all.flatMap { ($0.output as? OutputGroup)?.problems ?? [] }
+        status.setOutputProblems(((output as? OutputGroup)?.problems ?? Self.problem(of: output)) + added)
     }
 
     private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {

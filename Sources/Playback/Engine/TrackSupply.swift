@@ -27,7 +27,7 @@ struct TrackSupply {
         if let audio = tracks.audio, let renderer = tracks.renderer, !tracks.isSoundLost {
             add(audio, cursor: .sound, renderer: renderer, to: &supply, at: now)
         }
-        for sound in tracks.added.all where !sound.isLost {
+        for sound in tracks.added.all where sound.mayHold(at: moment) {
             if let pipeline = sound.pipeline {
                 add(pipeline, cursor: sound.cursor, renderer: sound.renderer, to: &supply, at: now)
             }

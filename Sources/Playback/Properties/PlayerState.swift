@@ -95,6 +95,8 @@ public struct PlayerState: Sendable, Equatable {
     public var audioTrack: Track?
     /// All audio tracks of the item.
     public var audioTracks: [Track] = []
+    /// The playing tracks of additional sounds (`Player.addSound`), without those that the item lacks.
+    public internal(set) var addedTracks: [SoundID: Track] = [:]
     /// The displayed subtitle track.
     public var subtitleTrack: Track?
     /// All subtitle tracks of the item, including external files.

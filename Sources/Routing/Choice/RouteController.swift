@@ -20,6 +20,7 @@ package final class RouteController {
     private let player: Player
     private let group: OutputGroup
     private let registry: OutputRegistry
+    private let router: TrackRouter
     private let home: OutputPlace
     private let post: @Sendable (Event) -> Void
     private var detector: RouteDetector?
@@ -27,8 +28,10 @@ package final class RouteController {
     private var offered: [OutputPlace]
     /// The current places: the last choice that was not refused.
     private(set) var chosen: [OutputPlace]
-    /// The places before the pending choice; nil if none is pending.
-    private var before: [OutputPlace]?
+    /// The languages of places whose audio track is not the player's main one, by place identifier.
+    private(set) var languages: [String: [String]]
+    /// The places and languages before the pending choice; nil if none is pending.
+    private var before: (chosen: [OutputPlace], languages: [String: [String]])?
     /// The likely places by the history, until the user chooses or they have been offered.
     private var remembered: [String]?
     /// The created outputs by place identifier. The `route choice` threads add to it.
@@ -44,12 +47,15 @@ package final class RouteController {
     ///
     /// - Parameters:
     ///   - routes: The places that play at the start.
+    ///   - languages: The languages of those that play another audio track than the main one, by place identifier.
     ///   - home: The place to use when everything else is lost.
     ///   - post: Called on any thread; must not block.
     package init(
-        player: Player, group: OutputGroup, registry: OutputRegistry, routes: [OutputPlace], home: OutputPlace,
-        post: @escaping @Sendable (Event) -> Void
+        player: Player, group: OutputGroup, registry: OutputRegistry, routes: [OutputPlace],
+        languages: [String: [String]] = [:], home: OutputPlace, post: @escaping @Sendable (Event) -> Void
     ) {
+        router = TrackRouter(player)
+        self.languages = languages
         self.player = player
         self.group = group
         self.registry = registry
@@ -64,6 +70,17 @@ package final class RouteController {
             // ignored: `createOutputs` tries again, and says why.
             if let made = try? registry.outputs(at: route) { outputs.withLock { $0[route.id] = made } }
         }
+        if !languages.isEmpty { restoreTracks() }
+    }
+
+    /// Plays the current places with their languages, without a report.
+    private func restoreTracks() {
+        let routes = outputs.withLock { outputs in chosen.map { route($0, to: outputs[$0.id] ?? []) } }
+        router.apply(routes.filter { !$0.outputs.isEmpty }) { _ in }
+    }
+
+    private func route(_ place: OutputPlace, to outputs: [any AudioOutput]) -> TrackRoute {
+        TrackRoute(id: place.id, outputs: outputs, languages: languages[place.id] ?? [])
     }
 
     /// Stops looking for places. Blocks until the providers have ended.
@@ -73,8 +90,13 @@ package final class RouteController {
     }
 
     package var isOpen: Bool { picker != nil }
-    /// The names of the current places: `Kitchen`, `This computer, Kitchen`.
-    package var name: String { chosen.map(\.name).joined(separator: ", ") }
+    /// The names of the current places, with their languages if they can differ: `Kitchen`, `This computer · English,
+    /// Kitchen · German`.
+    package var name: String {
+        let state = player.state
+        return chosen.map { RoutePicker.title($0.name, language: language(of: $0, in: state)) }
+            .joined(separator: ", ")
+    }
     package var ids: [String] { chosen.map(\.id) }
 
     // MARK: Picker
@@ -117,14 +139,63 @@ package final class RouteController {
 
     /// The places, as rows of the picker.
     package var rows: [RoutePicker.Row] {
-        let change = player.state.routeChange
+        let state = player.state
         return offered.map { route in
             let isTicked = chosen.contains { $0.id == route.id }
-            let isNew = isTicked && before.map { !$0.contains { $0.id == route.id } } == true
+            let isNew = isTicked && before.map { !$0.chosen.contains { $0.id == route.id } } == true
             return RoutePicker.Row(
-                id: route.id, name: route.name, isTicked: isTicked, pending: isNew ? change ?? "connecting" : nil,
+                id: route.id, name: route.name, language: isTicked ? language(of: route, in: state) : nil,
+                isTicked: isTicked, pending: isNew ? state.routeChange ?? "connecting" : nil,
                 obstacle: isTicked ? nil : route.obstacle, volume: volume(of: route))
         }
+    }
+
+    // MARK: Languages
+
+    /// The audio track that a current place plays; nil if there is none.
+    private func track(of route: OutputPlace, in state: PlayerState) -> Track? {
+        guard let languages = languages[route.id], router.isSeparate(route.id) else { return state.audioTrack }
+        return MediaSummary(container: "", tracks: state.audioTracks).track(.audio, languages: languages)
+    }
+
+    /// The language that a current place plays; nil if all play the main track, or if it is unknown.
+    private func language(of route: OutputPlace, in state: PlayerState) -> String? {
+        guard chosen.contains(where: { languages[$0.id] != nil }) else { return nil }
+        return track(of: route, in: state)?.languageName.map(PrintableText.of)
+    }
+
+    /// Selects the languages of a place in order of preference; empty: the main audio track. Only this place is
+    /// interrupted. The result is posted as that of a choice. A place that is not chosen plays them later.
+    package func setLanguages(_ wanted: [String], of id: String) {
+        let wanted = wanted.isEmpty ? nil : wanted
+        guard languages[id] != wanted else { return }
+        guard chosen.contains(where: { $0.id == id }) else {
+            languages[id] = wanted
+            return
+        }
+        if before == nil { before = (chosen, languages) }
+        languages[id] = wanted
+        applyChoice()
+    }
+
+    /// Selects the next language of the film for a place.
+    private func cycleLanguage(of id: String) {
+        guard let route = chosen.first(where: { $0.id == id }) else {
+            picker?.notice = "Select the output first; then it has a language."
+            return
+        }
+        let state = player.state
+        var all: [String] = []
+        for language in state.audioTracks.compactMap(\.language) where !LanguageCode(language).isUndetermined {
+            if !all.contains(where: { LanguageCode($0) == LanguageCode(language) }) { all.append(language) }
+        }
+        guard all.count > 1 else {
+            picker?.notice = "This film states no second language."
+            return
+        }
+        let present = track(of: route, in: state)?.language.map(LanguageCode.init)
+        let index = all.firstIndex { LanguageCode($0) == present } ?? all.count - 1
+        setLanguages([all[(index + 1) % all.count]], of: id)
     }
 
     /// Handles a key. Returns false if the picker does not use it.
@@ -148,6 +219,7 @@ package final class RouteController {
             choose([id])
         case .explain(let text): picker?.notice = text
         case .setVolume(let id, let volume): setVolume(volume, of: id)
+        case .cycleLanguage(let id): cycleLanguage(of: id)
         }
     }
 
@@ -176,22 +248,30 @@ package final class RouteController {
     package func choose(_ ids: [String]) {
         let routes = ids.compactMap { id in offered.first { $0.id == id } }
         guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
-        if before == nil { before = chosen }
+        if before == nil { before = (chosen, languages) }
         chosen = routes
+        applyChoice()
+    }
+
+    /// Plays the current places with their languages; the result is posted.
+    private func applyChoice() {
         picker?.notice = nil
-        let (registry, player, post, outputs) = (registry, player, post, outputs)
+        let (registry, router, post, outputs) = (registry, router, post, outputs)
+        let (routes, languages) = (chosen, languages)
         let wanted = routes.map(\.id)
         // Creating a speaker's output reads files and checks ports.
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "route choice") {
                 do throws(TalkieError) {
-                    var members: [any AudioOutput] = []
+                    var (all, used) = ([TrackRoute](), [any AudioOutput]())
                     for route in routes {
                         let made = try registry.outputs(at: route)
                         outputs.withLock { $0[route.id] = made }
-                        members += made.filter { output in !members.contains { $0 === output } }
+                        let own = made.filter { output in !used.contains { $0 === output } }
+                        used += own
+                        all.append(TrackRoute(id: route.id, outputs: own, languages: languages[route.id] ?? []))
                     }
-                    player.setAudioOutputs(members) { post(.changed($0, wanted)) }
+                    router.apply(all.filter { !$0.outputs.isEmpty }) { post(.changed($0, wanted)) }
                 } catch {
                     post(.failed(error, wanted))
                 }
@@ -208,7 +288,7 @@ package final class RouteController {
 
     /// That of the loudest of its outputs; nil before they are made, and while none is known.
     private func volume(of route: OutputPlace) -> Double? {
-        outputs.withLock { $0[route.id] }?.compactMap { group.knownVolume(of: $0) }.max()
+        outputs.withLock { $0[route.id] }?.compactMap { player.knownVolume(of: $0) }.max()
     }
 
     /// Sets the volume of a place, 0…130; creates its outputs if necessary.
@@ -277,9 +357,10 @@ package final class RouteController {
             if !without.isEmpty {
                 let members = group.members
                 chosen = chosen.filter { route in
+                    if router.isSeparate(route.id) { return true }
                     // ignored: one whose outputs cannot be made has not joined; `without` says why.
-                    (try? registry.outputs(at: route))?.contains { output in members.contains { $0 === output } }
-                        ?? false
+                    let made = try? registry.outputs(at: route)
+                    return made?.contains { output in members.contains { $0 === output } } ?? false
                 }
                 return withNotes("Sound: \(name)\n" + without.map(\.description).joined(separator: "\n"))
             }
@@ -295,8 +376,9 @@ package final class RouteController {
 
     private func takeBack(_ ids: [String], because reason: String) -> String? {
         guard ids == chosen.map(\.id), let old = before else { return nil }
-        chosen = old
+        (chosen, languages) = old
         before = nil
+        if !languages.isEmpty { restoreTracks() }
         if isOpen { picker?.notice = reason }
         return withNotes("The sound stays on \(name).\n\(reason)")
     }

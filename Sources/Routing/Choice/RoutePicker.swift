@@ -8,6 +8,8 @@ package struct RoutePicker: Equatable {
         /// The identifier of the place (`OutputPlace.id`).
         package var id: String
         package var name: String
+        /// The language of its audio track, if the places can play different ones; otherwise nil.
+        package var language: String?
         /// Whether it plays or is about to.
         package var isTicked: Bool
         /// Why it is not audible yet, during a change; otherwise nil.
@@ -16,7 +18,13 @@ package struct RoutePicker: Equatable {
         package var obstacle: String?
         /// The volume, 0…130; nil if unknown.
         package var volume: Double?
+
+        /// The name, with the language: `Kitchen · German`.
+        package var title: String { RoutePicker.title(name, language: language) }
     }
+
+    /// Returns the name of a place with its language, if there is one.
+    static func title(_ name: String, language: String?) -> String { language.map { "\(name) · \($0)" } ?? name }
 
     /// The part of a row under the pointer.
     package enum Part: Hashable, Sendable {
@@ -36,6 +44,8 @@ package struct RoutePicker: Equatable {
         case playAndClose(String)
         /// Set the volume of a place.
         case setVolume(String, Double)
+        /// Select the next language of the film for a place.
+        case cycleLanguage(String)
         /// Display why nothing happens.
         case explain(String)
     }
@@ -81,6 +91,7 @@ package struct RoutePicker: Equatable {
         case "SPACE", "x": return .some(index.flatMap { toggle($0) })
         case "LEFT", "-": return .some(index.flatMap { changeVolume($0, by: -Self.volumeStep) })
         case "RIGHT", "+": return .some(index.flatMap { changeVolume($0, by: Self.volumeStep) })
+        case "l": return .some(index.map { .cycleLanguage(rows[$0].id) })
         case "ESC", "s", "BS": return .some(.close)
         default: return nil
         }
@@ -140,14 +151,14 @@ package struct RoutePicker: Equatable {
     // MARK: Display
 
     /// The keys, for display below the list.
-    package static let keys = "↑↓ choose   Enter play here   Space add or remove   ← → volume   Esc close"
+    package static let keys = "↑↓ choose   Enter play here   Space add or remove   ← → volume   l language   Esc close"
 
     /// The list as one line, for a terminal.
     package var line: String {
         rows.map { row in
             let mark = row.pending != nil ? "…" : row.isTicked ? "x" : " "
             let volume = row.volume.map { " \(Decimals.text($0, 0))%" } ?? ""
-            let text = "[\(mark)] \(row.name)\(volume)"
+            let text = "[\(mark)] \(row.title)\(volume)"
             return row.id == current ? ">\(text)<" : " \(text) "
         }.joined(separator: " ") + (notice.map { "  \($0)" } ?? "")
     }

@@ -66,7 +66,8 @@ extension ControlProperty {
                 write: { (_, value) throws(ControlError) in mailbox?.post(.rooms(try rooms.ids(value.words))) }),
             ControlProperty(
                 "audio-device-list", .node,
-                "the outputs: `name`, `description`, `selected`, `volume` (null: unknown), `pending`, `obstacle`",
+                "the outputs: `name`, `description`, `selected`, `volume` (null: unknown), `language` (if they differ),"
+                    + " `pending`, `obstacle`",
                 read: { _ in rooms.node }),
         ]
     }
@@ -87,6 +88,17 @@ extension ControlProperty {
 
 extension ControlCommand {
     private static let maxTextBytes = 500
+
+    /// Returns the languages of a list that is separated by commas; none if it is empty.
+    static func languages(_ text: String) throws(ControlError) -> [String] {
+        guard !text.isEmpty else { return [] }
+        guard text.utf8.count <= maxTextBytes else {
+            throw ControlError(.outOfRange, "a list of languages has at most \(maxTextBytes) bytes")
+        }
+        do throws(ValueError) { return try PlayerOptions.languages(parsing: text) } catch {
+            throw ControlError(.wrongType, error.description)
+        }
+    }
 
     /// Commands that a session performs, by `SessionControls.carryOut`.
     fileprivate static func session(_ mailbox: SessionMailbox?) -> [ControlCommand] {
@@ -129,6 +141,11 @@ extension ControlCommand {
             command(
                 "output-volume", "sets the volume of an output of `audio-device-list`",
                 [Parameter("name", .text), Parameter("volume", .number(0...VolumeCurve.maxVolume))]),
+            command(
+                "output-language",
+                "selects the sound track of an output by language, in order of preference (`de,en`); empty: the film's",
+                [Parameter("name", .text), Parameter("languages", .text)],
+                check: { (arguments) throws(ControlError) in _ = try languages(arguments.text(1)) }),
             command("raise", "brings the window to the front"),
             command("show-statistics", "opens or closes the statistics"),
             command("show-keys", "opens or closes the list of keys"),

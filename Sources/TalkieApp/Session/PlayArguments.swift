@@ -12,7 +12,7 @@ package struct PlayArguments: Sendable {
     /// The player options for all films.
     package var options = PlayerOptions()
     /// The outputs, which play in sync; empty: the local sound card.
-    package var speakers: [SpeakerChoice] = []
+    package var speakers: [SpeakerArgument] = []
     /// Whether the user has set a delay, which disables calibrations.
     package var isAudioDelayChosen = false
     /// How to use remembered outputs when no `--speaker` is given.

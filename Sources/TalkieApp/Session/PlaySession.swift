@@ -68,9 +68,9 @@ package enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: destination.route?.output, registry: destination.registry,
-                routes: destination.route?.places ?? [], home: destination.card.thisComputer, log: log,
-                inhibitor: inhibitor),
+                registry: destination.registry,
+                routes: destination.route?.places ?? [], languages: destination.route?.languages ?? [:],
+                home: destination.card.thisComputer, log: log, inhibitor: inhibitor),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
         do throws(ExhaustionError) { try director.start() } catch {
@@ -132,9 +132,17 @@ package enum PlaySession {
                 route = nil
                 return
             }
-            let names = arguments.speakers.isEmpty ? ["local"] : arguments.speakers.map(\.name)
+            // A film without the language of a speaker plays there as on the others.
+            let requests = arguments.speakers.map { speaker in
+                SoundRoute.Request(
+                    speaker.choice.name,
+                    languages: speaker.languages.isEmpty
+                        ? [] : speaker.languages + arguments.options.audioLanguages)
+            }
             do throws(TalkieError) {
-                route = try SoundRoute(to: names, in: registry, until: interruption) {
+                route = try SoundRoute(
+                    to: requests.isEmpty ? [SoundRoute.Request("local")] : requests, in: registry, until: interruption
+                ) {
                     if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
                 }
             } catch {
@@ -177,7 +185,7 @@ package enum PlaySession {
             RouteCalibration(route.output, identify: { registry.identity(of: $0) }, profiles: { profiles })
         }
         registry.onIdentityChange { mailbox.post(.sinkChanged) }
-        let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
+        let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains { $0.choice == .local }
         let notice = (playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil).map {
             $0 + "; talkie calibrate local measures it again, talkie profile list still shows it"
         }

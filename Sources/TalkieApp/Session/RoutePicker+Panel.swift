@@ -8,7 +8,7 @@ extension RoutePicker {
             title: "Sound output",
             rows: rows.map { row in
                 ScreenPanel.Row(
-                    row.name, detail: row.pending ?? row.obstacle ?? "",
+                    row.title, detail: row.pending ?? row.obstacle ?? "",
                     mark: row.pending != nil ? .pending : row.isTicked ? .ticked : .empty,
                     level: row.volume.map { $0 / 100 }, isDim: row.obstacle != nil)
             }, current: index, hint: notice ?? Self.keys, place: .above(.rooms))

@@ -156,6 +156,10 @@ final class SessionControls {
             let id = request.arguments.text(0)
             _ = try outputs.rooms.ids(id)
             outputs.routes?.setVolume(request.arguments[1]?.number ?? 0, of: id)
+        case "output-language":
+            let id = request.arguments.text(0)
+            _ = try outputs.rooms.ids(id)
+            outputs.routes?.setLanguages(try ControlCommand.languages(request.arguments.text(1)), of: id)
         case "raise": stage.screen?.raise()
         case "show-statistics": panel.toggle(.statistics, of: address)
         case "show-keys": panel.toggle(.keys, of: address)

@@ -22,10 +22,11 @@ final class SessionDirector: @unchecked Sendable {
         var terminal: Terminal
         var keys: TerminalKeys?
         var distributor: EventDistributor
-        var route: (any AudioOutput)?
         /// Creates the outputs of places, also of later choices. `routes` are the places at the start.
         var registry = OutputRegistry([])
         var routes: [OutputPlace] = []
+        /// The languages of places at the start that play another audio track than the main one, by place.
+        var languages: [String: [String]] = [:]
         /// The place to use when everything else is lost.
         var home = SoundCardProvider().thisComputer
         /// The folder of stored positions and remembered outputs.

@@ -39,7 +39,8 @@ final class SessionOutputs {
         (self.stage, self.arguments, self.console, self.rooms) = (stage, arguments, console, rooms)
         routes = stage.player.outputs.map { group in
             RouteController(
-                player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
+                player: stage.player, group: group, registry: stage.registry, routes: stage.routes,
+                languages: stage.languages, home: stage.home
             ) { event in
                 guard case .changed(let change, let ids) = event else { return mailbox.post(.route(event)) }
                 mailbox.post(.route(.changed(change.saying(\.phrase), ids)))
@@ -70,11 +71,8 @@ final class SessionOutputs {
 
     /// Records the current outputs, each once.
     func record() {
-        guard let group = stage.player.outputs else { return }
-        for member in group.members {
-            guard let number = group.number(of: member), !recorded.contains(number) else { continue }
-            recorded.insert(number)
-            stage.distributor.record(.route(index: number, name: member.name, kind: member.kind.rawValue))
+        for (id, output) in stage.player.allOutputs where recorded.insert(id.index).inserted {
+            stage.distributor.record(.route(index: id.index, name: output.name, kind: output.kind.rawValue))
         }
     }
 
@@ -150,8 +148,8 @@ final class SessionOutputs {
 
     /// Reports that a sound card plays on another device or sink.
     func reportMove(of output: OutputID) {
-        guard let (name, _) = stage.player.outputs?.part(output) else { return }
-        let card = stage.player.outputs?.output(number: output.index) as? SoundCard
+        guard let (name, _) = stage.player.part(output) else { return }
+        let card = stage.player.output(output)?.output as? SoundCard
         guard let card, let device = card.playingDevice, !card.isPlayingOwnDevice else {
             let sink = card?.sink.sink.map { PrintableText.of($0.title) }
             return console.warn("The sound continues on '\(sink ?? name)'.")
@@ -169,7 +167,7 @@ final class SessionOutputs {
     ///
     /// - Parameter isUnseen: Whether the film has video that cannot be shown.
     func handle(_ output: OutputID, isLost: Bool, isUnseen: Bool) {
-        guard let (name, reason) = stage.player.outputs?.part(output) else { return }
+        guard let (name, reason) = stage.player.part(output) else { return }
         if !isLost {
             console.warn("'\(name)' is available again.")
         } else if stage.player.outputs?.isUnopened != true {
@@ -182,14 +180,11 @@ final class SessionOutputs {
             return console.end(failure.exitStatus)
         }
         defer { showSilence() }
-        guard let group = stage.player.outputs, let member = group.output(number: output.index) else { return }
-        guard isLost, group.members.contains(where: { $0 === member }) else { return lost.removeAll { $0 == output } }
+        let all = stage.player.allOutputs
+        guard isLost, all.contains(where: { $0.id == output }) else { return lost.removeAll { $0 == output } }
         lost.append(output)
         // Other outputs may still play.
-        let playing = group.members.filter { member in
-            !lost.contains { group.output(number: $0.index) === member }
-        }
-        guard playing.isEmpty else { return }
+        guard all.allSatisfy({ lost.contains($0.id) }) else { return }
         switch arguments.lostRoute ?? .wait {
         case .wait: break
         case .local: if routes?.ids != [stage.home.id] { routes?.fallBack() }
@@ -199,14 +194,8 @@ final class SessionOutputs {
 
     /// Displays the silent and unresponsive outputs in the corner as long as they remain so.
     func showSilence() {
-        guard let group = stage.player.outputs else { return }
-        let members = group.members
-        let names = lost.compactMap { lost -> String? in
-            guard let output = group.output(number: lost.index), members.contains(where: { $0 === output }) else {
-                return nil
-            }
-            return output.name
-        }
+        let all = stage.player.allOutputs
+        let names = lost.compactMap { lost in all.first { $0.id == lost }?.output.name }
         let silent = names.isEmpty ? [] : ["No sound: " + names.joined(separator: ", ")]
         let unresponsive = stage.player.state.outputProblems.filter { $0.kind == .unresponsive }
         let marks = silent + unresponsive.map { "\($0.name) does not answer" }

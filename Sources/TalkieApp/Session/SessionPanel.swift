@@ -46,7 +46,8 @@ final class SessionPanel {
     private func statistics(of address: String) -> InfoPage {
         StatisticsPage(
             state: console.measuredState, address: PrintableText.withoutCredentials(address),
-            decoder: stage.player.videoDecoder, screen: stage.screen?.status, outputs: stage.player.outputs
+            decoder: stage.player.videoDecoder, screen: stage.screen?.status,
+            outputs: stage.player.allOutputs.map { ($0.output, stage.player.knownVolume(of: $0.output)) }
         ).page
     }
 

@@ -47,6 +47,7 @@ final class SessionRooms: Sendable {
                     ("name", .text(row.id)), ("description", .text(row.name)), ("selected", .flag(row.isTicked)),
                     ("volume", .optional(row.volume, decimals: 1)),
                 ]
+                if let language = row.language { members.append(("language", .text(language))) }
                 if let pending = row.pending { members.append(("pending", .text(pending))) }
                 if let obstacle = row.obstacle { members.append(("obstacle", .text(obstacle))) }
                 return .object(members)

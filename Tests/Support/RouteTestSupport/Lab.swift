@@ -269,9 +269,17 @@ struct Lab {
 
     /// Returns the instants at which the beeps of a recording were audible, on CLOCK_MONOTONIC, in nanoseconds.
     func beeps(in file: URL) throws -> [Int64] {
+        try numberedBeeps(in: file).map(\.at)
+    }
+
+    /// Same with the number of each beep in its track, modulo 8.
+    func numberedBeeps(in file: URL) throws -> [(number: Int, at: Int64)] {
         let text = try run("beeps", [file.path, "--json"])
         let rows = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]] ?? []
-        return rows.compactMap { ($0["monotonic_ns"] as? NSNumber)?.int64Value }
+        return rows.compactMap { row in
+            guard let number = row["kind"] as? Int, let at = row["monotonic_ns"] as? NSNumber else { return nil }
+            return (number, at.int64Value)
+        }
     }
 
     /// Returns the offset of each beep from the nearest whole second after an origin, in milliseconds; positive is
@@ -289,6 +297,19 @@ struct Lab {
     static func tone(_ hertz: Int, seconds: Int, rate: Int, _ codec: [String], named name: String) throws -> URL {
         let sound = "aevalsrc='0.4*sin(2*PI*\(hertz)*t)':s=\(rate):d=\(seconds),aformat=channel_layouts=stereo"
         return URL(fileURLWithPath: try TestClips.make(name, ["-f", "lavfi", "-i", sound] + codec))
+    }
+
+    /// Creates a film with a sound track for each language; each has the film's beeps one beep later than the one
+    /// before. The beeps are 24 frames of 1001/24000 s apart.
+    static func addTracks(to film: String, _ languages: [String], seconds: Int, at path: String) throws {
+        let delays = languages.indices.map { "[0:a]adelay=\(1001 * $0):all=1,atrim=0:\(seconds)[a\($0)]" }
+        let maps = languages.enumerated().flatMap { number, language in
+            ["-map", "[a\(number)]", "-metadata:s:a:\(number)", "language=\(language)"]
+        }
+        try TestClips.make(
+            at: path,
+            ["-i", film, "-filter_complex", delays.joined(separator: ";"), "-map", "0:v"] + maps
+                + ["-c:v", "copy", "-c:a", "aac", "-b:a", "192k"])
     }
 
     /// Returns a track of beeps, one per second starting at frame 0, as AAC-LC access units of 1024 frames.

@@ -50,6 +50,8 @@ final class KioskRig: @unchecked Sendable {
     private let pipelines = Lock<[TrackPipeline]>([])
     private let group: OutputGroup
     private var feeder: AudioFeeder?
+    /// Of added sounds, where threads would run them.
+    private var addedFeeders: [(renderer: AudioRenderer, feeder: AudioFeeder)] = []
     /// Of outputs that have a feeder to themselves, where a thread would run it.
     private let memberFeeders = Lock<[MemberFeeder]>([])
     private let distributor: EventDistributor
@@ -201,6 +203,11 @@ final class KioskRig: @unchecked Sendable {
             let before = engine.renderer?.progress.acceptedUntil
             feeder?.performDueWork()
             if engine.renderer?.progress.acceptedUntil != before { hasMoved = true }
+            for sound in engine.tracks.added.all where !addedFeeders.contains(where: { $0.renderer === sound.renderer })
+            {
+                addedFeeders.append((sound.renderer, AudioFeeder(renderer: sound.renderer)))
+            }
+            for index in addedFeeders.indices { addedFeeders[index].feeder.performDueWork() }
             let members = memberFeeders.withLock { members in
                 members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
                 return members

@@ -60,7 +60,7 @@ import Testing
             "de,en", "--audio-delay", "-0.08", "--start-policy", "picture", "--timeline", "t.jsonl", "--really-quiet",
             "--log-level", "debug", "b.mkv")
         #expect(arguments.files == ["a.mkv", "b.mkv"])
-        #expect(arguments.speakers == [.local, .named("airplay://10.0.0.2:7000")])
+        #expect(arguments.speakers.map(\.choice) == [.local, .named("airplay://10.0.0.2:7000")])
         #expect(arguments.options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
         #expect(arguments.options.end == .fraction(0.5))
         #expect(arguments.loopPlaylist == .times(3))
@@ -162,6 +162,10 @@ import Testing
         #expect(try refusal("film.mp4", "--no-video", "--no-audio").contains("nothing to play"))
         #expect(try refusal("film.mp4", "--no-video", "--fs").contains("--fs"))
         #expect(try refusal("film.mp4", "--no-audio", "--speaker", "local").contains("--speaker"))
+        #expect(
+            try refusal("film.mp4", "--speaker", "Kitchen;lang=de", "--speaker", "Kitchen;lang=en")
+                .contains("'Kitchen' with several languages"))
+        #expect(try refusal("film.mp4", "--speaker", "Kitchen;volume=3").contains("no option 'volume'"))
         #expect(try refusal("film.mp4", "--start", "20", "--end", "20").contains("--end"))
         #expect(try refusal("film.mp4", "--input-ipc-server", "/tmp/s").contains("--input-ipc-server"))
     }

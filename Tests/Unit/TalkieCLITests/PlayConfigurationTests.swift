@@ -35,14 +35,17 @@ import Testing
     }
 
     @Test func settingsAreInForceAndWhatIsTypedCounts() throws {
-        write("fs", "volume=30", "start=-10", "speaker=Kitchen", "speaker=\"Living room\"", "loop", "alang=de,en")
+        write(
+            "fs", "volume=30", "start=-10", "speaker=Kitchen;lang=de", "speaker=\"Living room\"", "loop", "alang=de,en")
         var arguments = try arguments("film.mkv")
         #expect(arguments.notes.isEmpty && arguments.isFullScreen && arguments.options.volume == 30)
         #expect(arguments.options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
-        #expect(arguments.speakers == [.named("Kitchen"), .named("Living room")])
+        #expect(arguments.speakers.map(\.choice) == [.named("Kitchen"), .named("Living room")])
+        #expect(arguments.speakers.map(\.languages) == [["de"], []])
         #expect(arguments.options.loopFile == .forever && arguments.options.audioLanguages == ["de", "en"])
         arguments = try self.arguments("--volume", "70", "film.mkv", "--speaker", "local", "--no-fs", "--loop=no")
-        #expect(arguments.options.volume == 70 && arguments.speakers == [.local] && !arguments.isFullScreen)
+        #expect(arguments.options.volume == 70 && arguments.speakers.map(\.choice) == [.local])
+        #expect(!arguments.isFullScreen)
         #expect(arguments.options.loopFile == .times(0) && arguments.files == ["film.mkv"])
     }
 

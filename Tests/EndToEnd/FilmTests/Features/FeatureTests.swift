@@ -338,6 +338,29 @@ struct FeatureTests {
         run.expect(seconds: both, offset: -0.12...0.12)
     }
 
+    // feature: guide: A language for each room
+    @Test(.repeatedWhenTheMachineStalls) func eachRoomHearsItsLanguageAndAKeyChangesThatOfOne() throws {
+        let recording = films.scratch.path("room.wav")
+        let speaker = try ObservedPlayback.speaker(44, output: .file(path: recording))
+        defer { speaker.stop() }
+        var setup = Setup(
+            "--speaker", "local;lang=en", "--speaker", "airplay://127.0.0.44:\(speaker.port);lang=de", "--loop-file",
+            "1", "--fs", try films.film(), screen: "640x360")
+        setup.keys = [2: ["s"], 3: ["End", "l"], 4: ["Escape"]]
+        let run = try ObservedPlayback.play([setup])[0]
+        run.expect(seconds: Array(0..<6) + Array(0..<6), offset: -0.12...0.12)
+        let card = try #require(run.sound).stretches(of: FeatureFilms.tones, above: 0.002)
+        let gaps = zip(card, card.dropFirst()).map { $1.start - $0.end }
+        #expect(gaps.allSatisfy { $0 < 0.1 }, "the card is interrupted: \(card)")
+        speaker.stop()
+        run.sound = try Recording(file: URL(filePath: recording))
+        let german = run.heard(FeatureFilms.secondTones).map(\.second)
+        #expect(german.starts(with: [0, 1, 2]) && german.count < 6, "\(german)")
+        let english = run.heard().map(\.second)
+        #expect(english.suffix(6) == Array(0..<6) && english.count < 12, "\(english)")
+        #expect(run.offset.map { abs($0) < 0.12 } == true, "\(run.offset ?? .nan) s")
+    }
+
     // MARK: Covers and images
 
     // feature: --audio-display, --cover-art-auto, --cover-art-file, --image-display-duration, guide: Music and pictures

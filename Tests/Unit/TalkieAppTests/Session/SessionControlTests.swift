@@ -58,10 +58,13 @@ import Testing
         _ = try control.observe("audio-device") { if $0?.text == card { arrived.raise() } }
         perform("set audio-device nowhere", rig)
         perform("output-volume nowhere 50", rig)
+        perform("output-language nowhere de", rig)
+        perform("output-language \(card) ,", rig)
         perform("set audio-device \(card)", rig)
         arrived.wait()
         #expect(rig.end(.terminalKey("q")) == 0)
-        #expect(answers.withLock { $0.filter { $0 == "unavailable" }.count } == 2)
+        #expect(answers.withLock { $0.filter { $0 == "unavailable" }.count } == 3)
+        #expect(answers.withLock { $0.filter { $0 == "wrong-type" }.count } == 1)
     }
 
     @Test(.timeLimit(.minutes(1))) func aLoadedFilmFollowsOrReplacesTheOthers() async throws {

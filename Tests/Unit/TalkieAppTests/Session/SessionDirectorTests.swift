@@ -290,7 +290,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func anUnreadableHistoryIsReportedOnce() throws {
         let card = ToyProvider([:]).place("card")
-        for speakers in [[], [SpeakerChoice.named("toy:card")]] {
+        for speakers in [[], [SpeakerArgument(.named("toy:card"))]] {
             var arguments = PlayArguments(files: [])
             arguments.speakers = speakers
             for (bytes, words) in [("?", "route-habits.damaged"), ("talkie route-habits 2\n", "newer Talkie")] {

@@ -71,7 +71,7 @@ final class SessionRig {
             stage: SessionDirector.Stage(
                 player: player, screen: nil,
                 terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
-                keys: nil, distributor: distributor, route: output,
+                keys: nil, distributor: distributor,
                 registry: OutputRegistry([toys]), routes: routes, home: toys.place("card"),
                 stateFolder: StateFolder(path: folder.path), log: log),
             arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
