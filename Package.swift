@@ -299,6 +299,7 @@ let package = Package(
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
+        fuzzing("JSONFuzz", ["MediaCore"]),
         fuzzing("WebFuzz", ["FuzzSupport", "Playback", "MediaFiles", "MediaCore"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "ScreenOutput", "SyncRendering", "MediaCore"]),
