@@ -111,6 +111,7 @@ let package = Package(
                 "Playback", "Profiles", "Routing", "AirPlay", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
+        module("Remote", ["Playback", "Sockets", "MediaCore"]),
         module(
             "Kiosk",
             [
@@ -120,9 +121,9 @@ let package = Package(
         module(
             "TalkieApp",
             [
-                "Kiosk", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "Discovery",
-                "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage",
-                "MediaCore", "CShim", "CPrivileges",
+                "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
+                "Discovery", "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "Storage", "MediaCore", "CShim", "CPrivileges",
             ]),
         module(
             "VirtualSpeaker",
@@ -211,6 +212,9 @@ let package = Package(
             "TalkieTests", in: "Unit",
             ["Talkie", "Playback", "Routing", "Profiles", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit"]),
         tests(
+            "RemoteTests", in: "Unit",
+            ["Remote", "Playback", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
             "TalkieAppTests", in: "Unit",
             [
                 "TalkieApp", "Playback", "Routing", "Telemetry", "Profiles", "AirPlay", "AirPlayWire", "PTP",
@@ -273,9 +277,9 @@ let package = Package(
         tests(
             "FilmTests", in: "EndToEnd",
             [
-                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "RouteTestSupport", "TalkieTestKit",
-                "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
-            ]),
+                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "PythonPackages", "RouteTestSupport",
+                "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
+            ], exclude: ["Features/mpv-client.py", "Features/mpv-client-requirements.txt"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
@@ -300,6 +304,7 @@ let package = Package(
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
         fuzzing("JSONFuzz", ["MediaCore"]),
+        fuzzing("IPCFuzz", ["FuzzSupport", "Remote", "Playback", "MediaCore"]),
         fuzzing("WebFuzz", ["FuzzSupport", "Playback", "MediaFiles", "MediaCore"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "ScreenOutput", "SyncRendering", "MediaCore"]),

@@ -163,7 +163,6 @@ import Testing
         #expect(try refusal("film.mp4", "--no-video", "--fs").contains("--fs"))
         #expect(try refusal("film.mp4", "--no-audio", "--speaker", "local").contains("--speaker"))
         #expect(try refusal("film.mp4", "--start", "20", "--end", "20").contains("--end"))
-        #expect(try refusal("film.mp4", "--input-ipc-server", "/tmp/s").contains("--input-ipc-server"))
     }
 
     /// A process of its own: others read the environment meanwhile, which setenv(3) does not allow.
