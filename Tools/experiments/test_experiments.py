@@ -38,10 +38,19 @@ def line(event, **fields):
 
 
 class Faults(unittest.TestCase):
-    def test_each_verdict_is_counted_and_the_copy_is_as_it_was(self):
+    @staticmethod
+    def tool():
         loader = importlib.machinery.SourceFileLoader("faults", os.path.join(HERE, "faults"))
         tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("faults", loader))
         loader.exec_module(tool)
+        return tool
+
+    def test_each_fault_finds_its_place_in_the_sources(self):
+        for name, (file, old, _, _) in self.tool().FAULTS.items():
+            self.assertEqual(pathlib.Path(HERE, "../..", file).read_text().count(old), 1, name)
+
+    def test_each_verdict_is_counted_and_the_copy_is_as_it_was(self):
+        tool = self.tool()
         tool.FAULTS = {name: (f"{name}.swift", "right", name, name) for name in ("seen", "unseen", "slow", "broken")}
         with tempfile.TemporaryDirectory() as folder:
             paths = [pathlib.Path(folder, f"{name}.swift") for name in tool.FAULTS]

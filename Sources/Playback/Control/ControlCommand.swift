@@ -44,6 +44,8 @@ package struct ControlCommand: Sendable {
     package let summary: String
     /// Whether a held key repeats the command.
     package let isRepeatable: Bool
+    /// Whether it is a command of the program, which does not depend on the player's thread.
+    package var isOfProgram: Bool { if case .program = execution { true } else { false } }
     /// Checks arguments beyond their types.
     let check: @Sendable (Arguments) throws(ControlError) -> Void
     let execution: Execution
@@ -57,8 +59,8 @@ package struct ControlCommand: Sendable {
     }
 
     private init(
-        _ name: String, _ parameters: [Parameter], _ summary: String, _ isRepeatable: Bool,
-        _ check: @escaping @Sendable (Arguments) throws(ControlError) -> Void, _ execution: Execution
+        _ name: String, _ parameters: [Parameter], _ summary: String, isRepeatable: Bool = false,
+        check: @escaping @Sendable (Arguments) throws(ControlError) -> Void = { _ in }, execution: Execution
     ) {
         (self.name, self.parameters, self.summary) = (name, parameters, summary)
         (self.isRepeatable, self.check, self.execution) = (isRepeatable, check, execution)
@@ -71,7 +73,7 @@ package struct ControlCommand: Sendable {
         _ name: String, _ parameters: [Parameter] = [], _ summary: String, isRepeatable: Bool = false,
         returning run: @escaping @Sendable (Context, Arguments) throws(ControlError) -> JSONValue
     ) {
-        self.init(name, parameters, summary, isRepeatable, { _ in }, .player(run))
+        self.init(name, parameters, summary, isRepeatable: isRepeatable, execution: .player(run))
     }
 
     /// Creates a command of the player without a result. Otherwise same.
@@ -96,7 +98,7 @@ package struct ControlCommand: Sendable {
         check: @escaping @Sendable (Arguments) throws(ControlError) -> Void = { _ in },
         perform: @escaping @Sendable (ControlRequest, @escaping ControlReply) -> Void
     ) {
-        self.init(name, parameters, summary, false, check, .program(perform))
+        self.init(name, parameters, summary, check: check, execution: .program(perform))
     }
 }
 

@@ -83,6 +83,18 @@ package struct ControlProperty: Sendable {
         ControlProperty(name, .text, summary, read: { read($0).map { .text($0) } })
     }
 
+    /// Returns this property with a function that is called after each write, with the written value, on the player's
+    /// thread.
+    package func reporting(_ report: @escaping @Sendable (JSONValue) -> Void) -> ControlProperty {
+        guard let write else { return self }
+        let reported: Write = { (engine, value) throws(ControlError) in
+            try write(engine, value)
+            report(value)
+        }
+        return ControlProperty(
+            name, type, summary, isContinuous: isContinuous, read: read, write: reported, step: step)
+    }
+
     /// Returns the property of a part of the value.
     func part(_ name: String, at path: ArraySlice<Substring>) -> ControlProperty {
         ControlProperty(name, .node, summary, isContinuous: isContinuous, read: { [read] in read($0)?.part(at: path) })

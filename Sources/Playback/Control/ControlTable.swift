@@ -88,5 +88,10 @@ package struct ControlTable: Sendable {
         return ControlRequest(command: command, arguments: arguments, property: named)
     }
 
+    /// Same with text in mpv's notation.
+    package func request(_ words: [String]) throws(ControlError) -> ControlRequest {
+        try request(words.map { .text($0) })
+    }
+
     private static func shown(_ text: String) -> String { PrintableText.truncated(PrintableText.of(text), to: 40) }
 }

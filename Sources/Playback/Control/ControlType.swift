@@ -11,6 +11,15 @@ package enum ControlType: Sendable, Hashable {
         case seconds = "s"
         case percent = "%"
         case decibels = "dB"
+
+        fileprivate var words: String {
+            switch self {
+            case .none: ""
+            case .seconds: " of seconds"
+            case .percent: " of percent"
+            case .decibels: " of decibels"
+            }
+        }
     }
 
     /// `true` or `false`; as text `yes` or `no`.
@@ -57,7 +66,7 @@ package enum ControlType: Sendable, Hashable {
                 return value
             }
         case .text, .property:
-            let text = value.text ?? value.whole.map { String($0) }
+            let text = value.text ?? value.number.map { _ in value.words }
             if let text, !text.utf8.contains(0) {
                 _ = try Self.bounded(text.utf8.count, 0...Self.maxTextBytes, expected)
                 return .text(text)
@@ -81,7 +90,7 @@ package enum ControlType: Sendable, Hashable {
         switch self {
         case .flag: "yes or no"
         case .integer(let range): "an integer\(Self.limits(range))"
-        case .number(let range, let unit): "a number\(unit == .seconds ? " of seconds" : "")\(Self.limits(range))"
+        case .number(let range, let unit): "a number\(unit.words)\(Self.limits(range))"
         case .choice(let words, let range):
             Self.list(words + (range.map { ["an integer\(Self.limits($0))"] } ?? []), "or")
         case .flags(let words): Self.list(words, "and") + ", joined by +"
@@ -92,14 +101,13 @@ package enum ControlType: Sendable, Hashable {
         }
     }
 
+    /// Returns the words of a range; limits that no value reaches are omitted.
     private static func limits<Number: Comparable & CustomStringConvertible>(_ range: ClosedRange<Number>) -> String {
-        func text(_ number: Number) -> String {
-            (number as? Double).map { Decimals.short($0, atMost: decimals) } ?? number.description
+        func text(_ number: Number) -> String? {
+            let value = (number as? Double) ?? (number as? Int).map(Double.init) ?? 0
+            return abs(value) < 1e8 ? Decimals.short(value, atMost: decimals) : nil
         }
-        let isOpen = (range.upperBound as? Int) == .max || (range.upperBound as? Double) == .greatestFiniteMagnitude
-        return isOpen
-            ? (range.lowerBound as? Int).map { $0 == .min ? "" : " from \($0)" } ?? ""
-            : " from \(text(range.lowerBound)) to \(text(range.upperBound))"
+        return (text(range.lowerBound).map { " from \($0)" } ?? "") + (text(range.upperBound).map { " to \($0)" } ?? "")
     }
 
     private static func list(_ words: [String], _ conjunction: String) -> String {
@@ -140,6 +148,11 @@ package enum ControlType: Sendable, Hashable {
     }
 
     private static func shown(_ value: JSONValue) -> String { PrintableText.truncated(value.words, to: 40) }
+}
+
+extension Duration {
+    /// Returns seconds rounded to nanoseconds, so that sums of decimal fractions are exact.
+    package static func rounded(seconds: Double) -> Duration { .nanoseconds(Int64((seconds * 1e9).rounded())) }
 }
 
 extension JSONValue {

@@ -3,6 +3,13 @@ internal import MediaCore
 extension ControlCommand {
     private static let any = -1e9...1e9
 
+    /// The parameters of `loadfile`.
+    package static let loadParameters = [
+        Parameter("address", .text),
+        Parameter(
+            "mode", .choice(["replace", "append", "append-play", "insert-next", "insert-next-play"]), isOptional: true),
+    ]
+
     /// Access to properties.
     static let properties: [ControlCommand] = [
         ControlCommand(
@@ -77,13 +84,7 @@ extension ControlCommand {
     /// The list of films.
     static let playlist: [ControlCommand] = [
         ControlCommand(
-            "loadfile",
-            [
-                Parameter("address", .text),
-                Parameter(
-                    "mode", .choice(["replace", "append", "append-play", "insert-next", "insert-next-play"]),
-                    isOptional: true),
-            ],
+            "loadfile", loadParameters,
             "plays a film instead of the playlist, or adds it; its result has the `playlist_entry_id`",
             returning: { (context, arguments) throws(ControlError) in
                 let item = QueueItem(arguments.text(0))
@@ -185,13 +186,12 @@ extension PlaybackEngine {
             mailbox.cancelOpening()
             open([item])
         }
-        // A playlist that has ended continues with added films by itself.
+        // Adding films to a playlist that has ended starts it.
         if mode.hasSuffix("-play"), !state.isUnderWay, state.phase != .opening { jump(to: item.id, at: .zero) }
     }
 
     fileprivate func stepInList(by distance: Int) throws(ControlError) {
         var isRefused = false
-        mailbox.cancelOpening()
         step(by: distance) { isRefused = true }
         if isRefused {
             throw ControlError(.unavailable, distance > 0 ? "this is the last film" : "this is the first film")

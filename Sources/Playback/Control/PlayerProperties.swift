@@ -149,7 +149,7 @@ extension ControlProperty {
         .flag("mute", "whether the sound is muted", read: { $0.isMuted }, write: { $0.sound.setMuted($1) }),
         .number(
             "audio-delay", delays, "the delay of the sound; positive: later than the picture", unit: .seconds,
-            read: { $0.audioDelay.inSeconds }, write: { $0.sound.setDelay(.seconds($1)) }),
+            read: { $0.audioDelay.inSeconds }, write: { $0.sound.setDelay(.rounded(seconds: $1)) }),
         ControlProperty(
             "aid", .integer(1...65535), "the number of the sound track; `no` if there is none",
             read: { number(of: $0.audioTrack) },
@@ -208,7 +208,8 @@ extension ControlProperty {
             read: { $0.showsSecondarySubtitles }, write: { $0.tracks.subtitles.setSecondaryShown($1) }),
         .number(
             "sub-delay", delays, "the delay of subtitles; positive: later", unit: .seconds,
-            read: { $0.subtitleDelay.inSeconds }, write: { $0.tracks.subtitles.setDelay(.seconds($1)) }),
+            read: { $0.subtitleDelay.inSeconds }, write: { $0.tracks.subtitles.setDelay(.rounded(seconds: $1)) }
+        ),
     ]
 
     private static let subtitles = ControlType.choice(["no"], or: 1...65535)

@@ -92,7 +92,7 @@ package final class RouteController {
     package func closePicker() { picker = nil }
 
     /// Starts looking for places; continues until `close`, so that later openings are fast.
-    func startSearch() {
+    package func startSearch() {
         guard detector == nil else { return }
         let detector = RouteDetector(registry, known: offered)
         self.detector = detector
@@ -115,7 +115,8 @@ package final class RouteController {
         return picker != old
     }
 
-    private var rows: [RoutePicker.Row] {
+    /// The places, as rows of the picker.
+    package var rows: [RoutePicker.Row] {
         let change = player.state.routeChange
         return offered.map { route in
             let isTicked = chosen.contains { $0.id == route.id }
@@ -210,7 +211,8 @@ package final class RouteController {
         outputs.withLock { $0[route.id] }?.compactMap { group.knownVolume(of: $0) }.max()
     }
 
-    private func setVolume(_ volume: Double, of id: String) {
+    /// Sets the volume of a place, 0…130; creates its outputs if necessary.
+    package func setVolume(_ volume: Double, of id: String) {
         let isBeingCreated = awaitedVolumes.withLock { volumes in
             guard volumes[id] != nil else { return false }
             volumes[id] = volume

@@ -6,7 +6,7 @@ package struct RoutePicker: Equatable {
     /// A row of the list.
     package struct Row: Hashable {
         /// The identifier of the place (`OutputPlace.id`).
-        var id: String
+        package var id: String
         package var name: String
         /// Whether it plays or is about to.
         package var isTicked: Bool

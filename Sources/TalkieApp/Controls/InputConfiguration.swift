@@ -36,20 +36,11 @@ package struct InputConfiguration: Sendable {
             do throws(ValueError) {
                 let key = rest.prefix { !$0.isWhitespace }
                 let name = try WrittenKey.name(of: String(key))
-                keys.bind(name, to: try Self.actions(rest.dropFirst(key.count)))
+                try keys.bind(name, to: rest.dropFirst(key.count))
             } catch {
                 mistakes.append(ConfigMistake(file, line: number, error.description))
             }
         }
-    }
-
-    /// Returns the actions of one line.
-    private static func actions(_ text: Substring) throws(ValueError) -> [PlayerAction] {
-        let commands = try CommandText.commands(in: text)
-        guard !commands.isEmpty else { throw ValueError("a key must be followed by a command; “ignore” does nothing") }
-        var actions: [PlayerAction] = []
-        for words in commands { actions += try InputCommand.action(for: words).map { [$0] } ?? [] }
-        return actions
     }
 }
 

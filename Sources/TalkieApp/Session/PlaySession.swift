@@ -72,10 +72,9 @@ package enum PlaySession {
                 routes: destination.route?.places ?? [], home: destination.card.thisComputer, log: log),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
-        let control = PlayerControl(player)
         var server: IPCServer?
         do throws(ExhaustionError) {
-            if let listener { server = try IPCServer.start(on: listener, control: control) }
+            if let listener { server = try IPCServer.start(on: listener, control: director.control) }
             try director.start()
         } catch {
             server?.close()
@@ -86,7 +85,6 @@ package enum PlaySession {
         loop?.run()
         let status = director.join()
         server?.close()
-        control.close()
         // The speaker is released before the program ends, regardless of the status.
         let isDown = player.shutDown(within: Player.usualTimeout)
         destination.registry.remember()

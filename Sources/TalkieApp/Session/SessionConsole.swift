@@ -10,6 +10,8 @@ internal import Telemetry
 final class SessionConsole {
     /// The maximum number of failures reported individually.
     private static let maxReportedFailures = 10
+    /// How long a text is displayed over the video.
+    static let messageDuration = Duration.milliseconds(1500)
 
     /// The exit status, once the session has ended.
     private(set) var status: Int32?
@@ -41,7 +43,7 @@ final class SessionConsole {
     }
 
     /// Displays text over the video.
-    func show(_ text: String, for duration: Duration = .milliseconds(1500)) {
+    func show(_ text: String, for duration: Duration = SessionConsole.messageDuration) {
         stage.log?.write(
             .debug, "over the film: " + text.split(separator: "\n").joined(separator: " / "))
         stage.screen?.show(ScreenMessage(text, for: duration))

@@ -42,6 +42,8 @@ final class SessionDirector: @unchecked Sendable {
     private let arguments: PlayArguments
     private let mailbox: SessionMailbox
     private let items: [PlaylistLoader.Item]
+    /// The commands and properties of the session, for every controller. Any thread.
+    let control: PlayerControl
     private let console: SessionConsole
     private let window: SessionWindow
     let outputs: SessionOutputs
@@ -60,10 +62,15 @@ final class SessionDirector: @unchecked Sendable {
     /// - Parameter items: At least one item.
     init(stage: Stage, arguments: PlayArguments, items: [PlaylistLoader.Item], mailbox: SessionMailbox) {
         (self.stage, self.arguments, self.items, self.mailbox) = (stage, arguments, items, mailbox)
+        let rooms = SessionRooms()
+        control = PlayerControl(
+            stage.player,
+            table: .session(screen: stage.screen, distributor: stage.distributor, rooms: rooms, mailbox: mailbox))
         console = SessionConsole(stage, arguments)
         window = SessionWindow(
             stage, console, SessionCalibration(stage, console), isRequested: arguments.screen != nil)
-        outputs = SessionOutputs(stage: stage, arguments: arguments, console: console, mailbox: mailbox)
+        outputs = SessionOutputs(
+            stage: stage, arguments: arguments, console: console, rooms: rooms, mailbox: mailbox)
         positions = ResumePositions(stage, arguments, console)
         let isOnlyOne =
             items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
@@ -73,8 +80,8 @@ final class SessionDirector: @unchecked Sendable {
             offer: offer, mailbox: mailbox)
         panel = SessionPanel(stage, console, outputs.routes)
         controls = SessionControls(
-            stage: stage, arguments: arguments, console: console, films: films, outputs: outputs, panel: panel,
-            positions: positions, offer: offer, mailbox: mailbox)
+            stage: stage, control: control, arguments: arguments, console: console, films: films, outputs: outputs,
+            panel: panel, positions: positions, offer: offer, mailbox: mailbox)
     }
 
     /// Reports items missing from the playlist; called before `start`.
@@ -89,21 +96,28 @@ final class SessionDirector: @unchecked Sendable {
     /// Joins the thread. Returns the exit status; errors have been printed.
     func join() -> Int32 {
         thread?.join()
+        control.close()
         return console.status ?? ExitStatus.failed
     }
 
     /// Reports what arrived after the end, such as a failed recording. Called by the main thread after `join`.
     func tellRest() {
         console.reportMoreFailures()
-        for case .remark(let level, let text) in mailbox.receive(until: .now) { console.say(level, text) }
+        for event in mailbox.receive(until: .now) {
+            switch event {
+            case .remark(let level, let text): console.say(level, text)
+            case .command(_, let reply): reply(.failure(ControlError(.unavailable, "the session has ended")))
+            default: break
+            }
+        }
     }
 
     private func run() {
-        let settings = controls.settings
-        if settings.audioDelay != .zero { stage.distributor.record(.audioDelay(settings.audioDelay)) }
+        let options = arguments.options
+        if options.audioDelay != .zero { stage.distributor.record(.audioDelay(options.audioDelay)) }
         window.recalibrate()
         stage.player.setRetry(.eachPass)
-        stage.player.setLoop(item: settings.loop, list: arguments.loopPlaylist)
+        stage.player.setLoop(item: options.loopFile, list: arguments.loopPlaylist)
         films.open(items, startingWith: positions.recall(of: items))
         while console.status == nil {
             for event in mailbox.receive(until: nextDeadline) {
@@ -112,6 +126,7 @@ final class SessionDirector: @unchecked Sendable {
             }
             haltIfReady()
             offer.showIfDue()
+            if outputs.publishRooms() { control.propertiesHaveChanged() }
             panel.refreshRoutes()
             panel.refresh(for: films.current.address)
             controls.refreshBar()
@@ -141,13 +156,17 @@ final class SessionDirector: @unchecked Sendable {
         case .player(.seeking): controls.seekHasBegun()
         case .player(.sought): controls.seekHasEnded()
         case .player(let event):
-            switch films.handle(event, repeats: controls.settings.loop == .forever) {
+            switch films.handle(event, repeats: stage.player.state.loopItem == .forever) {
             case .none: break
             case .prepared: controls.applySection()
             case .plays: window.noteScreen()
             }
         case .screen(let input): handle(input)
         case .terminalKey(let key): controls.handle(key)
+        case .command(let request, let reply): controls.carryOut(request, reply)
+        case .rooms(let ids): outputs.routes?.choose(ids)
+        case .changed(let name): controls.showChange(of: name)
+        case .refused(let problem): controls.showRefusal(problem)
         case .route(let event): handle(event)
         case .request(.end(let status)):
             if arguments.keepsPlaces { positions.store(films.current) }
@@ -194,7 +213,9 @@ final class SessionDirector: @unchecked Sendable {
         case .close: controls.press("CLOSE_WIN")
         case .notice(let text): console.say(.warning, text)
         case .lost(let error): if window.lose(error) { films.printTitle() }
-        case .visible, .resized, .fullScreen: window.noteScreen()
+        case .visible, .resized, .fullScreen:
+            window.noteScreen()
+            control.propertiesHaveChanged()
         // Only for clients that follow displays.
         case .displays, .away, .back, .remade: break
         }

@@ -17,6 +17,8 @@ final class SessionOutputs {
 
     /// The outputs and their list; nil without audio.
     let routes: RouteController?
+    /// The places, for other threads.
+    let rooms: SessionRooms
     /// Outputs that fell silent.
     private(set) var lost: [OutputID] = []
     /// The numbers of recorded outputs.
@@ -31,9 +33,10 @@ final class SessionOutputs {
     private let console: SessionConsole
 
     init(
-        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, mailbox: SessionMailbox
+        stage: SessionDirector.Stage, arguments: PlayArguments, console: SessionConsole, rooms: SessionRooms,
+        mailbox: SessionMailbox
     ) {
-        (self.stage, self.arguments, self.console) = (stage, arguments, console)
+        (self.stage, self.arguments, self.console, self.rooms) = (stage, arguments, console, rooms)
         routes = stage.player.outputs.map { group in
             RouteController(
                 player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
@@ -45,6 +48,9 @@ final class SessionOutputs {
     }
 
     // MARK: Changes
+
+    /// Publishes the places. Returns whether they have changed.
+    func publishRooms() -> Bool { rooms.set(routes?.rows ?? [], ids: routes?.ids ?? []) }
 
     /// Handles a change of the available or current outputs. Returns a message if the current ones changed.
     func handle(_ event: RouteController.Event) -> String? {

@@ -31,7 +31,7 @@ import Testing
     @Test func withoutFilesEverythingIsAsItWas() throws {
         let arguments = try arguments("film.mkv", "--volume", "5")
         #expect(arguments.notes.isEmpty && arguments.options.volume == 5 && arguments.files == ["film.mkv"])
-        #expect(arguments.keys.actions(for: "q") == [.quit])
+        #expect(arguments.keys.commands(for: "q") == [["quit"]])
     }
 
     @Test func settingsAreInForceAndWhatIsTypedCounts() throws {
@@ -84,7 +84,7 @@ import Testing
             "size=big")
         write("q fly", "w quit", to: "input.conf")
         let arguments = try arguments("film.mkv")
-        #expect(arguments.options.isMuted && arguments.keys.actions(for: "w") == [.quit])
+        #expect(arguments.options.isMuted && arguments.keys.commands(for: "w") == [["quit"]])
         #expect(arguments.notes.count == 8, "\(arguments.notes)")
         #expect(arguments.notes[0] == "input.conf line 1: unknown command 'fly'")
         #expect(arguments.notes[1].hasPrefix("talkie.conf line 1: ") && arguments.notes[1].contains("from 0 to"))

@@ -20,7 +20,7 @@ import Testing
     /// Quits in the middle of a film by a key.
     private func quit(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
         var arguments = PlayArguments(files: [])
-        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        try! arguments.keys.bind("x", to: "seek 30 absolute")
         arguments.keepsPlaces = keeps
         let rig = Rig(more: films, arguments: arguments, folder: folder)
         try! rig.director.start()
@@ -109,7 +109,7 @@ import Testing
         let films = ["long 1.mkv", "long 2.mkv", "long 10.mkv"].map { folder.write("film", to: $0) }
         var arguments = PlayArguments(files: [])
         arguments.logLevel = .info
-        arguments.keys.bind("x", to: [.seekTo(.fromEnd(MediaTime(value: 3, timescale: 1)), exact: true)])
+        try! arguments.keys.bind("x", to: "seek -3 absolute")
         let rig = Rig(films[0], arguments: arguments, folder: folder)
         try! rig.director.start()
         for await state in rig.player.states where state.phase == .playing { break }
@@ -171,7 +171,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() async {
         var arguments = PlayArguments(files: [])
-        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        try! arguments.keys.bind("x", to: "seek 30 absolute")
         let rig = Rig("long", arguments: arguments)
         try! rig.director.start()
         for await state in rig.player.states where state.phase == .playing { break }
@@ -183,6 +183,6 @@ import Testing
         for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
         rig.mailbox.post(.terminalKey("l"))
         #expect(rig.end(.terminalKey("q")) == 0)
-        #expect(rig.director.controls.settings.sectionStart == nil && rig.director.controls.settings.sectionEnd == nil)
+        #expect(rig.director.controls.sectionStart == nil && rig.director.controls.sectionEnd == nil)
     }
 }

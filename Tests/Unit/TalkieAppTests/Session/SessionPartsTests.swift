@@ -17,15 +17,20 @@ import Testing
     @Test func aRowOfAListIsATrackAChapterOrASpeed() {
         var state = PlayerState()
         state.chapters = [Chapter(start: .zero), Chapter(start: second(5))]
-        #expect(SessionPanel.selection(1, of: .chapters, in: state) == .chapter(second(5)))
-        #expect(SessionPanel.selection(2, of: .chapters, in: state) == nil, "another film has begun meanwhile")
-        #expect(SessionPanel.selection(0, of: .subtitles, in: state) == .subtitles(nil))
-        #expect(SessionPanel.selection(1, of: .subtitles, in: state) == nil)
+        func command(_ row: Int, _ subject: ChoiceList.Subject) -> [String] {
+            SessionPanel.commands(row, of: subject, in: state).map { $0.map(\.words).joined(separator: " ") }
+        }
+        #expect(command(1, .chapters) == ["set chapter 1"])
+        #expect(command(2, .chapters) == [], "another film has begun meanwhile")
+        #expect(command(0, .subtitles) == ["set sid no"])
+        #expect(command(1, .subtitles) == [])
         let format = SubtitleFormat(parameters: CodecParameters(codec: "none"))
         state.subtitleTracks = [Track(id: 4, number: 3, format: .subtitle(format))]
-        #expect(SessionPanel.selection(1, of: .subtitles, in: state) == .subtitles(3))
-        #expect(SessionPanel.selection(0, of: .sound, in: state) == nil)
-        #expect(SessionPanel.selection(0, of: .speed, in: state) == .speed(ChoiceList.speeds[0]))
-        #expect(SessionPanel.selection(ChoiceList.speeds.count, of: .speed, in: state) == nil)
+        #expect(command(1, .subtitles) == ["set sid 3"])
+        state.showsSubtitles = false
+        #expect(command(1, .subtitles) == ["set sid 3", "set sub-visibility yes"])
+        #expect(command(0, .sound) == [])
+        #expect(command(0, .speed) == ["set speed \(Decimals.short(ChoiceList.speeds[0]))"])
+        #expect(command(ChoiceList.speeds.count, .speed) == [])
     }
 }
