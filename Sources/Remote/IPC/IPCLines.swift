@@ -16,8 +16,8 @@ struct IPCLines {
     private var searched = 0
     private var isSkipping = false
 
-    /// Whether the next line may already be there; more input can wait.
-    var isFull: Bool { bytes.count - start >= Self.maxLength }
+    /// Whether there is a line, possibly one that is too long; more input can wait.
+    var isFull: Bool { bytes.count - start > Self.maxLength }
 
     /// Adds input.
     mutating func add(_ input: some Collection<UInt8>) {

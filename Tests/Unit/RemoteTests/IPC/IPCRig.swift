@@ -62,7 +62,7 @@ final class IPCTestClient {
     @discardableResult
     func send(bytes: [UInt8], waits: Bool = true) -> Int {
         var sent = 0
-        let limit = HostInstant.now.advanced(by: .seconds(30))
+        let limit = HostInstant.now.advanced(by: .seconds(120))
         while sent < bytes.count, HostInstant.now < limit {
             switch bytes.withUnsafeBytes({ stream.send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }) {
             case .moved(let count): sent += count
@@ -78,9 +78,9 @@ final class IPCTestClient {
     /// Ends the sending direction.
     func finish() { stream.finish() }
 
-    /// Returns the next line; nil after the end, or after 30 s.
+    /// Returns the next line; nil after the end, or after two minutes.
     func line() -> JSONValue? {
-        let limit = HostInstant.now.advanced(by: .seconds(30))
+        let limit = HostInstant.now.advanced(by: .seconds(120))
         while true {
             if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
                 defer { input.removeFirst(end + 1) }
@@ -103,7 +103,7 @@ final class IPCTestClient {
     /// Reads to the end. Returns the number of bytes.
     func readRest() -> Int {
         var count = input.count
-        let limit = HostInstant.now.advanced(by: .seconds(30))
+        let limit = HostInstant.now.advanced(by: .seconds(120))
         while HostInstant.now < limit {
             switch stream.receiveNow(into: &buffer, limit: buffer.count) {
             case .bytes(let more): count += more
