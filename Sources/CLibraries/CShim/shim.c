@@ -52,6 +52,8 @@ int cshim_is_main_thread(void) { return gettid() == getpid(); }
 
 void cshim_set_timer_slack(int64_t ns) { prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0); }
 
+void cshim_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
+
 void cshim_release_free_memory(void) { malloc_trim(0); }
 
 int cshim_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }

@@ -44,6 +44,11 @@ struct ControlObservations {
         events[number] = nil
     }
 
+    /// Takes over the values that handlers have received from a copy.
+    mutating func takeValues(of copy: ControlObservations) {
+        for (number, observation) in copy.properties { properties[number]?.last = observation.last }
+    }
+
     /// Returns the handlers of events in order of their registration.
     var eventHandlers: [EventHandler] { events.sorted { $0.key < $1.key }.map(\.value) }
 

@@ -74,15 +74,13 @@ final class ControlObserver: Sendable {
     func notify(isTick: Bool) -> Bool {
         let now = board.state
         let events = board.changes.takeEvents()
-        let (handlers, changes, needsTicks) = state.withLock { state in
-            (
-                state.observations.eventHandlers, state.observations.changes(in: now, isTick: isTick),
-                state.observations.needsTicks(in: now)
-            )
-        }
-        for event in events { for handler in handlers { handler(event) } }
+        // Compared without the lock: a playlist can have thousands of items. This thread alone changes the values.
+        var observations = state.withLock { $0.observations }
+        let changes = observations.changes(in: now, isTick: isTick)
+        state.withLock { $0.observations.takeValues(of: observations) }
+        for event in events { for handler in observations.eventHandlers { handler(event) } }
         for (handler, value) in changes { handler(value) }
-        return needsTicks
+        return observations.needsTicks(in: now)
     }
 }
 

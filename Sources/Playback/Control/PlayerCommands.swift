@@ -1,7 +1,7 @@
 internal import MediaCore
 
 extension ControlCommand {
-    private static let any = -1e9...1e9
+    private static let any = -ControlType.maxSeconds...ControlType.maxSeconds
 
     /// The parameters of `loadfile`.
     package static let loadParameters = [
@@ -76,6 +76,7 @@ extension ControlCommand {
         ControlCommand(
             "stop", [], "stops playback and clears the playlist",
             run: { context, _ in
+                context.engine.mailbox.cancelOpening()
                 context.engine.open([])
                 context.engine.status.describe(context.engine.list)
             }),
@@ -169,6 +170,7 @@ private struct Seek {
             guard let duration = engine.state.duration?.seconds else { throw .unknownDuration }
             seconds = isPercent ? duration * target / 100 : max(0, duration + target)
         }
+        seconds = min(ControlType.maxSeconds, max(-ControlType.maxSeconds, seconds))
         let time = MediaTime(seconds: seconds)
         try engine.seekIfPossible {
             isAbsolute ? $0.seek(to: time, exact: isExact) : $0.seek(by: time, exact: isExact)

@@ -1,7 +1,7 @@
 package import MediaCore
 
-/// Executes commands and accesses properties of a player by name: for keys, the bar, and remote controllers. Any
-/// thread.
+/// Executes commands and accesses properties of a player by name: for keys, the bar, and remote controllers. A player
+/// has at most one. Any thread.
 package final class PlayerControl: Sendable {
     static let ended = ControlError(.unavailable, "the player has ended")
 

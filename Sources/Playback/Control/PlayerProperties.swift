@@ -2,9 +2,7 @@ internal import MediaCore
 internal import SyncRendering
 
 extension ControlProperty {
-    /// The maximum absolute value of a position: BoundedInput's ten years.
-    private static let maxSeconds = 315_576_000.0
-    private static let positions = 0...maxSeconds
+    private static let positions = 0...ControlType.maxSeconds
 
     /// Position, speed and repetition.
     static let playback: [ControlProperty] = [

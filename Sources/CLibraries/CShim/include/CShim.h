@@ -54,7 +54,10 @@ void cshim_signals_unblock(const int *numbers, int count);
 
 /* pipe2(2), closed on exec; returns 0, or -1 with errno set. */
 int cshim_pipe(int *ends);
-/* malloc_trim(3): returns the free pages of all arenas to the system. Takes milliseconds. */
+/* mallopt(3): sets the maximum number of arenas, which the threads share. Call it before starting threads. */
+void cshim_limit_arenas(int count);
+/* malloc_trim(3): returns the free pages of all arenas to the system, except those at the ends of the arenas of threads.
+ * Takes milliseconds. */
 void cshim_release_free_memory(void);
 /* memfd_create(2), closed on exec; returns -1 with errno set on failure. */
 int cshim_memory_file(const char *name);

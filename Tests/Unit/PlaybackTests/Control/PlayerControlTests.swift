@@ -113,6 +113,8 @@ import Testing
         }
         #expect(value("duration") == "20" && value("percent-pos") == "20" && value("time-remaining") == "16")
         #expect(perform("seek 5 sideways") == "wrong-type")
+        #expect(perform("seek 1000000000") == "out-of-range")
+        #expect(perform("seek -300000000 relative-percent") == nil, "clamped")
         #expect(perform("add chapter 1") == nil, "reported as a message")
         #expect(perform("set chapter 1") == "unavailable")
         #expect(value("chapter") == "unavailable" && value("chapters") == "0")
