@@ -113,21 +113,19 @@ let package = Package(
                 "Playback", "Profiles", "Routing", "AirPlay", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
-        module("Remote", ["Playback", "MediaCore", "CSystemd"]),
+        module("Remote", ["Playback", "Sockets", "MediaCore", "CSystemd"]),
         module(
             "Kiosk",
             [
                 "Remote", "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering",
-                "Storage",
-                "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
+                "Storage", "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
             ]),
         module(
             "TalkieApp",
             [
                 "Kiosk", "Remote", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
                 "Discovery", "Sockets", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
-                "Storage",
-                "MediaCore", "CShim", "CPrivileges",
+                "Storage", "MediaCore", "CShim", "CPrivileges",
             ]),
         module(
             "VirtualSpeaker",
@@ -156,7 +154,6 @@ let package = Package(
         .target(
             name: "RemoteTestSupport", dependencies: ["Remote", "Playback", "SyncRendering", "MediaCore"],
             path: "Tests/Support/RemoteTestSupport", swiftSettings: settings),
-        tests("RemoteTests", in: "Unit", ["RemoteTestSupport", "Remote", "Playback", "MediaCore", "TalkieTestKit"]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests("CardPlayoutTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -219,6 +216,9 @@ let package = Package(
         tests(
             "TalkieTests", in: "Unit",
             ["Talkie", "Playback", "Routing", "Profiles", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "RemoteTests", in: "Unit",
+            ["RemoteTestSupport", "Remote", "Playback", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieAppTests", in: "Unit",
             [
@@ -285,9 +285,9 @@ let package = Package(
         tests(
             "FilmTests", in: "EndToEnd",
             [
-                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "RouteTestSupport", "TalkieTestKit",
-                "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
-            ]),
+                "TalkieCLI", "ScreenOutput", "ProgramTestSupport", "PythonPackages", "RouteTestSupport",
+                "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "Text", "MediaCore",
+            ], exclude: ["Features/mpv-client.py", "Features/mpv-client-requirements.txt"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
@@ -311,6 +311,8 @@ let package = Package(
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
+        fuzzing("JSONFuzz", ["MediaCore"]),
+        fuzzing("IPCFuzz", ["FuzzSupport", "Remote", "Playback", "MediaCore"]),
         fuzzing("WebFuzz", ["FuzzSupport", "Playback", "MediaFiles", "MediaCore"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "ScreenOutput", "SyncRendering", "MediaCore"]),

@@ -48,9 +48,6 @@ struct PlayCommand: ParsableCommand, UsageLine {
         if network.tlsVerify == .no && network.tlsCaFile != nil {
             throw ValidationError("--tls-ca-file has no effect with --tls-verify=no; remove one of them")
         }
-        if record.controlSocket != nil {
-            throw ValidationError("--input-ipc-server is not supported yet; control Talkie with its keys")
-        }
         if case .fromStart(let start)? = film.start, case .fromStart(let end)? = film.end, end <= start {
             throw ValidationError("--end must be after --start")
         }

@@ -41,7 +41,7 @@ package struct FleetCommand: Sendable, Hashable {
         guard bytes.count <= Self.maxBytes else {
             throw Refusal(id: nil, sentence: "A command has at most \(Self.maxBytes) bytes.")
         }
-        guard let object = FlatObject(bytes) else {
+        guard let object = JSONNode(object: bytes) else {
             throw Refusal(id: nil, sentence: "A command is a JSON object, as {\"id\": \"1\", \"do\": \"next\"}.")
         }
         let id = object.text("id") ?? object.whole("id").map(String.init) ?? ""

@@ -19,6 +19,8 @@ package final class PlayerControl: Sendable {
     }
 
     init(_ mailbox: PlayerMailbox, _ board: PlayerStatePublisher, table: ControlTable = .player) {
+        var table = table
+        table.addLists()
         (self.mailbox, self.board, self.table) = (mailbox, board, table)
         observer = ControlObserver(board)
     }

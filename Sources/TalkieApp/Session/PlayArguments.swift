@@ -42,7 +42,7 @@ package struct PlayArguments: Sendable {
     package var timelinePath: String?
     /// When the flight recorder starts another file.
     package var timelineRotation = TimelineRotation()
-    /// The socket of `--input-ipc-server`, which is not implemented.
+    /// The socket for commands of other programs.
     package var controlSocketPath: String?
     /// Whether media keys and other programs of the desktop control playback.
     package var hasMediaControls = true

@@ -8,6 +8,7 @@ internal import Profiles
 internal import Remote
 internal import Routing
 internal import ScreenOutput
+internal import Sockets
 internal import SyncRendering
 internal import Telemetry
 
@@ -48,6 +49,7 @@ package enum PlaySession {
         }
         defer { signals.stop() }
         let timeline = try timelineFile(arguments, films: inputs.list.items, notes: &inputs.notes)
+        let listener = try controlListener(arguments)
         let destination: Destination
         do throws(TalkieError) {
             destination = try Destination(arguments, terminal, until: interruption)
@@ -73,7 +75,12 @@ package enum PlaySession {
                 home: destination.card.thisComputer, log: log, inhibitor: inhibitor),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
-        do throws(ExhaustionError) { try director.start() } catch {
+        var server: IPCServer?
+        do throws(ExhaustionError) {
+            if let listener { server = try IPCServer.start(on: listener, control: director.control) }
+            try director.start()
+        } catch {
+            server?.close()
             player.shutDown()
             distributor.stop()
             throw TalkieError(error)
@@ -81,6 +88,7 @@ package enum PlaySession {
         let remote = remote(of: director, arguments)
         loop?.run()
         let status = director.join()
+        server?.close()
         // The speaker is released before the program ends, regardless of the status.
         let isDown = player.shutDown(within: Player.usualTimeout)
         remote?.stop()
@@ -258,6 +266,16 @@ package enum PlaySession {
     private static func cautions(_ arguments: PlayArguments) -> [String] {
         arguments.verifiesServers
             ? [] : ["server certificates are not checked (--tls-verify=no); connections can be intercepted"]
+    }
+
+    /// Creates the socket for other programs; they connect once it is served.
+    private static func controlListener(_ arguments: PlayArguments) throws(TalkieError) -> LocalListener? {
+        guard let path = arguments.controlSocketPath else { return nil }
+        do throws(SocketError) { return try LocalListener(path: path) } catch {
+            throw TalkieError(
+                error.code == .notPermitted ? .notPermitted : .failed,
+                "the socket '\(path)' cannot be created (\(error.message)); choose another path")
+        }
     }
 
     /// Creates the flight recorder's file. Throws `invalidArgument` if that would overwrite a film.

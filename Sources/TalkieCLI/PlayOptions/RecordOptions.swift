@@ -4,7 +4,7 @@ internal import Playback
 internal import TalkieApp
 internal import Telemetry
 
-/// Options for recordings and logs.
+/// Options for recordings, logs and other programs.
 struct RecordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Record a timeline; 'talkie report FILE' reads it.", valueName: "FILE"),
@@ -32,9 +32,7 @@ struct RecordOptions: ParsableArguments {
 
     @Option(
         name: .customLong("input-ipc-server"),
-        help: ArgumentHelp(
-            "Listen for commands on this socket; not supported yet.", valueName: "PATH", visibility: .hidden)
-    )
+        help: ArgumentHelp("Accept mpv's JSON commands on this socket.", valueName: "PATH"), completion: .file())
     var controlSocket: String?
 
     @Flag(

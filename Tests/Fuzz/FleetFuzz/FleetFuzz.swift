@@ -31,7 +31,7 @@ private func commands(_ bytes: [UInt8], isRetained: Bool) {
         }
         precondition(answer.isDone || !(answer.words ?? "").isEmpty, "a refusal has a sentence")
         let text = Array(answer.json.utf8)
-        precondition(text.count < 8192 && text.withUnsafeBytes { FlatObject($0) != nil })
+        precondition(text.count < 8192 && text.withUnsafeBytes { JSONNode(object: $0) != nil })
     }
 }
 

@@ -167,7 +167,6 @@ import Testing
                 .contains("'Kitchen' with several languages"))
         #expect(try refusal("film.mp4", "--speaker", "Kitchen;volume=3").contains("no option 'volume'"))
         #expect(try refusal("film.mp4", "--start", "20", "--end", "20").contains("--end"))
-        #expect(try refusal("film.mp4", "--input-ipc-server", "/tmp/s").contains("--input-ipc-server"))
     }
 
     /// A process of its own: others read the environment meanwhile, which setenv(3) does not allow.

@@ -1,0 +1,134 @@
+import Foundation
+import MediaCore
+import PythonPackages
+import Sockets
+import TalkieTestKit
+import Testing
+
+@testable import ProgramTestSupport
+@testable import RouteTestSupport
+
+/// Other programs that control a film on a screen and a sound card.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)), .repeatedWhenTheMachineStalls,
+    .enabled(
+        if: PulseServer.isWanted && VirtualDisplay.isWanted, "needs Xvfb, pulseaudio, python3 and ALSA's pulse plugin"))
+struct RemoteControlTests {
+    typealias Setup = ObservedPlayback.Setup
+    private let films: FeatureFilms
+    init() throws { films = try FeatureFilms() }
+
+    /// Sends requests and waits for the reply to the last one. Returns all lines.
+    private static func exchange(_ path: String, _ requests: String...) -> String {
+        guard let stream = LocalStream.connect(to: path) else { return "not connected" }
+        let text = Array(requests.map { "{\"command\":\($0)}\n" }.joined().utf8)
+        _ = text.withUnsafeBytes { stream.send($0) }
+        stream.finish()
+        var (lines, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
+        let limit = HostInstant.now.advanced(by: .seconds(10))
+        while HostInstant.now < limit {
+            switch stream.receiveNow(into: &buffer, limit: buffer.count) {
+            case .bytes(let count): lines += buffer[..<count]
+            case .nothing: _ = Poller.wait(reading: [stream.descriptor], until: limit)
+            case .ended: return String(decoding: lines, as: UTF8.self)
+            }
+        }
+        return String(decoding: lines, as: UTF8.self) + "no end"
+    }
+
+    // feature: --input-ipc-server
+    @Test func anotherProgramPausesAFilmAndContinuesIt() throws {
+        let (film, path) = (try films.film(), films.scratch.path("socket"))
+        let answers = Lock<[String]>([])
+        var setup = Setup("--input-ipc-server", path, "--end", "3.6", film)
+        setup.isOver = { playback in
+            guard let last = playback.seen.last, last.second == 1 else { return false }
+            let count = answers.withLock { $0.count }
+            if count == 0 || (count == 1 && last.to - last.from > 2) {
+                let answer = Self.exchange(
+                    path, "[\"set_property\",\"pause\",\(count == 0)]", "[\"get_property\",\"pause\"]")
+                answers.withLock { $0.append(answer) }
+            }
+            return false
+        }
+        let runs = try ObservedPlayback.play([setup])
+        runs[0].expect(seconds: [0, 1, 2, 3])
+        #expect(
+            answers.withLock { $0 }
+                == [true, false].map {
+                    "{\"data\":null,\"request_id\":0,\"error\":\"success\"}\n"
+                        + "{\"data\":\($0),\"request_id\":0,\"error\":\"success\"}\n"
+                })
+        let (seen, heard) = (runs[0].seen, runs[0].heard())
+        #expect(seen.count > 1 && seen[1].to - seen[1].from > 2 && heard.count > 2)
+        if heard.count > 2 { #expect(heard[2].from - heard[1].from > 2, "the sound waits too") }
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+}
+
+/// True if the client is available. With `CI=true` its test runs and fails without it; elsewhere it is skipped.
+private let hasPythonClient: Bool = {
+    if ProcessInfo.processInfo.environment["CI"] == "true" { return true }
+    do {
+        _ = try ForeignClientTests.python()
+        return true
+    } catch {
+        print("python-mpv-jsonipc cannot be installed here, its test is left out: \(error)")
+        return false
+    }
+}()
+
+/// A client of mpv's JSON interface that has nothing to do with this project. In a lane with a network, which installs
+/// it.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)), .repeatedWhenTheMachineStalls, .enabled(if: hasPythonClient),
+    .enabled(
+        if: PulseServer.isWanted && VirtualDisplay.isWanted, "needs Xvfb, pulseaudio, python3 and ALSA's pulse plugin"))
+struct ForeignClientTests {
+    typealias Setup = ObservedPlayback.Setup
+    private let films: FeatureFilms
+    init() throws { films = try FeatureFilms() }
+
+    private static func beside(_ name: String) -> URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name)
+    }
+
+    static func python() throws -> String {
+        try PythonPackages.python("mpv-client", requirements: beside("mpv-client-requirements.txt"))
+    }
+
+    /// The client is that of PyPI, unchanged: it requests the lists of commands and properties, observes, and executes
+    /// commands as methods.
+    @Test func aForeignClientDrivesAFilm() throws {
+        let (film, path) = (try films.film(), films.scratch.path("socket"))
+        let client = Lock<Process?>(nil)
+        let (interpreter, output) = (try Self.python(), Pipe())
+        var setup = Setup("--input-ipc-server", path, film)
+        setup.isOver = { playback in
+            if let process = client.withLock({ $0 }) { return !process.isRunning }
+            guard playback.seen.last?.second == 1 else { return false }
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: interpreter)
+            process.arguments = [Self.beside("mpv-client.py").path, path]
+            process.standardOutput = output
+            // ignored: without a client the output is empty, which the test reports.
+            try? process.run()
+            client.withLock { $0 = process }
+            return false
+        }
+        let runs = try ObservedPlayback.play([setup])
+        try output.fileHandleForWriting.close()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let found = try #require(
+            try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any],
+            "\(text) \(runs[0].result.errors)")
+        #expect(found["pause"] as? [Bool] == [false, true, false])
+        #expect(found["events"] as? [String] == ["seek", "playback-restart"])
+        #expect(found["filename"] as? String == "film.mkv" && found["duration"] as? Double == 6)
+        #expect(found["tracks"] as? [String] == ["video", "video", "audio", "audio"])
+        #expect(found["position"] as? Double == 4)
+        #expect((found["volume"] as? Double).map { abs($0 - 40) < 0.01 } == true, "\(text)")
+        #expect(found["refused"] as? String == "invalid parameter")
+        #expect(runs[0].seen.map(\.second) == [0, 1, 4, 5] && runs[0].heard().map(\.second) == [0, 1, 4, 5])
+    }
+}
