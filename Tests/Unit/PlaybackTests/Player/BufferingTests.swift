@@ -1,3 +1,4 @@
+import MediaCodecs
 import MediaCore
 import Testing
 
