@@ -90,6 +90,14 @@ package final class PlayerControl: Sendable {
         try observer.add { $0.add(handler) }
     }
 
+    /// Observes the image of the current item: the bytes of its file, see `PlayerOptions.loadsArtwork`; nil: none.
+    /// Otherwise same as `observe`.
+    package func observeArtwork(_ handler: @escaping @Sendable ([UInt8]?) -> Void) throws(ControlError) -> Int {
+        // Compared by its size: it is too large for a comparison at each change.
+        let size = ControlProperty("artwork", .node, "", read: { $0.artwork.map { .whole($0.bytes.count) } })
+        return try observer.add { [board] in $0.add(size) { _ in handler(board.state.artwork?.bytes) } }
+    }
+
     /// Ends an observation. A call of its handler may still be in progress.
     package func removeObserver(_ number: Int) { observer.remove(number) }
 

@@ -7,7 +7,8 @@ internal import Synchronization
 /// `playerctl`.
 ///
 /// It is connected to the session bus while it runs, and connects again after the bus was lost. Signals are emitted for
-/// changes only. Without a session bus it does nothing. Any thread may call the members.
+/// changes only. Covers are shown with `PlayerOptions.loadsArtwork`. Without a session bus it does nothing. Any thread
+/// may call the members.
 public final class MPRISService: Sendable {
     /// The name on the bus. Further players have `.instance` and their process ID after it.
     static let name = "org.mpris.MediaPlayer2.talkie"
@@ -104,9 +105,6 @@ public final class MPRISService: Sendable {
         if ownsControl { control.close() }
     }
 
-    /// Sets the cover of the current item: the bytes of an image file; nil: none. Too large ones are ignored.
-    public func setArtwork(_ image: [UInt8]?) { post { $0.artwork = .some(image) } }
-
     private func post(_ change: (inout Events) -> Void) {
         events.withLock(change)
         wake.withLock { $0 }?.raise()
@@ -175,6 +173,7 @@ public final class MPRISService: Sendable {
             for name in MPRISState.names where control.table.properties[name] != nil {
                 numbers.append(try control.observe(name) { [self] _ in post { $0.hasChanged = true } })
             }
+            numbers.append(try control.observeArtwork { [self] image in post { $0.artwork = .some(image) } })
             numbers.append(
                 try control.observeEvents { [self] event in
                     switch event {

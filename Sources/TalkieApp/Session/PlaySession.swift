@@ -208,6 +208,7 @@ package enum PlaySession {
             mailbox.post(.listed(page: page, films.map { PlaylistLoader.Item(address: $0.address, title: $0.title) }))
         }
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
+        options.loadsArtwork = arguments.hasMediaControls && SystemMessageBus.isPresent(.session)
         options.expectsMore = inputs.list.items.count > 1
         var parts = Player.Parts.film(audioOutput: destination.route?.output, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }

@@ -92,4 +92,26 @@ import Testing
         #expect(throws: ControlError.self) { try control.observe("mute") { _ in } }
         #expect(throws: ControlError.self) { try control.observe("nothing") { _ in } }
     }
+
+    @Test func theImageOfTheItemIsObserved() throws {
+        let board = PlayerStatePublisher(timebase: RenderSynchronizer(clock: ManualClock()).timebase)
+        let control = PlayerControl(PlayerMailbox(), board)
+        let images = Lock<[[UInt8]?]>([])
+        let arrived = Signal()
+        _ = try control.observeArtwork { image in
+            images.withLock { $0.append(image) }
+            arrived.raise()
+        }
+        arrived.wait()
+        let bytes: [UInt8] = [0xFF, 0xD8, 0xFF]
+        var state = PlayerState()
+        state.artwork = try #require(NowPlaying.Artwork(bytes))
+        board.post(state)
+        arrived.wait()
+        state.artwork = nil
+        board.post(state)
+        arrived.wait()
+        #expect(images.withLock { $0 } == [nil, bytes, nil])
+        control.close()
+    }
 }
