@@ -31,7 +31,7 @@ extension ControlProperty {
     fileprivate static func window(_ screen: ScreenControl?) -> [ControlProperty] {
         func geometry(
             _ name: String, _ range: ClosedRange<Double>, _ summary: String,
-            _ path: any WritableKeyPath<PictureView, Double> & Sendable
+            at path: any WritableKeyPath<PictureView, Double> & Sendable
         ) -> ControlProperty {
             .number(
                 name, range, summary, read: { _ in screen?.view[keyPath: path] },
@@ -41,10 +41,10 @@ extension ControlProperty {
             .flag(
                 "fullscreen", "whether the window fills its display", read: { _ in screen?.status.isFullScreen },
                 write: { screen?.setFullScreen($1) }, step: { _, _ in screen?.setFullScreen(nil) }),
-            geometry("video-zoom", PictureView.zoomRange, "the binary logarithm of the picture's size", \.zoom),
-            geometry("video-pan-x", PictureView.panRange, "the shift to the right in picture widths", \.panX),
-            geometry("video-pan-y", PictureView.panRange, "the shift down in picture heights", \.panY),
-            geometry("panscan", PictureView.panscanRange, "0: the whole picture, 1: no black bars", \.panscan),
+            geometry("video-zoom", PictureView.zoomRange, "the binary logarithm of the picture's size", at: \.zoom),
+            geometry("video-pan-x", PictureView.panRange, "the shift to the right in picture widths", at: \.panX),
+            geometry("video-pan-y", PictureView.panRange, "the shift down in picture heights", at: \.panY),
+            geometry("panscan", PictureView.panscanRange, "0: the whole picture, 1: no black bars", at: \.panscan),
             ControlProperty(
                 "video-aspect-override", .text,
                 "the aspect ratio, `16:9` or `1.78`; `-1`: the film's own; `no`: square pixels",
