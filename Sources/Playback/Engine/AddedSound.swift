@@ -56,11 +56,6 @@ final class AddedSound {
         (output.index / spacing, output.index % spacing)
     }
 
-    /// Returns the number of the audio track of an output; 0 for the main one.
-    static func number(of output: OutputID) -> Int { output.index / spacing }
-    /// Returns the number of an output in its group.
-    static func member(of output: OutputID) -> Int { output.index % spacing }
-
     /// Sends the track to a position.
     func seek(to target: TrackTarget) {
         (cut, isCatchingUp) = (nil, target.isAlone)

@@ -172,9 +172,10 @@ final class SoundControl {
 
     /// Adopts the volume that was set at an output itself.
     func adoptVolume(_ volume: Double, of id: OutputID) {
-        let sound = added.all.first { $0.number == AddedSound.number(of: id) }
+        let place = AddedSound.place(of: id)
+        let sound = added.all.first { $0.number == place.sound }
         guard let group = (sound.map(\.output) ?? output) as? OutputGroup,
-            let output = group.output(number: AddedSound.member(of: id))
+            let output = group.output(number: place.member)
         else { return }
         group.setVolume(volume, of: output)
         if sound == nil, let volume = group.knownVolume { setVolume(volume) }
