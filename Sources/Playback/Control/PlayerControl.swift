@@ -1,4 +1,5 @@
 package import MediaCore
+internal import SyncRendering
 
 /// Executes commands and accesses properties of a player by name: for keys, the bar, and remote controllers. A player
 /// has at most one. Any thread.
