@@ -127,7 +127,7 @@ final class IPCSession {
         case "request_log_messages":
             try expect(1)
             guard try text(0) == "no" else {
-                throw IPCError(words: "not supported", reason: "messages are written with --log-file")
+                throw IPCError(words: "not supported", reason: "log messages are not sent")
             }
             return .null
         case "script-message": return shares([.text(command)] + arguments) ? .null : nil
