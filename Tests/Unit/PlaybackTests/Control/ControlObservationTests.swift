@@ -105,7 +105,7 @@ import Testing
         arrived.wait()
         let bytes: [UInt8] = [0xFF, 0xD8, 0xFF]
         var state = PlayerState()
-        state.artwork = try #require(NowPlaying.Artwork(bytes))
+        state.artwork = NowPlaying.Artwork(bytes)
         board.post(state)
         arrived.wait()
         state.artwork = nil
