@@ -178,7 +178,8 @@ final class SoundControl {
             let output = group.output(number: place.member)
         else { return }
         group.setVolume(volume, of: output)
-        if sound == nil, let volume = group.knownVolume { setVolume(volume) }
+        if let sound { return noteVolume(group.volume, ofSound: sound.number) }
+        if let volume = group.knownVolume { setVolume(volume) }
     }
 
     /// Reports outputs that are silent or reject the volume, and those that have recovered.

@@ -95,4 +95,14 @@ import Testing
         #expect(house.group.volume(of: house.outputs[1]) < 40)
         #expect(house.core.state.volume == 90)
     }
+
+    @Test func aVolumeSetAtAnOutputOfAnAddedSoundRemains() throws {
+        let queue = VirtualQueue()
+        let group = OutputGroup(members: [queue.kitchen], codecs: SyntheticCodecs())
+        queue.core.addSound(.language("ru"), to: group, number: 1)
+        let number = try #require(group.number(of: queue.kitchen))
+        queue.core.perform(.setVolume(40), from: OutputID(AddedSound.outputID(of: 1).index + number))
+        queue.core.sound.setVolume(80)
+        #expect(group.volume(of: queue.kitchen) == 40)
+    }
 }
