@@ -93,23 +93,6 @@ extension AirPlaySpeaker: PartialFlushing {
         requestAttention()
     }
 
-    /// Extends a finished input by silence; see `StreamInput.extendTail`. Called on the control thread during playback.
-    ///
-    /// - Returns: When to call it again; nil: after `finish`.
-    func extendTail(along segment: TimebaseSegment, at now: HostInstant) -> HostInstant? {
-        let lead = partialFlushLead
-        return state.withLock { state in
-            let goal = segment.mediaTime(at: now.advanced(by: lead + Self.tailLength))
-            guard let end = state.input?.extendTail(until: goal) else { return nil }
-            state.session?.wakeWriter()
-            let due = segment.hostInstant(of: end)?.advanced(by: .zero - lead)
-            return due.flatMap { $0 > now ? $0 : nil }
-        }
-    }
-
-    /// The silence that is appended at once after the end of the input.
-    private static let tailLength: Duration = .milliseconds(500)
-
     /// Media time of the end of the accepted packets; nil after a flush.
     package var acceptedUntil: MediaTime? { state.withLock { $0.input?.acceptedUntil } }
 

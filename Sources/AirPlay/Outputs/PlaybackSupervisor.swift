@@ -50,6 +50,9 @@ final class PlaybackSupervisor: Sendable {
     /// A speaker that has sent no timing request after this does not receive us.
     private static let silenceTimeout: Duration = .seconds(8)
 
+    /// The silence that is appended at once after the end of the input.
+    private static let tailLength: Duration = .milliseconds(500)
+
     /// Poll interval for a clock that is not ready.
     private static let clockLook: Duration = .milliseconds(50)
 
@@ -163,7 +166,7 @@ final class PlaybackSupervisor: Sendable {
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
             let next = try start(
                 command, timestamps: input.timestamps, core: core, speaker: speaker, context: context, sent: &sent)
-            let tail = sent.line == nil ? nil : speaker.extendTail(along: segment, at: core.host.now)
+            let tail = sent.line == nil ? nil : extendTail(of: speaker, along: segment, at: core.host.now)
             return [next, tail].compactMap { $0 }.min()
         } catch {
             switch error.code {
@@ -180,6 +183,22 @@ final class PlaybackSupervisor: Sendable {
                 return nil
             default: return nil
             }
+        }
+    }
+
+    /// Extends a finished input by silence; see `StreamInput.extendTail`.
+    ///
+    /// - Returns: When to call it again; nil: after the end of the input.
+    private func extendTail(
+        of speaker: AirPlaySpeaker, along segment: TimebaseSegment, at now: HostInstant
+    ) -> HostInstant? {
+        let lead = speaker.partialFlushLead
+        return speaker.state.withLock { state in
+            let goal = segment.mediaTime(at: now.advanced(by: lead + Self.tailLength))
+            guard let end = state.input?.extendTail(until: goal) else { return nil }
+            state.session?.wakeWriter()
+            let due = segment.hostInstant(of: end)?.advanced(by: .zero - lead)
+            return due.flatMap { $0 > now ? $0 : nil }
         }
     }
 

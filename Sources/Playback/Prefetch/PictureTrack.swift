@@ -46,9 +46,6 @@ final class PictureTrack: @unchecked Sendable {
     private static let maxFailures = 1000
     /// Four seconds of media at 64 Mbit/s.
     private static let maxBytesAhead = 32 << 20
-    /// Four seconds of media at 250 frames per second. A packet occupies about 20 KB besides its bytes, and a source
-    /// that repeats its beginning never completes a reserve.
-    private static let maxPacketsAhead = 1000
     /// The maximum distance of a seek by decoding: in an index with gaps a real seek may be faster.
     private static let longestWay = MediaTime(value: 10, timescale: 1)
 
@@ -212,11 +209,10 @@ final class PictureTrack: @unchecked Sendable {
 
     /// Reads one packet in advance.
     ///
-    /// - Returns: False if nothing can be read, or a limit of packets read ahead is reached.
+    /// - Returns: False if nothing can be read, or the limit of packets read ahead is reached.
     /// - Throws: `cancelled`.
     func readAhead(noting intake: TrackIntake) throws(MediaError) -> Bool {
-        guard !sourceHasEnded, endAhead == nil, aheadBytes < Self.maxBytesAhead, ahead.count < Self.maxPacketsAhead
-        else { return false }
+        guard !sourceHasEnded, endAhead == nil, aheadBytes < Self.maxBytesAhead else { return false }
         do throws(MediaError) {
             guard let buffer = try read(noting: intake) else {
                 endAhead = .success(())

@@ -1,4 +1,3 @@
-import MediaCodecs
 import MediaCore
 import Testing
 
@@ -259,67 +258,6 @@ import Testing
         queue.run(for: .seconds(2))
         #expect((queue.state.loadedUntil?.seconds ?? 0) > 2.5, "as far as its sound")
     }
-
-    // MARK: Sources without progress
-
-    /// Each packet occupies more memory than its bytes.
-    @Test func aLimitedNumberOfPacketsIsReadAhead() throws {
-        let film = CountedFilm(1, pictures: 5000, soundFrames: 0)
-        let pictures = PictureTrack(
-            film: film, source: try film.source(for: try #require(film.summary.track(.video))),
-            decoder: CountedPictureDecoder())
-        let intake = TrackIntake(clock: ManualClock())
-        var packets = 0
-        while try pictures.readAhead(noting: intake) { packets += 1 }
-        #expect(packets == 1000)
-    }
-
-    @Test func aSourceThatRepeatsItsBeginningForeverFillsNoQueue() throws {
-        let film = CountedFilm(1, pictures: 0, soundFrames: 12_000)
-        let track = try #require(film.summary.track(.audio))
-        var list = PlaybackList()
-        _ = list.apply(.append([QueueItem("film")]))
-        let entry = PlaybackList.ScheduledItem(
-            serial: list.newSerial(), listPosition: try #require(list.firstPosition()), media: PrefetchedMedia(film),
-            audioTrack: track, videoTrack: nil)
-        list.begin(with: entry)
-        let shared = SharedPlaybackList()
-        shared.restart { $0 = list }
-        let clock = ManualClock()
-        let synchronizer = RenderSynchronizer(clock: clock)
-        let renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: EventLog(clock: clock))
-        #expect(synchronizer.addRenderer(renderer) == nil)
-        let intake = TrackIntake(clock: clock)
-        let stage = AudioStage(
-            list: shared, renderer: renderer, entry: entry,
-            source: RepeatingSource(try film.source(for: track)), intake: intake)
-        _ = try stage.seek(to: .zero, aim: .exact)
-        // More than the source has, as during a hold.
-        intake.setReserve(until: MediaTime(value: 1, timescale: 1))
-        for _ in 0..<5000 { _ = try stage.step() }
-        #expect(renderer.state.withLock { $0.queue.count } < 200)
-        #expect(intake.report.readUntil == MediaTime(value: 1, timescale: 4))
-    }
-}
-
-/// Starts again whenever it has ended, as a demuxer may in a damaged file.
-private final class RepeatingSource: SampleSource {
-    let track: Track
-    private let source: any SampleSource
-
-    init(_ source: any SampleSource) { (track, self.source) = (source.track, source) }
-
-    func read() throws(MediaError) -> SampleBuffer? {
-        if let buffer = try source.read() { return buffer }
-        _ = try source.seek(to: .zero, mode: .syncBefore)
-        return try source.read()
-    }
-
-    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
-        try source.seek(to: time, mode: mode)
-    }
-
-    func cancel() { source.cancel() }
 }
 
 /// The size of the reserve, and when it is sufficient.

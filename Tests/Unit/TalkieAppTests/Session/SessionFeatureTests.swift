@@ -115,13 +115,19 @@ import Testing
         for await state in rig.player.states where state.phase == .playing { break }
         rig.mailbox.post(.terminalKey("x"))
         for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 57 { break }
+        var output = rig.person.output()
+        while !output.contains("> plays 'long 2.mkv' next"), !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(5))
+            output += rig.person.output()
+        }
         rig.mailbox.post(.terminalKey(">"))
         for await state in rig.player.states where state.phase == .playing && state.current?.address == films[1] {
             break
         }
         #expect(rig.end(.terminalKey("q")) == 0)
-        #expect(rig.person.output().contains("> plays 'long 2.mkv' next"))
-        #expect(rig.played == [films[0], films[1]])
+        #expect(output.contains("> plays 'long 2.mkv' next"))
+        // So near the end the appended film may be opened ahead before the step to it opens it.
+        #expect(rig.played.first == films[0] && Set(rig.played.dropFirst()) == [films[1]], "\(rig.played)")
     }
 
     @Test(.timeLimit(.minutes(1))) func aFilmThatHasEndedIsNotFollowedByWhatWasOnlyOffered() {
@@ -177,7 +183,11 @@ import Testing
         for await state in rig.player.states where state.phase == .playing { break }
         rig.mailbox.post(.terminalKey("l"))
         rig.mailbox.post(.terminalKey("x"))
+        // Behind the position of the seek: an end at it would be where playback began, and is not a section's.
         for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
+        while rig.player.state.position.seconds < 30.1, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
         rig.mailbox.post(.terminalKey("l"))
         // Back at the section's start.
         for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
