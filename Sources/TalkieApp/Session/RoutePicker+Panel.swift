@@ -30,8 +30,8 @@ extension OutputSymbol {
 }
 
 extension ScreenBar {
-    /// Adds the button of the outputs, if there is a choice or the picker above it is open. The button names the current
-    /// outputs unless that is this computer alone.
+    /// Adds the button of the outputs, if there is a choice or the picker above it is open. The button names the
+    /// current outputs unless that is this computer alone.
     mutating func show(_ routes: RouteController) {
         guard routes.hasChoice || routes.isOpen else { return }
         let symbols = routes.chosen.map { OutputSymbol($0.kind) }
