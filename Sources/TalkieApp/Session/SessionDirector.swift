@@ -134,7 +134,7 @@ final class SessionDirector: @unchecked Sendable {
             panel.refreshRoutes()
             panel.refresh(for: films.current.address)
             controls.refreshBar()
-            console.refreshMark()
+            console.refreshMark(sign: controls.showsBar ? nil : outputs.pauseSign)
             console.showStatus(outputs.routes?.picker?.line)
         }
         outputs.close()

@@ -64,6 +64,48 @@ struct RemoteControlTests {
         if heard.count > 2 { #expect(heard[2].from - heard[1].from > 2, "the sound waits too") }
         #expect(!FileManager.default.fileExists(atPath: path))
     }
+
+    @Test func otherProgramsOfTheDesktopShowAnImageOfTheFilm() throws {
+        let folder = films.scratch.folder
+        let (bus, address) = try SessionBus.start(at: films.scratch.path("bus"))
+        defer { bus.end() }
+        var setup = Setup(try films.film())
+        setup.environment = ["DBUS_SESSION_BUS_ADDRESS": address, "XDG_RUNTIME_DIR": folder.path]
+        let image = Lock<(path: String, bytes: Data?)?>(nil)
+        setup.isOver = { playback in
+            guard playback.looks.last?.second != nil,
+                let metadata = try? Program.run(
+                    "/usr/bin/gdbus",
+                    [
+                        "call", "--address", address, "--dest", "org.mpris.MediaPlayer2.talkie", "--object-path",
+                        "/org/mpris/MediaPlayer2", "--method", "org.freedesktop.DBus.Properties.Get",
+                        "org.mpris.MediaPlayer2.Player", "Metadata",
+                    ], atMost: 5
+                ).output,
+                let match = metadata.firstMatch(of: /'mpris:artUrl': <'file:\/\/([^']*)'>/)
+            else { return false }
+            let path = String(match.1)
+            image.withLock { $0 = (path, FileManager.default.contents(atPath: path)) }
+            return true
+        }
+        let runs = try ObservedPlayback.play([setup])
+        let found = try #require(image.withLock { $0 }, "\(runs[0].result.errors)")
+        #expect(found.path.hasPrefix(folder.path))
+        #expect(found.bytes?.starts(with: [0xFF, 0xD8, 0xFF]) == true, "a frame of the film as JPEG")
+        #expect(!FileManager.default.fileExists(atPath: found.path), "removed with the program")
+    }
+}
+
+/// A message bus for one test.
+enum SessionBus {
+    /// Starts a bus with a socket. Returns its process and address.
+    static func start(at path: String) throws -> (daemon: ChildProcess, address: String) {
+        let address = "unix:path=\(path)"
+        let daemon = try ChildProcess("/usr/bin/dbus-daemon", ["--session", "--nofork", "--address=\(address)"])
+        let deadline = Date(timeIntervalSinceNow: 10)
+        while !FileManager.default.fileExists(atPath: path), Date() < deadline { usleep(10_000) }
+        return (daemon, address)
+    }
 }
 
 /// True if the client is available. With `CI=true` its test runs and fails without it; elsewhere it is skipped.

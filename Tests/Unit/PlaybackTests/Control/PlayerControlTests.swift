@@ -161,6 +161,16 @@ import Testing
         #expect(value("path") == "6/80000")
     }
 
+    @Test func withoutACurrentFilmNoneIsMovedToTheFront() {
+        #expect(perform("stop") == nil)
+        for film in 5...7 { #expect(perform("loadfile \(film)/80000 append") == nil) }
+        #expect(perform("playlist-move 1 0") == "unavailable")
+        #expect(perform("playlist-move 0 1") == nil && perform("playlist-move 1 2") == nil, "no effect")
+        #expect(queue.state.items.map(\.address) == ["5/80000", "6/80000", "7/80000"])
+        #expect(perform("playlist-move 0 3") == nil)
+        #expect(queue.state.items.map(\.address) == ["6/80000", "7/80000", "5/80000"])
+    }
+
     @Test func aFilmIsLoadedAndPlaybackIsStopped() throws {
         let id = Lock<JSONValue?>(nil)
         control.perform([.text("loadfile"), .text("5/80000")]) { result in

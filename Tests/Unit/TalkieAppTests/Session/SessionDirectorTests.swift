@@ -308,7 +308,7 @@ import Testing
         defer { rig.player.shutDown() }
         rig.toys.unread.withLock { $0 = ["told at the start"] }
         let desk = RouteController(
-            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            player: rig.player, registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"), post: { _ in })
         #expect(desk.handle(.offered(OutputOffer())) == nil)
         rig.toys.unread.withLock { $0 += ["a file", "another file"] }
@@ -322,7 +322,7 @@ import Testing
         defer { rig.player.shutDown() }
         let (event, arrival) = (Lock<RouteController.Event?>(nil), Signal())
         let desk = RouteController(
-            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            player: rig.player, registry: OutputRegistry([rig.toys]),
             routes: [], home: rig.toys.place("card"),
             post: { item in
                 guard case .volumeSet = item else { return }
