@@ -48,7 +48,8 @@ package struct HTTPRequest {
     package var isOfOwnPage: Bool { origin.map { $0.lowercased() == "http://" + host.lowercased() } ?? true }
 }
 
-/// A request and its response. Used on the server's thread only; valid until it is answered or, for a stream, has ended.
+/// A request and its response. Used on the server's thread only; valid until it is answered or, for a stream, has
+/// ended.
 package struct HTTPExchange: Hashable {
     private let exchange: OpaquePointer
 

@@ -18,8 +18,8 @@ extension HTTPHandler {
 /// An HTTP server over libmicrohttpd. Confined to the thread that creates it, which calls `serve` and `wait` in turn
 /// and `close` at the end.
 ///
-/// Connections have one request each. Their number and duration are limited: beyond the maximum the oldest is closed, so
-/// that idle clients do not block others.
+/// Connections have one request each. Their number and duration are limited: beyond the maximum the oldest is closed,
+/// so that idle clients do not block others.
 package final class HTTPServer {
     private static let maxConnections: Int32 = 32
 

@@ -131,16 +131,15 @@ package struct QRCode: Sendable, Equatable {
 
     // MARK: Text
 
-    /// The lines for a terminal, two rows of modules each, dark on light, whatever the colours of the terminal are.
+    /// The lines for a terminal, in black on white; two rows of modules each, with a margin.
     package var lines: [String] {
         let margin = 2
-        func isLight(_ row: Int, _ column: Int) -> Bool {
-            guard (0..<Self.size).contains(row), (0..<Self.size).contains(column) else { return true }
-            return !modules[row][column]
+        func isDark(_ row: Int, _ column: Int) -> Bool {
+            (0..<Self.size).contains(row) && (0..<Self.size).contains(column) && modules[row][column]
         }
         return stride(from: -margin, to: Self.size + margin, by: 2).map { row in
             (-margin..<Self.size + margin).map { column in
-                switch (isLight(row, column), isLight(row + 1, column)) {
+                switch (isDark(row, column), isDark(row + 1, column)) {
                 case (true, true): "█"
                 case (true, false): "▀"
                 case (false, true): "▄"

@@ -72,13 +72,13 @@ enum RemotePageContent {
         let received = 0;   // When the position was received.
         let dragged = null; // The slider that is being moved.
 
-        function tell(text) { $("message").textContent = text; }
+        function showMessage(text) { $("message").textContent = text; }
 
         async function send(...words) {
           try {
             const response = await fetch("command", { method: "POST", body: JSON.stringify(words) });
-            tell((await response.json()).error || "");
-          } catch { tell("Talkie does not answer."); }
+            showMessage((await response.json()).error || "");
+          } catch { showMessage("Talkie does not answer."); }
         }
 
         // Of a slider's values the last one is sent, when the one before has been answered.
@@ -139,7 +139,7 @@ enum RemotePageContent {
             box.addEventListener("change", () => {
               const others = selected.filter(name => name !== room.name);
               const names = box.checked ? [...others, room.name] : others;
-              if (names.length) send("set", "audio-device", names.join(",")); else tell("One room plays the sound.");
+              if (names.length) send("set", "audio-device", names.join(",")); else showMessage("One room plays the sound.");
               showRooms();
             });
             const label = element("label", "", box, element("span", room.description),
@@ -231,13 +231,13 @@ enum RemotePageContent {
           const image = new Image();
           image.alt = "The screen";
           image.onload = () => { $("picture").querySelector("img")?.remove(); $("picture").append(image); };
-          image.onerror = () => tell("There is no picture.");
+          image.onerror = () => showMessage("There is no picture.");
           image.src = "screenshot.png?" + Date.now();
         });
 
         function connect() {
           const events = new EventSource("events");
-          events.onopen = () => tell("");
+          events.onopen = () => showMessage("");
           events.onmessage = event => {
             const changes = JSON.parse(event.data);
             Object.assign(state, changes);
@@ -245,7 +245,7 @@ enum RemotePageContent {
             show(changes);
           };
           events.onerror = () => {
-            tell("Not connected: Talkie has ended, or cannot be reached.");
+            showMessage("Not connected: Talkie has ended, or cannot be reached.");
             if (events.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
           };
         }
