@@ -41,6 +41,7 @@ extension KioskConfiguration {
         readParts(&reader, folder: folder)
         hooks = Hooks(&reader)
         readMetrics(&reader)
+        remote = Page(&reader, folder: folder)
         timeline = Timeline(&reader, folder: folder)
         wall = Wall(&reader)
         if wall != nil {

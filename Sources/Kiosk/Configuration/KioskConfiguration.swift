@@ -108,6 +108,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     var hooks = Hooks()
     /// The address of the metrics server; nil: no server.
     var metrics: HTTPAddress? = standardMetrics
+    /// The page for a phone; nil: none.
+    var remote: Page?
     /// The flight recorder's file; nil: no recording.
     var timeline: Timeline?
     /// Synchronization with other kiosks; nil: none.

@@ -99,7 +99,11 @@ package final class Kiosk: Sendable {
         let screenshots: @Sendable () async -> [UInt8]? = {
             await screen.pngScreenshot { mailbox.post(.remark(.warning, $0)) }
         }
+        let control = configuration.remote.map { _ in
+            PlayerControl(player, table: .kiosk(health: { health.withLock { $0 } }, mailbox))
+        }
         let director: KioskDirector
+        var page: RemotePage?
         var metrics: MetricsServer?
         var inhibitor: SleepInhibitor?
         do throws(ExhaustionError) {
@@ -112,7 +116,8 @@ package final class Kiosk: Sendable {
                 stage: KioskStage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
                     places: places, crashes: crashes, reload: parts.reload, log: parts.log, manager: parts.manager,
-                    health: health, screenshot: screenshots, measure: measure,
+                    health: health, healthHasChanged: { control?.propertiesHaveChanged() },
+                    screenshot: screenshots, measure: measure,
                     setImageDuration: { duration in
                         player.setImageDisplayDuration(duration)
                         film.imageDuration.withLock { $0 = duration }
@@ -125,11 +130,15 @@ package final class Kiosk: Sendable {
                         health: { health.withLock { $0 } }, screenshot: screenshots),
                     tell: { mailbox.post(.remark($0, $1)) })
             }
+            if let settings = configuration.remote, let control {
+                page = try KioskPage.start(settings, control, screenshot: screenshots) { mailbox.post(.remark($0, $1)) }
+            }
             try awake.start()
             // Last: nothing ends its thread if a later step fails.
             try director.start()
         } catch {
             player.shutDown()
+            page?.close()
             metrics?.stop()
             inhibitor?.stop()
             distributor.stop()
@@ -137,6 +146,8 @@ package final class Kiosk: Sendable {
         }
         loop.run()
         let end = director.join()
+        page?.close()
+        control?.close()
         let isDown = player.shutDown(within: Player.usualTimeout)
         metrics?.stop()
         inhibitor?.stop()

@@ -415,6 +415,7 @@ final class KioskDirector: @unchecked Sendable {
         if let item = playback.shownItem { reporter.setItem(item) }
         let health = reporter.health(of: seen, at: now)
         stage.health.withLock { $0 = health }
+        stage.healthHasChanged()
     }
 
     /// Whether an output receives the audio of the current film; nil if no audio is expected.

@@ -95,6 +95,11 @@ package struct ControlProperty: Sendable {
             name, type, summary, isContinuous: isContinuous, read: read, write: reported, step: step)
     }
 
+    /// Returns this property with another function that sets it; nil: it cannot be written.
+    package func writing(_ write: Write?) -> ControlProperty {
+        ControlProperty(name, type, summary, isContinuous: isContinuous, read: read, write: write)
+    }
+
     /// Returns the property of a part of the value.
     func part(_ name: String, at path: ArraySlice<Substring>) -> ControlProperty {
         ControlProperty(name, .node, summary, isContinuous: isContinuous, read: { [read] in read($0)?.part(at: path) })

@@ -13,6 +13,12 @@ package struct AccessToken: Sendable {
         text = String((0..<Self.length).map { _ in Self.alphabet[Int.random(in: 0..<64, using: &generator)] })
     }
 
+    /// Creates a token from text of a user; nil unless it has 16 to 22 of the characters.
+    package init?(_ text: String) {
+        guard (16...Self.length).contains(text.utf8.count), text.allSatisfy(Self.alphabet.contains) else { return nil }
+        self.text = text
+    }
+
     /// Returns whether a text is the token. The time does not depend on where they differ.
     func matches(_ other: some StringProtocol) -> Bool {
         let (own, other) = (Array(text.utf8), Array(other.utf8))

@@ -61,14 +61,4 @@ package final class RemotePage: Sendable {
         handler.close()
         server.close()
     }
-
-    /// Returns the address under which other computers reach a server on an address: of several, that of the default
-    /// route.
-    package static func reachableAddress(of address: IPv4Address) -> IPv4Address {
-        guard address.rawValue == 0 else { return address }
-        // The first one is this computer only. 192.0.2.1 is no host's address (RFC 5737): it has the default route.
-        let all = LocalAddresses.all()
-        let preferred = TCPSocket.localAddress(toward: IPv4Address(rawValue: 0xC000_0201))
-        return all.dropFirst().first { $0 == preferred } ?? all.dropFirst().first ?? all[0]
-    }
 }

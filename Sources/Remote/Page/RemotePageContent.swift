@@ -111,9 +111,12 @@ enum RemotePageContent {
           return state.duration == null ? now : Math.min(now, state.duration);
         }
 
+        function can(command) { return (state.commands ?? []).includes(command); }
+        function canSet(property) { return can("set") && (state.settable ?? []).includes(property); }
+
         function showPosition() {
           const isOpen = state["time-pos"] != null;
-          $("seek").disabled = !isOpen || !state.duration;
+          $("seek").disabled = !isOpen || !state.duration || !can("seek");
           $("seek").max = state.duration || 1;
           if (dragged !== $("seek")) $("seek").value = isOpen ? position() : 0;
           $("position").textContent = clock(Number(dragged === $("seek") ? $("seek").value : position()));
@@ -170,9 +173,9 @@ enum RemotePageContent {
           const sounds = tracks.filter(track => track.type === "audio");
           const texts = tracks.filter(track => track.type === "sub");
           const option = (track, isSelected) => new Option(trackName(track), track.id, false, isSelected);
-          $("soundSection").hidden = sounds.length < 2;
+          $("soundSection").hidden = sounds.length < 2 || !canSet("aid");
           $("sound").replaceChildren(...sounds.map(track => option(track, track.selected)));
-          $("subtitlesSection").hidden = !texts.length;
+          $("subtitlesSection").hidden = !texts.length || !canSet("sid");
           const shown = state["sub-visibility"] ? texts.find(track => track.selected) : null;
           $("subtitles").replaceChildren(
             new Option("Off", "no", false, !shown), ...texts.map(track => option(track, track === shown)));
@@ -183,6 +186,7 @@ enum RemotePageContent {
           $("listSection").hidden = films.length < 2;
           $("list").replaceChildren(...films.map(film => {
             const button = element("button", film.title);
+            button.disabled = !can("playlist-play-index");
             if (film.current) button.setAttribute("aria-current", "true");
             button.addEventListener("click", () => send("playlist-play-index", film.index));
             return element("li", "", button);
@@ -196,6 +200,8 @@ enum RemotePageContent {
           const isPaused = state.pause !== false;
           $("play").textContent = isPaused ? "▶" : "⏸";
           $("play").setAttribute("aria-label", isPaused ? "Play" : "Pause");
+          $("back").hidden = $("forward").hidden = !can("seek");
+          $("mute").hidden = !canSet("mute");
           $("mute").textContent = state.mute ? "🔇" : "🔊";
           $("mute").setAttribute("aria-label", state.mute ? "Unmute" : "Mute");
           $("volume").disabled = state.volume == null;

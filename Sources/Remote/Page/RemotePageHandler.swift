@@ -118,8 +118,9 @@ final class RemotePageHandler: HTTPHandler {
         streams.insert(exchange)
         heartbeat = heartbeat ?? .now.advanced(by: Self.heartbeatInterval)
         observe()
-        let present = names.map { ($0, RemotePageState.shown($0, control.present($0))) }
-        send(RemotePageState.message(Dictionary(uniqueKeysWithValues: present), position: position), to: exchange)
+        var values = RemotePageState.abilities(of: control.table, commands: Self.commands)
+        for name in names { values[name] = RemotePageState.shown(name, control.present(name)) }
+        send(RemotePageState.message(values, position: position), to: exchange)
     }
 
     func hasEnded(_ stream: HTTPExchange) {

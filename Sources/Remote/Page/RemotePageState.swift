@@ -33,6 +33,13 @@ enum RemotePageState {
         }
     }
 
+    /// Returns what a page can change: its commands, and the properties that `set` can change.
+    static func abilities(of table: ControlTable, commands: Set<String>) -> [String: JSONValue] {
+        let commands = commands.filter { table.commands[$0] != nil }.sorted()
+        let settable = table.properties.values.filter(\.isWritable).map(\.name).sorted()
+        return ["commands": .array(commands.map { .text($0) }), "settable": .array(settable.map { .text($0) })]
+    }
+
     /// Returns the message to a page: its properties, and the position at this instant.
     static func message(_ values: [String: JSONValue], position: JSONValue?) -> [UInt8] {
         let members = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

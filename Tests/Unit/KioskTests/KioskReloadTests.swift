@@ -193,6 +193,9 @@ import Testing
             "metrics", first: { fresh, _ in fresh.metrics = nil },
             second: { fresh, _ in fresh.metrics = try! HTTPAddress(parsing: "127.0.0.1:9") },
             restoring: { fresh, _ in fresh.metrics = KioskConfiguration.standardMetrics }),
+        "remote": appliesAtNextStart(
+            "remote", first: { fresh, _ in fresh.remote = .init() },
+            second: { fresh, _ in fresh.remote?.tokenFile = "/t" }, restoring: { fresh, _ in fresh.remote = nil }),
         "timeline": appliesAtNextStart(
             "timeline", first: { fresh, _ in fresh.timeline = .init(file: "/t") },
             second: { fresh, _ in fresh.timeline = .init(file: "/u") }, restoring: { fresh, _ in fresh.timeline = nil }),

@@ -130,6 +130,9 @@ import Testing
         if case .array(let items)? = first["playlist"] { films = items }
         #expect(films.map { $0["title"] } == [.text("Film 11"), .text("Film 12"), .text("Film 13")])
         #expect(films.map { $0["current"]?.flag } == [false, true, false])
+        #expect(first["commands"]?.compact.contains(#""seek""#) == true)
+        #expect(first["commands"]?.compact.contains("loadfile") == false)
+        #expect(first["settable"]?.compact.contains(#""aid""#) == true)
         rig.player.set("pause", .flag(true))
         #expect(client.message("pause", .flag(true))?["time-pos"]?.number == 10)
         // The position alone is sent with events of the player only.
@@ -259,13 +262,28 @@ import Testing
         let link = token.link(to: HTTPAddress(address: IPv4Address(rawValue: 1), port: 1))
         let text = String(link.split(separator: "/")[2])
         #expect(token.matches(text) && !AccessToken().matches(text))
+        let given = AccessToken(String(text.prefix(16)))
+        #expect(given?.matches(text.prefix(16)) == true)
+        for other in ["too short", String(repeating: "x", count: 23), "with/a/slash/in/it"] {
+            #expect(AccessToken(other) == nil, "\(other)")
+        }
         for other in ["", String(text.dropLast()), text + "A"] { #expect(!token.matches(other)) }
     }
 
     @Test func theAddressOfALinkIsReachable() {
         let loopback = RemotePageRig.loopback
-        #expect(RemotePage.reachableAddress(of: loopback) == loopback)
-        let all = RemotePage.reachableAddress(of: IPv4Address(rawValue: 0))
+        #expect(RemotePageLink.reachableAddress(of: loopback) == loopback)
+        let all = RemotePageLink.reachableAddress(of: IPv4Address(rawValue: 0))
         #expect(LocalAddresses.all().contains(all))
+    }
+
+    @Test func aPortInUseIsRefusedWithItsHolder() throws {
+        let taken = try TCPListener(address: RemotePageRig.loopback)
+        do throws(SocketError) {
+            _ = try RemotePageLink(at: HTTPAddress(address: RemotePageRig.loopback, port: taken.port))
+            Issue.record("it was accepted")
+        } catch {
+            #expect(error.code == .addressInUse && error.message.contains("(\(getpid())) has port \(taken.port)"))
+        }
     }
 }
