@@ -258,7 +258,9 @@ let package = Package(
                 "screen-probe", "ProgramTestSupport", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker",
                 "Sockets", "MediaCore", "TalkieTestKit",
             ], exclude: ["Charts"]),
-        tests("KioskPeerTests", in: "Integration", ["RouteTestSupport", "Kiosk", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "KioskPeerTests", in: "Integration",
+            ["RouteTestSupport", "Kiosk", "Playback", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
             ["RouteTestSupport", "AirPlay", "CardOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -332,7 +334,7 @@ let package = Package(
             ["FuzzSupport", "TalkieApp", "Routing", "AirPlay", "AirPlayWire", "Profiles", "Storage", "MediaCore"]),
         fuzzing("TerminalKeysFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
         fuzzing("ConfigFuzz", ["FuzzSupport", "Kiosk", "TalkieApp", "MediaCore"]),
-        fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "MediaCore"]),
+        fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "Playback", "MediaCore"]),
         fuzzing("DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
         fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Sockets", "MediaCore"]),
         fuzzing("HLSFuzz", ["FuzzSupport", "FuzzWatch", "MediaFiles", "MediaCore"]),

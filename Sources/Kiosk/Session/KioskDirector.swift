@@ -17,6 +17,8 @@ final class KioskDirector: @unchecked Sendable {
     private let messages: KioskMessages
     let settings: KioskSettings
     let hours: ScheduleFollower
+    /// The commands of the kiosk, for every controller. Any thread.
+    let control: PlayerControl
     private let screen: KioskScreen
     let resume: ResumeState
     private let fleet: KioskFleet
@@ -49,6 +51,7 @@ final class KioskDirector: @unchecked Sendable {
     ) throws(ExhaustionError) {
         self.stage = stage
         self.mailbox = mailbox
+        control = PlayerControl(stage.player, table: .kiosk { mailbox.post(.command($0, $1)) })
         messages = KioskMessages(stage.log, clock: stage.clock)
         settings = KioskSettings(configuration)
         hours = ScheduleFollower(configuration, calendar: stage.calendar, at: stage.now())
@@ -114,7 +117,7 @@ final class KioskDirector: @unchecked Sendable {
         hours.waitForStart(at: stage.now())
         // A display that a command switches off is on after a start.
         if hours.shown.isQuiet { screen.setPower(false) }
-        fleet.join(configuration.fleet, mailbox)
+        if let settings = configuration.fleet { fleet.join(settings, control, mailbox) }
         playback.begin()
     }
 
@@ -167,7 +170,7 @@ final class KioskDirector: @unchecked Sendable {
             playback.refreshSlate()
         case .found(let found): playback.applySearchResult(found)
         case .measured(let measured): playback.applyMeasurement(measured)
-        case .fleet(let command, let reply): carryOut(command, reply)
+        case .command(let request, let reply): carryOut(request, reply)
         case .sleep(let event): handleSleepEvent(event)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
@@ -381,14 +384,16 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// Runs a command and replies with its result. A screenshot is replied to later.
-    private func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
-        fleet.logCommand(command.action, at: now)
-        switch command.action {
-        case .reload: reload()
-        case .screenshot: return fleet.takeScreenshot(reply)
-        default: if let refusal = playback.carryOut(command.action) { return reply(false, refusal) }
-        }
-        reply(true, nil)
+    private func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
+        fleet.logCommand(request, at: now)
+        do throws(ControlError) {
+            switch request.command.name {
+            case "reload": reload()
+            case "screenshot": return fleet.takeScreenshot(reply)
+            default: try playback.carryOut(request)
+            }
+            reply(.success(.null))
+        } catch { reply(.failure(error)) }
     }
 
     // MARK: Health

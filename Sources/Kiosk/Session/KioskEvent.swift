@@ -14,7 +14,8 @@ enum KioskEvent: Sendable {
     case found(ItemsWatch.Found)
     case request(KioskRequest)
     case measured(KioskWall.Measured)
-    case fleet(FleetCommand, FleetLink.Reply)
+    /// A command of `ControlTable.kiosk`.
+    case command(ControlRequest, ControlReply)
     case sleep(SleepInhibitor.Event)
     /// The failure that prevents writing the state; nil once writing succeeds again.
     case places(String?)

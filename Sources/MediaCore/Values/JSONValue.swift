@@ -36,6 +36,11 @@ package enum JSONValue: Sendable {
     /// The string; nil for other values.
     package var text: String? { if case .text(let text) = self { text } else { nil } }
 
+    /// Returns a member of an object; nil for other values.
+    package subscript(name: String) -> JSONValue? {
+        if case .object(let members) = self { members.first { $0.0 == name }?.1 } else { nil }
+    }
+
     /// The serialized value with indentation by two spaces per level and a trailing newline.
     package var formatted: String { written(indent: "\n") + "\n" }
 

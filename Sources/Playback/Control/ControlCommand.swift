@@ -100,6 +100,14 @@ package struct ControlCommand: Sendable {
     ) {
         self.init(name, parameters, summary, check: check, execution: .program(perform))
     }
+
+    /// Returns this command as one of the program: with the same declaration, performed by its own rules.
+    package func performed(
+        by perform: @escaping @Sendable (ControlRequest, @escaping ControlReply) -> Void
+    ) -> ControlCommand {
+        ControlCommand(
+            name, parameters, summary, isRepeatable: isRepeatable, check: check, execution: .program(perform))
+    }
 }
 
 /// A command with checked arguments.
@@ -110,4 +118,10 @@ package struct ControlRequest: Sendable {
     package let arguments: ControlCommand.Arguments
     /// The property that the command accesses; nil if there is none.
     package let property: ControlProperty?
+
+    /// The name and the arguments for a log, without free text.
+    package var line: String {
+        let shown = command.parameters.indices.filter { command.parameters[$0].type != .text }
+        return ([command.name] + shown.compactMap { arguments[$0]?.words }).joined(separator: " ")
+    }
 }

@@ -60,9 +60,10 @@ package struct ControlTable: Sendable {
         var values: [JSONValue?] = []
         var named: ControlProperty?
         for (index, parameter) in command.parameters.enumerated() {
+            let subject = parameter.type == .value ? named?.name ?? name : name
             guard index < given.count else {
                 guard parameter.isOptional else {
-                    throw ControlError(.wrongType, "\(name): \(parameter.name) is missing")
+                    throw ControlError(.wrongType, "\(subject): \(parameter.name) is missing")
                 }
                 values.append(nil)
                 continue
@@ -79,7 +80,6 @@ package struct ControlTable: Sendable {
                     named = property
                 }
             } catch {
-                let subject = parameter.type == .value ? named?.name ?? name : name
                 throw ControlError(error.code, "\(subject): \(error.problem)")
             }
         }

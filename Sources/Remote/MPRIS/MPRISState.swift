@@ -156,13 +156,6 @@ struct MPRISState {
     }
 }
 
-extension JSONValue {
-    /// Returns a member of an object.
-    subscript(name: String) -> JSONValue? {
-        if case .object(let members) = self { members.first { $0.0 == name }?.1 } else { nil }
-    }
-}
-
 extension PlayerControl {
     /// Returns the value of a property; nil if it is unavailable.
     func present(_ name: String) -> JSONValue? {

@@ -326,6 +326,7 @@ package enum PlaySession {
     ) -> ScreenLoop {
         var options = ScreenOptions()
         options.isFullScreen = arguments.isFullScreen
+        (options.followsDisplays, options.isPlacedByUser) = (true, true)
         if let size = arguments.windowSize { options.size = PixelSize(width: size.width, height: size.height) }
         options.presentation =
             switch arguments.videoOutput {

@@ -51,16 +51,14 @@ package final class TablePlayer: Sendable {
     }
 
     private func recorded(_ command: ControlCommand) -> ControlCommand {
-        ControlCommand(
-            command.name, command.parameters, command.summary,
-            perform: { [self] request, reply in
-                let answer: @Sendable () -> Void = { [self] in reply(perform(request)) }
-                let isHeld = state.withLock { state in
-                    if state.holds { state.held.append(answer) }
-                    return state.holds
-                }
-                if !isHeld { answer() }
-            })
+        command.performed { [self] request, reply in
+            let answer: @Sendable () -> Void = { [self] in reply(perform(request)) }
+            let isHeld = state.withLock { state in
+                if state.holds { state.held.append(answer) }
+                return state.holds
+            }
+            if !isHeld { answer() }
+        }
     }
 
     private func perform(_ request: ControlRequest) -> Result<JSONValue, ControlError> {

@@ -217,6 +217,11 @@ final class KioskRig: @unchecked Sendable {
         }
     }
 
+    /// Performs a command of a remote controller.
+    func perform(_ words: String..., reply: @escaping ControlReply = { _ in }) {
+        director.control.perform(words.map { .text($0) }, reply: reply)
+    }
+
     func hasSaid(_ part: String) -> Bool { said.withLock { $0.contains { $0.contains(part) } } }
 
     /// Requests the end; returns how the kiosk ended.
