@@ -211,14 +211,14 @@ extension PlaybackEngine {
     fileprivate func move(_ from: Int, to target: Int) throws(ControlError) {
         let all = state.listed
         let item = try state.listed(from)
-        guard from != target else { return }
-        // An item can be moved after another one only: not before the current one.
+        // It takes the place before the one that `target` has now: the item after it.
+        guard from != target, from + 1 != target else { return }
+        // An item can be moved after another one only: not before the current one, nor to the front.
         let current = state.listIndex ?? state.history.count - 1
-        guard from > current, target > current, target <= all.count else {
+        guard from > current, target > max(0, current), target <= all.count else {
             throw ControlError(.unavailable, "only upcoming films can be moved, to places after the current one")
         }
-        let before = all[target - 1]
-        try edit(.move(item.id, after: before == item ? all[max(0, target - 2)].id : before.id))
+        try edit(.move(item.id, after: all[target - 1].id))
     }
 }
 

@@ -24,6 +24,8 @@ package final class PlayerControl: Sendable {
         table.addLists()
         (self.mailbox, self.board, self.table) = (mailbox, board, table)
         observer = ControlObserver(board)
+        // For the commands of outputs.
+        mailbox.post { [table] in $0.controls = table }
     }
 
     // MARK: Properties
@@ -94,9 +96,8 @@ package final class PlayerControl: Sendable {
     /// Observes the image of the current item: the bytes of its file, see `PlayerOptions.loadsArtwork`; nil: none.
     /// Otherwise same as `observe`.
     package func observeArtwork(_ handler: @escaping @Sendable ([UInt8]?) -> Void) throws(ControlError) -> Int {
-        // Compared by its size: it is too large for a comparison at each change.
-        let size = ControlProperty("artwork", .node, "", read: { $0.artwork.map { .whole($0.bytes.count) } })
-        return try observer.add { [board] in $0.add(size) { _ in handler(board.state.artwork?.bytes) } }
+        let number = ControlProperty("artwork", .node, "", read: { .whole($0.artworkNumber) })
+        return try observer.add { [board] in $0.add(number) { _ in handler(board.state.artwork?.bytes) } }
     }
 
     /// Ends an observation. A call of its handler may still be in progress.

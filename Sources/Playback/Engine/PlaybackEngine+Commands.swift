@@ -230,11 +230,13 @@ extension PlaybackEngine {
         case .setVolume(let volume): return sound.adoptVolume(volume, of: output)
         }
         // ignored: see above.
-        guard let request = try? ControlTable.player.request(words),
-            case .player(let run) = request.command.execution
-        else { return }
+        guard let request = try? controls.request(words) else { return }
+        switch request.command.execution {
+        case .program(let perform): perform(request) { _ in }
         // ignored: see above.
-        _ = try? run(ControlCommand.Context(engine: self, table: .player), request.arguments)
+        case .player(let run):
+            _ = try? run(ControlCommand.Context(engine: self, table: controls), request.arguments)
+        }
     }
 
     func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedSound() } }

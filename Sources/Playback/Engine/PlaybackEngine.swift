@@ -43,6 +43,8 @@ package final class PlaybackEngine {
     let truncation: ListTruncation
     var section = SectionRepeat()
     var steps = FrameSteps()
+    /// The table of the player's `PlayerControl`, with the commands of the program.
+    var controls = ControlTable.player
     private var isRunning = true
 
     init(

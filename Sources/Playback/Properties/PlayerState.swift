@@ -51,7 +51,11 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var album: String?
     /// The cover of the item, or a frame of it, for displays; nil if there is none, and until it is loaded. See
     /// `PlayerOptions.loadsArtwork`.
-    public internal(set) var artwork: NowPlaying.Artwork?
+    public internal(set) var artwork: NowPlaying.Artwork? {
+        didSet { if artwork != oldValue { artworkNumber &+= 1 } }
+    }
+    /// Changes with `artwork`, which is too large for a comparison at each change of the state.
+    private(set) var artworkNumber = 0
     /// The current media time, or the target of a seek in progress.
     public var position: MediaTime = .zero
     /// The player's timeline minus media time. Gapless items and loops share one timeline, which timebase, video frames

@@ -109,19 +109,19 @@ import Testing
             let layout = try #require(BarLayout(bar, in: PixelSize(width: wide, height: high), width: width))
             return layout.parts.first { $0.part == .button(.rooms) }
         }
-        let named = try #require(try button(full, 1920, 1080))
+        let named = try #require(try button(full, 2560, 1080))
         #expect(named.words == "Living room, Kitchen")
         #expect(named.icon.x == named.rect.x && named.icon.x + named.icon.width == named.text.x)
         #expect(named.text.x + named.text.width == named.rect.x + named.rect.width)
         var here = full
         here.buttons[.rooms] = []
-        let alone = try #require(try button(here, 1920, 1080))
+        let alone = try #require(try button(here, 2560, 1080))
         #expect(alone.words.isEmpty && alone.icon == alone.rect)
         #expect(alone.rect.width < named.rect.width / 3)
         // A small window shows the icon alone instead of the name.
         var crowded = full
         crowded.buttons[.sound] = nil
-        let small = try #require(try button(crowded, 200, 150))
+        let small = try #require(try button(crowded, 230, 172))
         #expect(small.words.isEmpty && small.lead == 0)
     }
 

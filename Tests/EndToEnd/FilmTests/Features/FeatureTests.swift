@@ -61,11 +61,8 @@ struct FeatureTests {
         defer { for bus in buses { bus.end() } }
         let setups = try [Setup(film), Setup("--no-media-controls", film)].enumerated().map { number, setup in
             var setup = setup
-            let path = folder.path("bus\(number)")
-            let address = "unix:path=\(path)"
-            buses.append(try ChildProcess("/usr/bin/dbus-daemon", ["--session", "--nofork", "--address=\(address)"]))
-            let deadline = Date(timeIntervalSinceNow: 10)
-            while !FileManager.default.fileExists(atPath: path), Date() < deadline { usleep(10_000) }
+            let (bus, address) = try SessionBus.start(at: folder.path("bus\(number)"))
+            buses.append(bus)
             setup.environment["DBUS_SESSION_BUS_ADDRESS"] = address
             let isCalled = Lock(false)
             setup.isOver = { playback in

@@ -103,15 +103,14 @@ import Testing
             arrived.raise()
         }
         arrived.wait()
-        let bytes: [UInt8] = [0xFF, 0xD8, 0xFF]
+        let (bytes, sameSize): ([UInt8], [UInt8]) = ([0xFF, 0xD8, 0xFF, 1], [0xFF, 0xD8, 0xFF, 2])
         var state = PlayerState()
-        state.artwork = NowPlaying.Artwork(bytes)
-        board.post(state)
-        arrived.wait()
-        state.artwork = nil
-        board.post(state)
-        arrived.wait()
-        #expect(images.withLock { $0 } == [nil, bytes, nil])
+        for image in [bytes, sameSize, nil] {
+            state.artwork = image.flatMap { NowPlaying.Artwork($0) }
+            board.post(state)
+            arrived.wait()
+        }
+        #expect(images.withLock { $0 } == [nil, bytes, sameSize, nil])
         control.close()
     }
 }

@@ -73,6 +73,28 @@ import Testing
         #expect(queue.state.isMuted)
     }
 
+    @Test func anOutputUsesTheProgramsCommands() throws {
+        let queue = queue()
+        let performed = Lock<[String]>([])
+        var table = ControlTable.player
+        table.add(
+            ControlCommand(
+                "playlist-next", [], "plays the next film, or the offered episode",
+                perform: { request, reply in
+                    performed.withLock { $0.append(request.command.name) }
+                    reply(.success(.null))
+                }))
+        let control = PlayerControl(queue.mailbox, queue.board, table: table)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        let context = try #require(queue.card.context)
+        context.send(.next)
+        context.send(.toggleMute)
+        queue.run(for: .milliseconds(100))
+        #expect(performed.withLock { $0 } == ["playlist-next"])
+        #expect(queue.state.title == "One" && queue.state.isMuted)
+        control.close()
+    }
+
     @Test func aPlayerThatDoesNotObeyItsOutputsContinues() throws {
         let queue = queue { $0.obeysOutputs = false }
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
