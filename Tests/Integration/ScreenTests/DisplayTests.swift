@@ -202,7 +202,7 @@ struct DisplayTests {
             try eventually("it continues") { count("its picture returns with a display") == number }
             #expect(try !isShown() && player.isRunning)
             try display.randr("--output", "DUMMY0", "--mode", "800x600")
-            try eventually("its picture has returned") { try count("the picture has returned") == number && isShown() }
+            try eventually("its picture has returned") { try count("picture has returned") == number && isShown() }
         }
     }
 
