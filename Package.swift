@@ -113,12 +113,12 @@ let package = Package(
                 "Playback", "Profiles", "Routing", "AirPlay", "ScreenOutput", "CardOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
-        module("Remote", ["Playback", "Sockets", "MediaCore", "CSystemd"]),
+        module("Remote", ["Playback", "Sockets", "MediaCore", "CSystemd", "CMicroHTTPD"]),
         module(
             "Kiosk",
             [
                 "Remote", "Talkie", "Playback", "Routing", "Telemetry", "ScreenOutput", "MediaCodecs", "SyncRendering",
-                "Storage", "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
+                "Storage", "Sockets", "MediaCore", "CTOML", "CSystemd", "CMosquitto", "CShim",
             ]),
         module(
             "TalkieApp",
@@ -147,9 +147,8 @@ let package = Package(
         tests(
             "KioskTests", in: "Unit",
             [
-                "Kiosk", "Telemetry", "Playback", "Routing", "ScreenOutput", "SyncRendering", "Storage", "Sockets",
-                "MediaCore",
-                "TalkieTestKit",
+                "Kiosk", "Remote", "Telemetry", "Playback", "Routing", "ScreenOutput", "SyncRendering", "Storage",
+                "Sockets", "MediaCore", "TalkieTestKit",
             ]),
         .target(
             name: "RemoteTestSupport", dependencies: ["Remote", "Playback", "SyncRendering", "MediaCore"],
@@ -245,7 +244,10 @@ let package = Package(
         .target(name: "PythonPackages", path: "Tests/Support/PythonPackages", swiftSettings: settings),
         tests(
             "KioskServiceTests", in: "Integration",
-            ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"],
+            [
+                "ServiceSupervisor", "PythonPackages", "Kiosk", "Remote", "Sockets", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests(
             "RemoteServiceTests", in: "Integration",

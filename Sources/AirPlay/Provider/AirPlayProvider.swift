@@ -86,8 +86,13 @@ public final class AirPlayProvider: OutputProvider {
 
     private func place(_ entry: SpeakerEntry, obstacle: String? = nil) -> OutputPlace {
         OutputPlace(
-            provider: name, id: Self.id(entry), name: entry.name,
-            kind: entry.kind == .stereoPair ? .stereoPair : .speaker, obstacle: obstacle)
+            provider: name, id: Self.id(entry), name: entry.name, kind: Self.kind(entry), obstacle: obstacle)
+    }
+
+    private static func kind(_ entry: SpeakerEntry) -> OutputPlace.Kind {
+        if entry.kind == .stereoPair { return .stereoPair }
+        let traits = entry.leader.traits
+        return traits.isTelevision ? .television : traits.isMac ? .computer : .speaker
     }
 
     /// Returns the identifier of a place; speakers without one use their name.

@@ -4,6 +4,8 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
     package init(rawValue: UInt64) { self.rawValue = rawValue }
     private init(bit: UInt64) { rawValue = 1 << bit }
 
+    /// AirPlay video of version 1 or 2, or a mirrored screen: the receiver has a display.
+    package static let video = FeatureBits(rawValue: 1 << 0 | 1 << 7 | 1 << 49)
     package static let audio = FeatureBits(bit: 9)
     static let redundantAudio = FeatureBits(bit: 11)
     package static let artwork = FeatureBits(bit: 15)

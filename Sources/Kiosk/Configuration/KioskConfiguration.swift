@@ -1,4 +1,5 @@
 package import MediaCore
+import Remote
 import ScreenOutput
 
 /// The parsed and validated configuration of a kiosk. No file or device has been opened yet.
@@ -106,7 +107,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     var speakerTimeout: Duration?
     var hooks = Hooks()
     /// The address of the metrics server; nil: no server.
-    var metrics: MetricsAddress? = .standard
+    var metrics: HTTPAddress? = standardMetrics
     /// The flight recorder's file; nil: no recording.
     var timeline: Timeline?
     /// Synchronization with other kiosks; nil: none.

@@ -95,7 +95,10 @@ package final class Kiosk: Sendable {
             KioskHealth(
                 at: .now, shown: .nothing("no films have been found yet"), uptime: .zero,
                 configuration: KioskHealth.Configuration(loaded: .now)))
-        let screenshots = Self.screenshots(of: loop.control) { mailbox.post(.remark(.warning, $0)) }
+        let screen = loop.control
+        let screenshots: @Sendable () async -> [UInt8]? = {
+            await screen.pngScreenshot { mailbox.post(.remark(.warning, $0)) }
+        }
         let director: KioskDirector
         var metrics: MetricsServer?
         var inhibitor: SleepInhibitor?
@@ -141,24 +144,6 @@ package final class Kiosk: Sendable {
         distributor.stop()
         parts.log.close()
         return (end, isDown)
-    }
-
-    /// Returns a function that captures the screen as a PNG; nil without an image.
-    ///
-    /// - Parameter tell: Called with a sentence if an image cannot be encoded.
-    private static func screenshots(
-        of screen: ScreenControl, tell: @escaping @Sendable (String) -> Void
-    ) -> @Sendable () async -> [UInt8]? {
-        {
-            let picture = await withCheckedContinuation { continuation in
-                screen.takeSnapshot(.screen) { continuation.resume(returning: $0) }
-            }
-            guard let picture else { return nil }
-            do throws(MediaError) { return try PNGEncoder.encode(bgra: picture.pixels, size: picture.size) } catch {
-                tell("no screenshot can be taken: \(error.message)")
-                return nil
-            }
-        }
     }
 
     private func screenLoop() -> ScreenLoop {

@@ -44,7 +44,7 @@ package enum ControlType: Sendable, Hashable {
     /// The maximum length of text in bytes; paths have at most 4096 (PATH_MAX).
     package static let maxTextBytes = 8192
     /// The maximum absolute value of a position: ten years, as of all media times (`BoundedInput`).
-    static let maxSeconds = 315_576_000.0
+    package static let maxSeconds = 315_576_000.0
 
     /// Returns a value in the form in which properties report it.
     ///

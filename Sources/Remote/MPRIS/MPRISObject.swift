@@ -172,7 +172,7 @@ struct MPRISObject {
             if let length = state.length, state.canGoNext, Double(position) + Double(offset) > Double(length) {
                 return command(.text("playlist-next"))
             }
-            let seconds = min(1e9, max(-1e9, Double(offset) / 1e6))
+            let seconds = min(ControlType.maxSeconds, max(-ControlType.maxSeconds, Double(offset) / 1e6))
             return command(.text("seek"), Self.number(seconds), .text("relative+exact"))
         case "SetPosition":
             let target = arguments[1].int64 ?? -1

@@ -24,11 +24,6 @@ struct MPRISState {
         }
     }
 
-    /// The maximum number of tracks in the list: the interface gives a context, not the whole playlist.
-    private static let maxTracks = 100
-    /// The number of tracks before the current one, if there are more than `maxTracks`.
-    private static let maxEarlierTracks = 20
-
     /// Values of the properties, by their names in the table.
     private var values: [String: JSONValue] = [:]
     /// Whether playback was stopped, which the player cannot distinguish from a pause at the start.
@@ -51,16 +46,10 @@ struct MPRISState {
 
     init(_ control: PlayerControl, isStopped: Bool, artwork: String?) {
         for name in Self.names where name != "playlist" { values[name] = control.present(name) }
-        var all: [JSONValue] = []
-        if case .array(let items)? = control.present("playlist") { all = items }
-        let position = all.firstIndex { $0["current"]?.flag == true }
-        (index, count) = (position ?? -1, all.count)
-        let first = max(0, min(index - Self.maxEarlierTracks, all.count - Self.maxTracks))
-        tracks = all.dropFirst(first).prefix(Self.maxTracks).compactMap { item in
-            guard let id = item["id"]?.whole else { return nil }
-            return Track(
-                id: id, title: item["title"]?.text, address: item["filename"]?.text ?? "",
-                isCurrent: item["current"]?.flag == true)
+        let playlist = PlaylistExcerpt(control.present("playlist"))
+        (index, count) = (playlist.index, playlist.count)
+        tracks = playlist.entries.map {
+            Track(id: $0.id, title: $0.title, address: $0.address, isCurrent: $0.isCurrent)
         }
         current = tracks.first { $0.isCurrent }
         self.artwork = artwork

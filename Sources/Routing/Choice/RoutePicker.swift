@@ -1,33 +1,37 @@
 internal import MediaCore
+public import SyncRendering
 
 /// The list of places from which the user chooses: its contents, and the meaning of keys and pointer events. A value
-/// without side effects.
-package struct RoutePicker: Equatable {
+/// without side effects; `RouteController` owns it and performs what the user requests.
+public struct RoutePicker: Sendable, Equatable {
     /// A row of the list.
-    package struct Row: Hashable {
+    public struct Row: Sendable, Hashable, Identifiable {
         /// The identifier of the place (`OutputPlace.id`).
-        package var id: String
-        package var name: String
+        public let id: String
+        /// The name of the place: `This computer`, `Kitchen`.
+        public let name: String
+        /// The kind of the place, for its icon.
+        public internal(set) var kind = OutputPlace.Kind.speaker
         /// The language of its audio track, if the places can play different ones; otherwise nil.
-        package var language: String?
+        public internal(set) var language: String?
         /// Whether it plays or is about to.
-        package var isTicked: Bool
+        public internal(set) var isTicked: Bool
         /// Why it is not audible yet, during a change; otherwise nil.
-        package var pending: String?
+        public internal(set) var pending: String?
         /// Why it cannot be chosen; nil if it can.
-        package var obstacle: String?
+        public internal(set) var obstacle: String?
         /// The volume, 0…130; nil if unknown.
-        package var volume: Double?
+        public internal(set) var volume: Double?
 
         /// The name, with the language: `Kitchen · German`.
-        package var title: String { RoutePicker.title(name, language: language) }
+        public var title: String { RoutePicker.title(name, language: language) }
     }
 
     /// Returns the name of a place with its language, if there is one.
     static func title(_ name: String, language: String?) -> String { language.map { "\(name) · \($0)" } ?? name }
 
     /// The part of a row under the pointer.
-    package enum Part: Hashable, Sendable {
+    public enum Part: Hashable, Sendable {
         /// The check mark; the text.
         case mark, text
         /// The volume bar, at a position of 0…1.
@@ -53,11 +57,12 @@ package struct RoutePicker: Equatable {
     /// The volume change per key, as everywhere in Talkie.
     static let volumeStep = 5.0
 
-    package private(set) var rows: [Row] = []
+    /// The rows in display order.
+    public private(set) var rows: [Row] = []
     /// The identifier of the selected row, which stays selected when other rows change.
     private(set) var current: String?
-    /// The text below the list; nil: the list of keys.
-    package var notice: String?
+    /// The reason why a request has no effect, or why places may be missing; nil if there is none.
+    public internal(set) var notice: String?
 
     /// Replaces the rows and keeps the selection.
     mutating func update(_ rows: [Row]) {
@@ -75,7 +80,7 @@ package struct RoutePicker: Equatable {
     mutating func go(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
 
     /// The index of the selected row.
-    package var index: Int? { rows.firstIndex { $0.id == current } }
+    public var index: Int? { rows.firstIndex { $0.id == current } }
 
     // MARK: Input
 

@@ -19,7 +19,7 @@ public final class ScreenControl: Sendable {
         case title(String)
         case raise
         case message(ScreenMessage?)
-        case mark(String?)
+        case mark(String?, isAccented: Bool)
         case panel(ScreenPanel?)
         case bar(ScreenBar?)
         case board(ScreenBoard?)
@@ -174,7 +174,9 @@ public final class ScreenControl: Sendable {
     public func show(_ message: ScreenMessage?) { send(.message(message)) }
 
     /// Shows a permanent text in the corner until it is replaced or nil. A message hides it temporarily.
-    public func show(mark: String?) { send(.mark(mark)) }
+    ///
+    /// - Parameter isAccented: As `ScreenMessage.isAccented`.
+    public func show(mark: String?, isAccented: Bool = false) { send(.mark(mark, isAccented: isAccented)) }
 
     /// Shows a list over the video until it is replaced or nil; it hides messages. Pointer input on it arrives as
     /// `ScreenInput.pointer`.

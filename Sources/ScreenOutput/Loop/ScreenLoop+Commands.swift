@@ -53,8 +53,8 @@ extension ScreenLoop {
         case .title(let title): screen?.setTitle(title)
         case .raise: screen?.raise()
         case .message(let message): showMessage(message)
-        case .mark(let mark):
-            overlays.show(mark: mark)
+        case .mark(let mark, let isAccented):
+            overlays.show(mark: mark, isAccented: isAccented)
             layOutMessage()
         case .panel(let panel):
             overlays.show(panel: panel)

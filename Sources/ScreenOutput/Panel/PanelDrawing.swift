@@ -61,7 +61,12 @@ struct PanelDrawing {
         case .dots: dot(Measure.margin + 3.2, top + 6.5, row.mark, on: &sheet)
         case .none: break
         }
-        let (left, end) = (Measure.margin + layout.mark, layout.textRight)
+        if let symbol = row.symbol {
+            sheet.draw(
+                BarSign(symbol), x: Measure.margin + layout.mark, y: top + 2.2, side: 8.4,
+                colour: row.isDim ? Paint.faint : Paint.words)
+        }
+        let (left, end) = (layout.textLeft, layout.textRight)
         // The detail leaves at least half of the space to the name.
         let beside = row.detail.isEmpty ? 0 : Measure.gap + self.width(row.detail)
         let room =
@@ -143,6 +148,12 @@ struct PanelDrawing {
             script.fill(
                 x: from.x.rounded(), y: from.y.rounded(), width: to.x.rounded() - from.x.rounded(),
                 height: to.y.rounded() - from.y.rounded(), colour: colour)
+        }
+
+        mutating func draw(_ sign: BarSign, x: Double, y: Double, side: Double, colour: TextScript.Colour) {
+            for shape in sign.shapes {
+                script.fill(shape.map { place(x + $0.x * side, y + $0.y * side) }, colour: colour)
+            }
         }
 
         mutating func disc(_ x: Double, _ y: Double, radius: Double, colour: TextScript.Colour) {

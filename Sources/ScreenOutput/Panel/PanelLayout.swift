@@ -24,6 +24,7 @@ struct PanelLayout: Hashable {
         static let hintLine = 11.0
         static let hintGap = 4.0
         static let mark = 11.0
+        static let symbol = 13.0
         static let bar = 42.0
         /// The widest number beside a level bar.
         static let number = "130%"
@@ -35,8 +36,10 @@ struct PanelLayout: Hashable {
     let hasBars: Bool
     /// The width of a number beside a level bar, in units.
     private let number: Double
-    /// The width of the mark before a row's text including its gap, in units.
+    /// The width of the mark before a row's icon and text including its gap, in units.
     let mark: Double
+    /// The offset of the texts from the rows' left edge, in units.
+    let textLeft: Double
     /// The offset of the details from the texts, in units, if they form a column; nil otherwise.
     let column: Double?
     /// The visible part of the list, 0…1; nil if all of it is visible.
@@ -72,6 +75,8 @@ struct PanelLayout: Hashable {
         hasBars = panel.rows.contains { $0.level != nil }
         number = hasBars ? textWidth(Measure.number) : 0
         mark = panel.marks == .none ? 0 : Measure.mark
+        let symbol = panel.rows.contains { $0.symbol != nil } ? Measure.symbol : 0
+        textLeft = Measure.margin + mark + symbol
         hint =
             hasHint && !panel.hint.isEmpty
             ? LineBreaking(room: width - 8 - 2 * Measure.margin, width: textWidth).lines(panel.hint) : []
@@ -94,7 +99,7 @@ struct PanelLayout: Hashable {
             return (column ?? textWidth(row.text) + Measure.gap) + textWidth(row.detail)
         }
         let widest = panel.rows.map(text).max() ?? 0
-        let body = mark + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
+        let body = mark + symbol + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
         let words = ([panel.title] + hint).map(textWidth).max() ?? 0
         let wanted = min(width - 8, max(body, words) + Measure.margin * 2)
         let size = PixelSize(

@@ -14,7 +14,9 @@ package struct ScreenPanel: Sendable, Hashable {
         /// A short text after it: a state or a reason.
         package var detail: String
         /// The state of the mark.
-        var mark: Mark
+        package var mark: Mark
+        /// The icon between mark and text; nil: none.
+        package var symbol: OutputSymbol?
         /// The value of the level bar, 0…1; nil: no bar.
         package var level: Double?
         /// Whether the row is currently not selectable.
@@ -22,11 +24,13 @@ package struct ScreenPanel: Sendable, Hashable {
 
         /// Creates a row.
         package init(
-            _ text: String, detail: String = "", mark: Mark = .empty, level: Double? = nil, isDim: Bool = false
+            _ text: String, detail: String = "", mark: Mark = .empty, symbol: OutputSymbol? = nil,
+            level: Double? = nil, isDim: Bool = false
         ) {
             self.text = text
             self.detail = detail
             self.mark = mark
+            self.symbol = symbol
             self.level = level
             self.isDim = isDim
         }

@@ -265,13 +265,13 @@ public final class OutputGroup: AudioOutput {
     /// Changes the volume of all members by the same number of decibels, so that the loudest one has this volume,
     /// 0…130. Any thread.
     public func setMasterVolume(_ volume: Double) {
-        changeVolumes { $0.volumes.setMaster(volume, of: $0.members.numberedVolumeMembers()) }
+        changeVolumes { $0.volumes.setMaster(volume, of: $0.members.volumeMembers) }
     }
 
     /// Changes the volume of all members by the same number of decibels: those of so many steps of the master. A member
     /// whose level is not known yet is moved from its owner's level once it reports that. Any thread.
     public func changeVolume(by steps: Double) {
-        changeVolumes { $0.volumes.changeMaster(by: steps, of: $0.members.numberedVolumeMembers()) }
+        changeVolumes { $0.volumes.changeMaster(by: steps, of: $0.members.volumeMembers) }
     }
 
     /// Returns the volume of a present or future member, 0…130: the set volume, otherwise its owner's level, otherwise

@@ -89,6 +89,10 @@ public struct OutputPlace: Hashable, Sendable, Identifiable {
         public static let thisComputer = Kind(rawValue: "this-computer")
         /// A sound card of this computer.
         public static let soundCard = Kind(rawValue: "sound-card")
+        /// Another computer that receives audio.
+        public static let computer = Kind(rawValue: "computer")
+        /// A television, or a box connected to one.
+        public static let television = Kind(rawValue: "television")
         /// A network speaker.
         public static let speaker = Kind(rawValue: "speaker")
         /// Two speakers that play as one.

@@ -44,6 +44,8 @@ package struct PlayArguments: Sendable {
     package var timelineRotation = TimelineRotation()
     /// The socket for commands of other programs.
     package var controlSocketPath: String?
+    /// The address of the page for remote control; nil: none.
+    package var remote: RemoteArgument?
     /// Whether media keys and other programs of the desktop control playback.
     package var hasMediaControls = true
     /// Errors only: no status line, no messages.

@@ -50,6 +50,8 @@ package enum PlaySession {
         defer { signals.stop() }
         let timeline = try timelineFile(arguments, films: inputs.list.items, notes: &inputs.notes)
         let listener = try controlListener(arguments)
+        var sessionPage: SessionPage?
+        if let remote = arguments.remote { sessionPage = try SessionPage(remote) }
         let destination: Destination
         do throws(TalkieError) {
             destination = try Destination(arguments, terminal, until: interruption)
@@ -76,11 +78,15 @@ package enum PlaySession {
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
         var server: IPCServer?
+        var page: RemotePage?
         do throws(ExhaustionError) {
             if let listener { server = try IPCServer.start(on: listener, control: director.control) }
+            page = try sessionPage?.start(
+                director.control, loop?.control, terminal, log, isQuiet: arguments.isReallyQuiet)
             try director.start()
         } catch {
             server?.close()
+            page?.close()
             player.shutDown()
             distributor.stop()
             throw TalkieError(error)
@@ -89,6 +95,7 @@ package enum PlaySession {
         loop?.run()
         let status = director.join()
         server?.close()
+        page?.close()
         // The speaker is released before the program ends, regardless of the status.
         let isDown = player.shutDown(within: Player.usualTimeout)
         remote?.stop()
@@ -319,6 +326,7 @@ package enum PlaySession {
     ) -> ScreenLoop {
         var options = ScreenOptions()
         options.isFullScreen = arguments.isFullScreen
+        (options.followsDisplays, options.isPlacedByUser) = (true, true)
         if let size = arguments.windowSize { options.size = PixelSize(width: size.width, height: size.height) }
         options.presentation =
             switch arguments.videoOutput {

@@ -22,6 +22,8 @@ final class SessionConsole {
     /// The permanent message about silent outputs. `shownMark` is the displayed one, which can be the reason for
     /// buffering.
     private var outputMark: String?
+    /// The sign of the current outputs.
+    private var outputSign: String?
     private var shownMark: String?
     private let stage: SessionDirector.Stage
     private let arguments: PlayArguments
@@ -119,12 +121,18 @@ final class SessionConsole {
         refreshMark()
     }
 
-    /// Displays the reason for buffering, otherwise the silent outputs.
-    func refreshMark() {
+    /// Displays the reason for buffering, otherwise the silent outputs, otherwise a sign of the current outputs.
+    func refreshMark(sign: String?) {
+        outputSign = sign
+        refreshMark()
+    }
+
+    private func refreshMark() {
         let state = stage.player.state
-        let mark = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
+        let problem = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
+        let mark = problem ?? outputSign
         guard mark != shownMark else { return }
         shownMark = mark
-        stage.screen?.show(mark: mark)
+        stage.screen?.show(mark: mark, isAccented: problem == nil)
     }
 }

@@ -12,6 +12,8 @@ final class SessionControls {
     private(set) var sectionStart: FilmPosition?
     private(set) var sectionEnd: FilmPosition?
     private var bar = BarVisibility()
+    /// Whether the bar was shown by the last `refreshBar`.
+    private var wasBarShown = false
     /// Whether the position is displayed at the target of the requested seek.
     private var showsNextSeek = false
     private let stage: SessionDirector.Stage
@@ -299,7 +301,11 @@ final class SessionControls {
     func refreshBar() {
         guard let screen = stage.screen else { return }
         // An open list is anchored to the bar.
-        guard panel.isListOpen || showsBar else { return screen.show(bar: nil) }
+        let isShown = panel.isListOpen || showsBar
+        // Whether there is a choice of outputs is known only after a search, which a film without a controller skips.
+        if isShown, !wasBarShown { outputs.routes?.startSearch() }
+        wasBarShown = isShown
+        guard isShown else { return screen.show(bar: nil) }
         let state = player.state
         var shown = ScreenBar(
             state, hasPrevious: state.itemNumber > 1,
@@ -307,7 +313,7 @@ final class SessionControls {
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
                 percent: player.knownVolume.map { Int($0.rounded()) }, isMuted: state.isMuted)
-            if let routes = outputs.routes { shown.buttons[.rooms] = ["♪ \(PrintableText.of(routes.name))"] }
+            if let routes = outputs.routes { shown.show(routes) }
         }
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
         screen.show(bar: shown)

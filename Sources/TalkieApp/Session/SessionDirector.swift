@@ -134,7 +134,7 @@ final class SessionDirector: @unchecked Sendable {
             panel.refreshRoutes()
             panel.refresh(for: films.current.address)
             controls.refreshBar()
-            console.refreshMark()
+            console.refreshMark(sign: controls.showsBar ? nil : outputs.pauseSign)
             console.showStatus(outputs.routes?.picker?.line)
         }
         outputs.close()
@@ -218,11 +218,14 @@ final class SessionDirector: @unchecked Sendable {
         case .close: controls.press("CLOSE_WIN")
         case .notice(let text): console.say(.warning, text)
         case .lost(let error): if window.lose(error) { films.printTitle() }
-        case .visible, .resized, .fullScreen:
+        case .visible, .resized, .fullScreen, .remade:
             window.noteScreen()
             control.propertiesHaveChanged()
-        // Only for clients that follow displays.
-        case .displays, .away, .back, .remade: break
+        case .away(let error): window.reportNoDisplay(error)
+        case .back:
+            window.reportDisplay()
+            control.propertiesHaveChanged()
+        case .displays: break
         }
     }
 

@@ -37,9 +37,9 @@ final class SessionOutputs {
         mailbox: SessionMailbox
     ) {
         (self.stage, self.arguments, self.console, self.rooms) = (stage, arguments, console, rooms)
-        routes = stage.player.outputs.map { group in
+        routes = stage.player.outputs.map { _ in
             RouteController(
-                player: stage.player, group: group, registry: stage.registry, routes: stage.routes,
+                player: stage.player, registry: stage.registry, routes: stage.routes,
                 languages: stage.languages, home: stage.home
             ) { event in
                 guard case .changed(let change, let ids) = event else { return mailbox.post(.route(event)) }
@@ -64,7 +64,9 @@ final class SessionOutputs {
     func report(_ message: String) {
         guard message.split(separator: "\n").count == 1 else { return console.warn(message) }
         if let routes, stage.player.state.hasAudio {
-            stage.screen?.show(ScreenMessage("♪ \(routes.name)", for: Self.signDuration, at: .corner))
+            stage.screen?.show(
+                ScreenMessage(
+                    "♪ \(routes.name)", for: Self.signDuration, at: .corner, isAccented: routes.isElsewhere))
         }
         console.say(.info, message)
     }
@@ -130,13 +132,20 @@ final class SessionOutputs {
 
     // MARK: Display
 
+    /// The names of the outputs while audio plays elsewhere than on this computer; nil otherwise.
+    private var elsewhere: String? {
+        guard let routes, stage.player.state.hasAudio, routes.isElsewhere else { return nil }
+        return routes.name
+    }
+
     /// Returns `film – Talkie`, with the outputs' names unless it is this computer.
     func windowTitle(_ film: String) -> String {
-        guard let routes, stage.player.state.hasAudio, !routes.ids.isEmpty, routes.ids != [stage.home.id] else {
-            return "\(film) – Talkie"
-        }
-        return "\(film) – \(routes.name) – Talkie"
+        elsewhere.map { "\(film) – \($0) – Talkie" } ?? "\(film) – Talkie"
     }
+
+    /// The sign in the corner of a paused film whose audio plays elsewhere: `♪ Kitchen`. During playback only the bar
+    /// and changes show it, since a permanent text would distract and burn into displays.
+    var pauseSign: String? { stage.player.state.isPaused ? elsewhere.map { "♪ \($0)" } : nil }
 
     /// An additional line for the progress display: the outputs.
     var line: String {

@@ -35,6 +35,12 @@ struct RecordOptions: ParsableArguments {
         help: ArgumentHelp("Accept mpv's JSON commands on this socket.", valueName: "PATH"), completion: .file())
     var controlSocket: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Serve a page for a phone here; without an address, at port 9596 of all.", valueName: "ADDRESS[:PORT]"),
+        transform: { try RemoteArgument(parsing: $0) })
+    var remote: RemoteArgument?
+
     @Flag(
         inversion: .prefixedNo, exclusivity: .chooseLast,
         help: "Whether media keys and programs of the desktop control Talkie (MPRIS).")
@@ -60,6 +66,7 @@ struct RecordOptions: ParsableArguments {
             maxSize: timelineMaxSize, maxAge: timelineMaxAge, keep: timelineKeep)
         arguments.logPath = logFile
         arguments.controlSocketPath = controlSocket
+        arguments.remote = remote
         arguments.hasMediaControls = mediaControls
         arguments.isReallyQuiet = reallyQuiet
         arguments.logLevel = logLevel

@@ -101,7 +101,7 @@ package struct MPRISContract<Client: MPRISClient> {
             ("Next", [], ["playlist-next"]), ("Previous", [], ["playlist-prev"]),
             ("Seek", [.int64(-2_500_000)], ["seek -2.5 relative+exact"]),
             ("Seek", [.int64(50_000_001)], ["playlist-next"]),
-            ("Seek", [.int64(.max)], ["playlist-next"]), ("Seek", [.int64(.min)], ["seek -1000000000 relative+exact"]),
+            ("Seek", [.int64(.max)], ["playlist-next"]), ("Seek", [.int64(.min)], ["seek -315576000 relative+exact"]),
             ("SetPosition", [track, .int64(1_500_000)], ["seek 1.5 absolute"]),
             ("SetPosition", [track, .int64(-1)], []), ("SetPosition", [track, .int64(60_000_001)], []),
             ("SetPosition", [.path("/talkie/track/11"), .int64(1)], []),

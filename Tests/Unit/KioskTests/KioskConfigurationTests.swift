@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import Remote
 import SyncRendering
 import Telemetry
 import Testing

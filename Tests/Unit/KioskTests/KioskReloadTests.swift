@@ -1,6 +1,7 @@
 import Foundation
 import MediaCore
 import Playback
+import Remote
 import SyncRendering
 import TalkieTestKit
 import Telemetry
@@ -190,8 +191,8 @@ import Testing
         ]),
         "metrics": appliesAtNextStart(
             "metrics", first: { fresh, _ in fresh.metrics = nil },
-            second: { fresh, _ in fresh.metrics = try! MetricsAddress(parsing: "127.0.0.1:9") },
-            restoring: { fresh, _ in fresh.metrics = .standard }),
+            second: { fresh, _ in fresh.metrics = try! HTTPAddress(parsing: "127.0.0.1:9") },
+            restoring: { fresh, _ in fresh.metrics = KioskConfiguration.standardMetrics }),
         "timeline": appliesAtNextStart(
             "timeline", first: { fresh, _ in fresh.timeline = .init(file: "/t") },
             second: { fresh, _ in fresh.timeline = .init(file: "/u") }, restoring: { fresh, _ in fresh.timeline = nil }),

@@ -129,7 +129,7 @@ import Text
     private func bar(in area: PixelSize) throws -> BarLayout {
         let bar = ScreenBar(
             isPlaying: true, place: 0.2, time: "00:01 / 01:00",
-            buttons: [.chapters: ["3/60 A chapter"], .rooms: ["♪ Sofa One"], .fullScreen: []],
+            buttons: [.chapters: ["3/60 A chapter"], .rooms: ["Sofa One", ""], .fullScreen: []],
             volume: ScreenBar.Volume(percent: 100, isMuted: false))
         return try #require(BarLayout(bar, in: area, width: width))
     }
@@ -199,6 +199,28 @@ import Text
         let layout = try #require(layOut(page, in: PixelSize(width: 1280, height: 720)))
         #expect(layout.mark == 0 && layout.column == width("Ctrl") + 6)
         #expect(layout.rect.x < 10 && layout.rect.y < 10)
+    }
+
+    // feature: rooms
+    @Test func iconsAreBetweenMarksAndNames() throws {
+        var icons = panel(2)
+        icons.rows[0].symbol = .speaker
+        let area = PixelSize(width: 1280, height: 720)
+        let (plain, layout) = (try #require(layOut(panel(2), in: area)), try #require(layOut(icons, in: area)))
+        #expect(layout.textLeft == plain.textLeft + 13 && layout.mark == plain.mark)
+        let y = layout.rect.y + Int((layout.top(of: 0) + 6) * layout.scale)
+        let icon = layout.rect.x + Int((layout.textLeft - 6) * layout.scale)
+        #expect(layout.hit(x: icon, y: y, rows: 2)?.part == .text, "the icon belongs to the name")
+        let drawn = drawing.overlay(icons, in: layout, of: area)
+        let image = try #require(drawn)
+        func ink(_ row: Int) -> Int {
+            let rows = Int(layout.top(of: row) * layout.scale)..<Int(layout.top(of: row + 1) * layout.scale)
+            let columns = Int((layout.textLeft - 13) * layout.scale)..<Int((layout.textLeft - 3) * layout.scale)
+            return rows.reduce(0) { sum, y in
+                sum + columns.count { image.pixels[(y * image.rect.width + $0) * 4] > 200 }
+            }
+        }
+        #expect(ink(0) > 50 && ink(1) == 0)
     }
 
     // feature: rooms

@@ -142,7 +142,9 @@ import Testing
             PictureOptions.self, ("--tone-mapping", "st2094"), ("--target-peak", "9"), ("--target-peak", "x"),
             ("--scale", "sinc"), ("--size", "1280"), ("--size", "0x720"), ("--size", "1280x99999"),
             ("--size", "1280x720x2"), ("--screen", ""))
-        expectRefused(RecordOptions.self, ("--log-level", "loud"))
+        expectRefused(
+            RecordOptions.self, ("--log-level", "loud"), ("--remote", "here"), ("--remote", "127.0.0.1:0"),
+            ("--remote", "127.0.0.1:65536"))
         expectRefused(
             CoverOptions.self, ("--audio-display", "yes"), ("--cover-art-auto", "some"),
             ("--image-display-duration", "0"), ("--image-display-duration", "nan"))
@@ -213,6 +215,11 @@ import Testing
         #expect(try spoken("a.mkv", "--loop=no").options.loopFile == .times(0))
         #expect(try spoken("a.mkv", "--loop-file", "--mute").options.loopFile == .forever)
         #expect(try spoken("a.mkv", "--loop-playlist").loopPlaylist == .forever)
+        #expect(try spoken("a.mkv").remote == nil)
+        #expect(try spoken("--remote", "a.mkv").remote == .standard)
+        #expect(try spoken("a.mkv", "--remote").remote?.text == "0.0.0.0:9596")
+        #expect(try spoken("--remote", "127.0.0.1", "a.mkv").remote?.text == "127.0.0.1:9596")
+        #expect(try spoken("--remote=127.0.0.1:80", "a.mkv").remote?.text == "127.0.0.1:80")
         #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
     }
 

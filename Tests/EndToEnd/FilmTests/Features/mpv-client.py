@@ -13,12 +13,13 @@ from python_mpv_jsonipc import MPV, MPVError
 WAIT = 20
 player = MPV(start_mpv=False, ipc_socket=sys.argv[1])
 pauses, events = [], []
-paused, restarted, ended = threading.Event(), threading.Event(), threading.Event()
+observed, paused, restarted, ended = (threading.Event() for _ in range(4))
 
 
 @player.property_observer("pause")
 def pause_changed(_, value):
     pauses.append(value)
+    observed.set()
     if value:
         paused.set()
 
@@ -39,6 +40,8 @@ def over(event):
     ended.set()
 
 
+# The first value arrives on its own; a change before that would be the first one.
+observed.wait(WAIT)
 player.pause = True
 paused.wait(WAIT)
 player.seek(4, "absolute")

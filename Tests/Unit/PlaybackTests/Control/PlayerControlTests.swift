@@ -161,14 +161,21 @@ import Testing
         #expect(value("path") == "6/80000")
     }
 
-    @Test func withoutACurrentFilmNoneIsMovedToTheFront() {
-        #expect(perform("stop") == nil)
-        for film in 5...7 { #expect(perform("loadfile \(film)/80000 append") == nil) }
-        #expect(perform("playlist-move 1 0") == "unavailable")
-        #expect(perform("playlist-move 0 1") == nil && perform("playlist-move 1 2") == nil, "no effect")
-        #expect(queue.state.items.map(\.address) == ["5/80000", "6/80000", "7/80000"])
-        #expect(perform("playlist-move 0 3") == nil)
-        #expect(queue.state.items.map(\.address) == ["6/80000", "7/80000", "5/80000"])
+    @Test func aFilmMovesBehindTheCurrentOneOnly() {
+        let codes = Lock<[String?]>([])
+        // Executed while the first film is being opened.
+        for line in [
+            "stop", "loadfile 5/80000 append", "loadfile 6/80000 append", "loadfile 7/80000 append",
+            "playlist-move 1 0", "playlist-move 0 1", "playlist-move 1 2", "playlist-move 1 3",
+        ] {
+            control.perform(line.split(separator: " ").map { .text(String($0)) }) { answer in
+                let code: String? = if case .failure(let error) = answer { error.code.rawValue } else { nil }
+                codes.withLock { $0.append(code) }
+            }
+        }
+        queue.runUntilIdle()
+        #expect(codes.withLock { $0 } == [nil, nil, nil, nil, "unavailable", nil, nil, nil])
+        #expect(queue.state.items.map(\.address) == ["5/80000", "7/80000", "6/80000"])
     }
 
     @Test func aFilmIsLoadedAndPlaybackIsStopped() throws {

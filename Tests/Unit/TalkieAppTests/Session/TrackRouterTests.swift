@@ -100,7 +100,7 @@ import Testing
         let (hall, kitchen) = (toys.place("Hall"), toys.place("Kitchen"))
         let (changes, arrival) = (Lock<[RouteController.Event]>([]), Signal())
         let controller = RouteController(
-            player: player, group: try #require(player.outputs), registry: OutputRegistry([toys]),
+            player: player, registry: OutputRegistry([toys]),
             routes: [hall, kitchen], languages: [kitchen.id: ["de"]], home: hall,
             post: { event in
                 guard case .changed = event else { return }

@@ -1,0 +1,30 @@
+package import MediaCore
+internal import Remote
+internal import Sockets
+
+/// The address of the page for remote control, as given with `--remote`: `ADDRESS` or `ADDRESS:PORT`.
+package struct RemoteArgument: Sendable, Hashable {
+    /// The port without a given one.
+    private static let port: UInt16 = 9596
+    /// All addresses of this computer.
+    package static let standard = RemoteArgument(HTTPAddress(address: IPv4Address(rawValue: 0), port: port))
+
+    let address: HTTPAddress
+
+    private init(_ address: HTTPAddress) { self.address = address }
+
+    /// Parses an address.
+    package init(parsing text: String) throws(ValueError) {
+        if let address = IPv4Address(text) {
+            self.init(HTTPAddress(address: address, port: Self.port))
+            return
+        }
+        do throws(ValueError) { self.init(try HTTPAddress(parsing: text)) } catch {
+            throw ValueError(
+                "the page needs an IPv4 address of this computer, 192.168.1.10 or 192.168.1.10:\(Self.port)")
+        }
+    }
+
+    /// The address as an argument.
+    package var text: String { address.description }
+}
