@@ -109,15 +109,15 @@ package struct ControlProperty: Sendable {
 extension JSONValue {
     /// Returns a part: `count` and indices of an array, members of an object, with or without mpv's `by-key`.
     fileprivate func part(at path: ArraySlice<Substring>) -> JSONValue? {
-        guard let name = path.first else { return self }
-        let rest = path.dropFirst()
+        guard var name = path.first else { return self }
+        var rest = path.dropFirst()
         switch self {
         case .array(let values):
             if name == "count" { return JSONValue.whole(values.count).part(at: rest) }
             guard let index = DecimalNumber.whole(name), index < values.count else { return nil }
             return values[index].part(at: rest)
         case .object(let members):
-            if name == "by-key", !rest.isEmpty { return part(at: rest) }
+            if name == "by-key", let key = rest.popFirst() { name = key }
             return members.first { $0.0 == name }?.1.part(at: rest)
         case .text, .whole, .real, .flag, .null: return nil
         }

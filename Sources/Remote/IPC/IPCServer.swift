@@ -69,7 +69,9 @@ package final class IPCServer: Sendable {
                 connection.receive(into: &buffer)
             }
             if pause == nil, ready[1] {
-                while let stream = listener.accept() {
+                // Limited: a program that connects all the time must not delay the others.
+                for _ in 0..<Self.maxClients {
+                    guard let stream = listener.accept() else { break }
                     guard connections.count < Self.maxClients else { continue }
                     number += 1
                     connections.append(connection(stream, number))

@@ -43,11 +43,20 @@ final class IPCSession {
         switch IPCRequest(bytes, control.table) {
         case .none: break
         case .text(let commands):
-            // The next request sees their effects, although they have no reply.
-            for (index, words) in commands.enumerated() where !shares(words) {
-                let isLast = index == commands.count - 1
-                if isLast { output.begin(isAsync: false) }
-                control.perform(words) { [output] _ in if isLast { output.end(isAsync: false, reply: nil) } }
+            let commands = commands.filter { !shares($0) }
+            guard !commands.isEmpty else { return }
+            // The next request sees their effects, although they have no reply. It waits for all: otherwise a client
+            // could queue any number of commands.
+            output.begin(isAsync: false)
+            let left = Lock(commands.count)
+            for words in commands {
+                control.perform(words) { [output] _ in
+                    let isLast = left.withLock { left in
+                        left -= 1
+                        return left == 0
+                    }
+                    if isLast { output.end(isAsync: false, reply: nil) }
+                }
             }
         case .json(let message):
             switch message.words {

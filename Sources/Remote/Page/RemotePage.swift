@@ -11,14 +11,16 @@ package final class RemotePage: Sendable {
     private let control: PlayerControl
     private let token: AccessToken
     private let screenshot: HTTPScreenshots.Capture
+    private let timeout: Duration
     private let wake: PollableSignal
     private let isClosed = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
     private init(
-        _ control: PlayerControl, _ token: AccessToken, _ screenshot: @escaping HTTPScreenshots.Capture
+        _ control: PlayerControl, _ token: AccessToken, _ screenshot: @escaping HTTPScreenshots.Capture,
+        timeout: Duration
     ) throws(ExhaustionError) {
-        (self.control, self.token, self.screenshot) = (control, token, screenshot)
+        (self.control, self.token, self.screenshot, self.timeout) = (control, token, screenshot, timeout)
         wake = try PollableSignal()
     }
 
@@ -26,14 +28,16 @@ package final class RemotePage: Sendable {
     ///
     /// - Parameters:
     ///   - screenshot: Captures the screen as a PNG; nil without an image.
+    ///   - timeout: How long a client may be idle, and how long a screenshot may take: a window without content may
+    ///     never draw one.
     ///   - complain: Called on the server's thread with a sentence if the page cannot be served.
     /// - Throws: If the system has no descriptor or thread.
     package static func start(
         on listener: TCPListener, token: AccessToken, control: PlayerControl,
-        screenshot: @escaping HTTPScreenshots.Capture = { nil },
+        screenshot: @escaping HTTPScreenshots.Capture = { nil }, timeout: Duration = .seconds(5),
         complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(ExhaustionError) -> RemotePage {
-        let page = try RemotePage(control, token, screenshot)
+        let page = try RemotePage(control, token, screenshot, timeout: timeout)
         let thread = try WorkerThread.start(name: "page", priority: .background) { page.run(listener, complain) }
         page.thread.withLock { $0 = thread }
         return page
@@ -47,11 +51,12 @@ package final class RemotePage: Sendable {
     }
 
     private func run(_ listener: TCPListener, _ complain: (String) -> Void) {
-        let handler = RemotePageHandler(control: control, token: token, wake: wake, screenshot: screenshot)
+        let screenshots = HTTPScreenshots(timeout: timeout, wake: wake, capture: screenshot)
+        let handler = RemotePageHandler(control: control, token: token, wake: wake, screenshots: screenshots)
         let server: HTTPServer
         do throws(SocketError) {
             server = try HTTPServer(
-                on: listener, maxBodyBytes: RemotePageHandler.maxCommandBytes, handler: handler)
+                on: listener, timeout: timeout, maxBodyBytes: RemotePageHandler.maxCommandBytes, handler: handler)
         } catch { return complain("the page for remote control cannot be served: \(error.message)") }
         while !isClosed.load(ordering: .acquiring) {
             handler.proceed()

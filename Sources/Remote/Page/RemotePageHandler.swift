@@ -17,7 +17,6 @@ final class RemotePageHandler: HTTPHandler {
     ]
     /// The interval of messages without content, which detect that a client is gone.
     private static let heartbeatInterval = Duration.seconds(20)
-    private static let screenshotTimeout = Duration.seconds(5)
 
     /// What other threads have left for the server's thread.
     private struct Events {
@@ -42,11 +41,8 @@ final class RemotePageHandler: HTTPHandler {
     private var lastNumber = 0
 
     /// - Parameter wake: Raised when `proceed` is to be called.
-    init(
-        control: PlayerControl, token: AccessToken, wake: PollableSignal, screenshot: @escaping HTTPScreenshots.Capture
-    ) {
-        (self.control, self.token, self.wake) = (control, token, wake)
-        screenshots = HTTPScreenshots(timeout: Self.screenshotTimeout, wake: wake, capture: screenshot)
+    init(control: PlayerControl, token: AccessToken, wake: PollableSignal, screenshots: HTTPScreenshots) {
+        (self.control, self.token, self.wake, self.screenshots) = (control, token, wake, screenshots)
     }
 
     // MARK: Requests

@@ -1,4 +1,3 @@
-internal import MediaCodecs
 internal import MediaCore
 internal import Playback
 internal import Routing
@@ -27,6 +26,7 @@ final class SessionControls {
     private let positions: ResumePositions
     private let offer: EpisodeOffer
     private let mailbox: SessionMailbox
+    private let screenshots: SessionScreenshots
 
     init(
         stage: SessionDirector.Stage, control: PlayerControl, arguments: PlayArguments, console: SessionConsole,
@@ -37,6 +37,7 @@ final class SessionControls {
         (self.arguments, self.console, self.films) = (arguments, console, films)
         (self.outputs, self.panel, self.positions, self.offer) = (outputs, panel, positions, offer)
         self.mailbox = mailbox
+        screenshots = SessionScreenshots(stage.screen, stage.player.layer, mailbox)
         (sectionStart, sectionEnd) = (arguments.sectionStart, arguments.sectionEnd)
     }
 
@@ -134,7 +135,7 @@ final class SessionControls {
 
     /// Performs a command of the session for another controller.
     func carryOut(_ request: ControlRequest, _ reply: @escaping ControlReply) {
-        if request.command.name == "screenshot" { return takeScreenshot(request, reply) }
+        if request.command.name == "screenshot" { return screenshots.take(request, reply) }
         do throws(ControlError) {
             reply(.success(try carryOut(request)))
         } catch { reply(.failure(error)) }
@@ -150,7 +151,7 @@ final class SessionControls {
             let duration = request.arguments[1]?.whole.flatMap { $0 < 0 ? nil : Duration.milliseconds($0) }
             console.show(PrintableText.of(request.arguments.text(0)), for: duration ?? SessionConsole.messageDuration)
         case "show-progress": show(StatusText.film(player.state) + pictureLine + outputs.line)
-        case "screenshot": takeScreenshot(request)
+        case "screenshot": screenshots.take(request) { _ in }
         case "ab-loop": markSection()
         case "choose-route": panel.toggleRoutes()
         case "find-outputs": outputs.routes?.startSearch()
@@ -245,37 +246,6 @@ final class SessionControls {
     private var pictureLine: String {
         guard player.state.hasVideo, let decoder = player.videoDecoder else { return "" }
         return "\nPictures: \(decoder)"
-    }
-
-    /// Takes a screenshot; its file name is the result.
-    private func takeScreenshot(_ request: ControlRequest, _ reply: @escaping ControlReply = { _ in }) {
-        let kind = ScreenshotKind(rawValue: request.arguments.text(0)) ?? .subtitles
-        let (mailbox, layer) = (mailbox, player.layer)
-        let fail: @Sendable (String) -> Void = { problem in
-            mailbox.post(.remark(.warning, problem))
-            reply(.failure(ControlError(.failed, problem)))
-        }
-        guard let screen = stage.screen else {
-            return reply(.failure(ControlError(.unavailable, "there is no window")))
-        }
-        screen.takeSnapshot(kind == .window ? .window : .picture) { picture in
-            guard let picture else {
-                mailbox.post(.done("There is no picture to save"))
-                return reply(.failure(ControlError(.unavailable, "there is no picture to save")))
-            }
-            do {
-                // A separate thread: encoding must not delay the loop's thread.
-                _ = try WorkerThread.start(name: "screenshot") {
-                    do {
-                        var picture = picture
-                        if kind == .subtitles { picture.lay(words: layer) }
-                        let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
-                        mailbox.post(.done("Screenshot: '\(file)'"))
-                        reply(.success(.object([("filename", .text(file))])))
-                    } catch { fail("the screenshot cannot be saved: \(error)") }
-                }
-            } catch { fail("the screenshot cannot be saved: \(error)") }
-        }
     }
 
     // MARK: Seeks

@@ -59,7 +59,7 @@ final class SessionWindow {
 
     /// Reports that the window is open again.
     func reportDisplay() {
-        console.say(.warning, "the picture has returned")
+        console.say(.warning, "The picture has returned.")
         noteScreen()
     }
 

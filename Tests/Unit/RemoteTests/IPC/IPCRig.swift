@@ -152,9 +152,3 @@ final class IPCTestClient {
         return nil
     }
 }
-
-extension JSONValue {
-    subscript(name: String) -> JSONValue? {
-        if case .object(let members) = self { members.first { $0.0 == name }?.1 } else { nil }
-    }
-}

@@ -1,6 +1,8 @@
 import Foundation
 import MediaCore
 import Playback
+import RemoteTestSupport
+import Sockets
 import TalkieTestKit
 import Testing
 
@@ -221,6 +223,23 @@ import Testing
         let other = try rig.connect()
         #expect(other.request(#"["get_property","pause"]"#) == "false")
         for _ in 0..<sent { #expect(client.line()?["error"] == .text("success")) }
+    }
+
+    @Test func textWaitsForTheCommandsOfTheLineBefore() throws {
+        let (path, player) = (rig.folder.path("other"), TablePlayer())
+        let server = try IPCServer.start(on: LocalListener(path: path), control: player.control)
+        player.hold()
+        let client = try IPCTestClient(path)
+        client.send(String(repeating: "playlist-next; script-message a\n", count: 100))
+        // Answered after what has already arrived from the first client was executed.
+        #expect(try IPCTestClient(path).request(#"["get_property","pause"]"#) == "false")
+        #expect(player.heldCount == 1)
+        player.release()
+        client.finish()
+        _ = client.readRest()
+        #expect(player.takeCommands().count == 100)
+        server.close()
+        player.control.close()
     }
 
     @Test func furtherClientsThanTheMaximumAreDisconnected() throws {

@@ -21,7 +21,9 @@ final class RemotePageRig {
         port = listener.port
         let address = HTTPAddress(address: Self.loopback, port: port)
         path = String(token.link(to: address).dropFirst("http://\(address)".count))
-        page = try RemotePage.start(on: listener, token: token, control: player.control, screenshot: screenshot)
+        // Other tests may occupy the processors for a minute.
+        page = try RemotePage.start(
+            on: listener, token: token, control: player.control, screenshot: screenshot, timeout: .seconds(120))
     }
 
     deinit {
@@ -35,10 +37,11 @@ final class RemotePageRig {
 
     /// Sends a request and returns its connection.
     func send(
-        _ method: String, _ path: String, _ fields: [String] = [], host: String? = nil, body: String = ""
+        _ method: String, _ path: String, _ fields: [String] = [], host: String? = nil, body: String = "",
+        version: String = "1.1"
     ) throws -> TCPSocket {
         let socket = try connect()
-        var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")"] + fields
+        var lines = ["\(method) \(path) HTTP/\(version)", "Host: \(host ?? "127.0.0.1:\(port)")"] + fields
         if !body.isEmpty { lines.append("Content-Length: \(body.utf8.count)") }
         let text = lines.joined(separator: "\r\n") + "\r\n\r\n" + body
         try socket.sendAll(Array(text.utf8), deadline: .now.advanced(by: .seconds(60)))
@@ -55,8 +58,8 @@ final class RemotePageRig {
         try request("POST", path + "command", fields, body: words)
     }
 
-    /// Opens the stream of events.
-    func events() throws -> EventClient { EventClient(try send("GET", path + "events")) }
+    /// Opens the stream of events, which is not divided into chunks (RFC 9112, section 7.1) by version 1.0.
+    func events() throws -> EventClient { EventClient(try send("GET", path + "events", version: "1.0")) }
 
     /// Returns what arrives until the end of a connection.
     static func rest(of socket: TCPSocket) -> [UInt8] {

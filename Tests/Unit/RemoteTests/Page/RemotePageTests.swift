@@ -217,7 +217,7 @@ import Testing
         #expect(RemotePageState.shown("volume", nil) == .null)
         #expect(
             RemotePageState.message(["a": .text("\n\n")], position: nil)
-                == Array(#"data: {"a":"\n\n","time-pos":null}"#.utf8) + [10, 10])
+                == Array(#"data: {"a":"\u000a\u000a","time-pos":null}"#.utf8) + [10, 10])
     }
 }
 

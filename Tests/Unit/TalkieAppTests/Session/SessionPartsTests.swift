@@ -1,7 +1,9 @@
 import MediaCore
 import Playback
+import SyncRendering
 import Testing
 
+@testable import ScreenOutput
 @testable import TalkieApp
 
 /// The values that a session is made of.
@@ -12,6 +14,32 @@ import Testing
         #expect(EpisodeOffer.moment(of: second(3600)) == second(3580))
         #expect(EpisodeOffer.moment(of: second(100)) == second(90))
         #expect(EpisodeOffer.moment(of: nil) == nil)
+    }
+
+    @Test func screenshotsAreTakenOneAtATimeAndALimitedNumberWaits() throws {
+        let (screen, answers) = (ScreenControl(), Lock<[String]>([]))
+        let screenshots = SessionScreenshots(screen, DisplayLayer(depth: 1), SessionMailbox())
+        let command = try ControlTable.unbound.request(["screenshot", "window"])
+        for _ in 0..<SessionScreenshots.maxWaiting + 3 {
+            screenshots.take(command) { result in
+                if case .failure(let error) = result { answers.withLock { $0.append(error.message) } }
+            }
+        }
+        #expect(answers.withLock { $0.count } == 2, "too many")
+        var taken = 0
+        while true {
+            var commands: [ScreenControl.Command] = []
+            screen.moveCommands(into: &commands)
+            guard case .snapshot(.window, let reply)? = commands.first else { break }
+            #expect(commands.count == 1)
+            taken += 1
+            reply(nil)
+        }
+        #expect(taken == SessionScreenshots.maxWaiting + 1 && answers.withLock { $0.count } == taken + 2)
+        screenshots.take(command) { _ in }
+        var commands: [ScreenControl.Command] = []
+        screen.moveCommands(into: &commands)
+        #expect(commands.count == 1, "none is being taken")
     }
 
     @Test func aRowOfAListIsATrackAChapterOrASpeed() {
