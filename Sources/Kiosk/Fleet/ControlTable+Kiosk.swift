@@ -30,4 +30,15 @@ extension ControlTable {
                     }, perform: perform),
             ])
     }
+
+    /// Adds what a controller displays: `health`, and the other properties of the player, which cannot be changed.
+    mutating func addState(health: @escaping @Sendable () -> KioskHealth) {
+        for property in ControlTable.player.properties.values where properties[property.name] == nil {
+            add(property.writing(nil))
+        }
+        add(
+            .text("health", "what the kiosk does, and its faults") { _ in
+                String(MetricsText.healthz(health(), at: .now).text.dropLast())
+            })
+    }
 }

@@ -99,9 +99,6 @@ package final class Kiosk: Sendable {
         let screenshots: @Sendable () async -> [UInt8]? = {
             await screen.pngScreenshot { mailbox.post(.remark(.warning, $0)) }
         }
-        let control = configuration.remote.map { _ in
-            PlayerControl(player, table: .kiosk(health: { health.withLock { $0 } }, mailbox))
-        }
         let director: KioskDirector
         var page: RemotePage?
         var metrics: MetricsServer?
@@ -116,8 +113,7 @@ package final class Kiosk: Sendable {
                 stage: KioskStage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
                     places: places, crashes: crashes, reload: parts.reload, log: parts.log, manager: parts.manager,
-                    health: health, healthHasChanged: { control?.propertiesHaveChanged() },
-                    screenshot: screenshots, measure: measure,
+                    health: health, screenshot: screenshots, measure: measure,
                     setImageDuration: { duration in
                         player.setImageDisplayDuration(duration)
                         film.imageDuration.withLock { $0 = duration }
@@ -130,8 +126,10 @@ package final class Kiosk: Sendable {
                         health: { health.withLock { $0 } }, screenshot: screenshots),
                     tell: { mailbox.post(.remark($0, $1)) })
             }
-            if let settings = configuration.remote, let control {
-                page = try KioskPage.start(settings, control, screenshot: screenshots) { mailbox.post(.remark($0, $1)) }
+            if let settings = configuration.remote {
+                page = try KioskPage.start(settings, director.control, screenshot: screenshots) {
+                    mailbox.post(.remark($0, $1))
+                }
             }
             try awake.start()
             // Last: nothing ends its thread if a later step fails.
@@ -147,7 +145,7 @@ package final class Kiosk: Sendable {
         loop.run()
         let end = director.join()
         page?.close()
-        control?.close()
+        director.control.close()
         let isDown = player.shutDown(within: Player.usualTimeout)
         metrics?.stop()
         inhibitor?.stop()

@@ -51,7 +51,9 @@ final class KioskDirector: @unchecked Sendable {
     ) throws(ExhaustionError) {
         self.stage = stage
         self.mailbox = mailbox
-        control = PlayerControl(stage.player, table: .kiosk { mailbox.post(.command($0, $1)) })
+        var table = ControlTable.kiosk { mailbox.post(.command($0, $1)) }
+        table.addState { [health = stage.health] in health.withLock { $0 } }
+        control = PlayerControl(stage.player, table: table)
         messages = KioskMessages(stage.log, clock: stage.clock)
         settings = KioskSettings(configuration)
         hours = ScheduleFollower(configuration, calendar: stage.calendar, at: stage.now())
@@ -420,7 +422,7 @@ final class KioskDirector: @unchecked Sendable {
         if let item = playback.shownItem { reporter.setItem(item) }
         let health = reporter.health(of: seen, at: now)
         stage.health.withLock { $0 = health }
-        stage.healthHasChanged()
+        control.propertiesHaveChanged()
     }
 
     /// Whether an output receives the audio of the current film; nil if no audio is expected.

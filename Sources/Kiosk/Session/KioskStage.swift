@@ -22,8 +22,6 @@ struct KioskStage: Sendable {
     var manager: ServiceManager
     /// The published health, read by the metrics server's thread.
     var health: Lock<KioskHealth>
-    /// Called after the health was published.
-    var healthHasChanged: @Sendable () -> Void = {}
     /// Captures the screen as a PNG; nil without an image.
     var screenshot: @Sendable () async -> [UInt8]? = { nil }
     /// Returns the extent of a film, exact to the frame. Blocks.
