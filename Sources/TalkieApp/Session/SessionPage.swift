@@ -25,7 +25,7 @@ struct SessionPage {
     ///
     /// - Parameter screen: Nil without video.
     func start(
-        _ control: PlayerControl, _ screen: ScreenControl?, _ terminal: Terminal, log: LogFile?, isQuiet: Bool
+        _ control: PlayerControl, screen: ScreenControl?, terminal: Terminal, log: LogFile?, isQuiet: Bool
     ) throws(ExhaustionError) -> RemotePage {
         let complain: @Sendable (String) -> Void = { text in
             log?.write(.error, text)

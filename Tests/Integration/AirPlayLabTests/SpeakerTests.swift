@@ -108,7 +108,9 @@ extension SpeakerLabTests {
             synchronizer.setRate(0)
             let paused = synchronizer.currentTime().seconds + 10
             #expect(
-                metadata.wait { _ in progress().map { abs($0.elapsed - paused) < 0.5 && $0.elapsed > 10 } ?? false })
+                metadata.wait { _ in progress().map { abs($0.elapsed - paused) < 0.5 && $0.elapsed > 10 } ?? false },
+                "\(paused): \(metadata.items.filter { $0.code == "prgr" }.map { String(decoding: $0.data, as: UTF8.self) })"
+            )
             // It states that it reads property lists, and passes them on.
             func lists() -> [PropertyList] {
                 // ignored: a list that is not complete yet is none.
