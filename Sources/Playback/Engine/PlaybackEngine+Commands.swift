@@ -233,8 +233,8 @@ extension PlaybackEngine {
         guard let request = try? controls.request(words) else { return }
         switch request.command.execution {
         case .program(let perform): perform(request) { _ in }
-        // ignored: see above.
         case .player(let run):
+            // ignored: see above.
             _ = try? run(ControlCommand.Context(engine: self, table: controls), request.arguments)
         }
     }
