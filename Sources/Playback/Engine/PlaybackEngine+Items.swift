@@ -118,20 +118,21 @@ extension PlaybackEngine {
         preparation.abandon()
         shared.restart { $0.await(nil) }
         tracks.flush()
-        status.clearMedia()
     }
 
     /// Ends playback before the end of the list was reached.
     func finish() {
         closeMedia()
-        status.setPhase(.ended)
+        status.setPhase(.ended) { $0.clearMedia() }
     }
 
     /// Ends playback with a failure.
     private func fail(_ failure: TalkieError) {
         closeMedia()
-        status.change { $0.failure = failure }
-        status.setPhase(.failed)
+        status.setPhase(.failed) { state in
+            state.clearMedia()
+            state.failure = failure
+        }
     }
 
     /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends
@@ -150,7 +151,7 @@ extension PlaybackEngine {
     private func waitForReturn() {
         recovery.wait(for: current?.listPosition ?? list.awaited, title: current?.title ?? state.title)
         closeMedia()
-        status.setPhase(.opening)
+        status.setPhase(.opening) { $0.clearMedia() }
     }
 
     /// Starts waiting before a pass of the list that follows passes without a playable item.
@@ -158,7 +159,7 @@ extension PlaybackEngine {
         recovery.wait(forPass: listPosition, pause)
         closeMedia()
         shared.update { $0.setCurrent(listPosition) }
-        status.setPhase(.opening)
+        status.setPhase(.opening) { $0.clearMedia() }
     }
 
     /// Reopens lost media when the retry is due.
