@@ -120,7 +120,9 @@ import Text
 
     @Test func aCodeWithoutSpaceIsOmitted() throws {
         let code = [[Bool]](repeating: [Bool](repeating: true, count: 29), count: 29)
-        for (area, count) in [(PixelSize(width: 320, height: 180), 30), (PixelSize(width: 1280, height: 720), 3)] {
+        // Seven rows; rows that need the width; three rows.
+        for (width, height, count) in [(320, 160, 30), (200, 720, 30), (1280, 720, 3)] {
+            let area = PixelSize(width: width, height: height)
             let rows = (0..<count).map { ScreenPanel.Row("Key \($0)", detail: "does something") }
             let panel = ScreenPanel(title: "Keys", rows: rows, marks: .none, code: code)
             var plain = panel
