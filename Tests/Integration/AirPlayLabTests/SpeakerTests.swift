@@ -105,7 +105,7 @@ extension SpeakerLabTests {
             }
             let started = try #require(progress(), "\(metadata.items.map(\.code))")
             #expect(abs(started.elapsed - 10) < 1 && abs(started.duration - 100) < 0.01, "\(started)")
-            // The speaker is told about a start before it is heard.
+            // The metadata precedes the start that it describes.
             line.hostInstant(of: seconds(2))?.sleep()
             synchronizer.setRate(0)
             let paused = synchronizer.currentTime().seconds + 10
