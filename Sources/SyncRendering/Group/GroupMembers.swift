@@ -92,10 +92,9 @@ struct GroupMembers {
     private func forEachStarting(_ body: (any AudioOutput) -> Void) {
         var canStartHere = false
         if startsWithoutLateMembers {
+            // Also one that measures its delay: a start that does not wait for audio is scheduled before that.
             forEachActive { output in
-                if !output.kind.isRemote, output.isReadyToStart, output.wait == nil, output.loss == nil {
-                    canStartHere = true
-                }
+                if !output.kind.isRemote, output.loss == nil, !Self.isLate(output) { canStartHere = true }
             }
         }
         forEachActive { output in if !canStartHere || !Self.isLate(output) { body(output) } }

@@ -100,7 +100,11 @@ private struct Listener {
             return nil
         }
         #expect(peerAnswer == 42)
-        #expect(instance.peer(speaker)?.readiness.probes == 2)
+        // A request is counted after its answer was sent.
+        let areCounted = listener.next(on: listener.general) { _, _ -> Bool? in
+            instance.peer(speaker)?.readiness.probes == 2 ? true : nil
+        }
+        #expect(areCounted == true)
         #expect(instance.readiness(of: speaker) == .probing)
     }
 

@@ -1,7 +1,7 @@
-import Foundation
 import Glibc
 import MediaCore
 import Sockets
+import TalkieTestKit
 import Testing
 
 @testable import PTP
@@ -13,7 +13,7 @@ import Testing
     private static let count = Lock<UInt8>(0)
     /// A separate address per test case: cases run in parallel and bind the same ports.
     private let address: IPv4Address
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "ports-\(UUID().uuidString)")
+    private let folder = TemporaryFolder()
 
     init() throws {
         let number = Self.count.withLock { count in
@@ -24,9 +24,7 @@ import Testing
     }
 
     /// Returns a substitute for the helper, in Python: `pair` is its standard input.
-    private func helper(_ body: String, timeout: Duration = .seconds(20)) throws -> PortHelper {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let path = folder.appending(path: "helper").path
+    private func helper(_ body: String, timeout: Duration = .seconds(20)) -> PortHelper {
         let head = """
             #!/usr/bin/python3 -SE
             import os, socket, sys, time
@@ -36,24 +34,22 @@ import Testing
                 for one, port in zip(made, ports): one.bind((address, port))
                 return [one.fileno() for one in made], made
             """
-        try Data("\(head)\n\(body)\n".utf8).write(to: URL(filePath: path))
-        chmod(path, 0o700)
-        return PortHelper(path: path, ports: Self.ports, timeout: timeout)
+        return PortHelper(
+            path: folder.writeProgram("\(head)\n\(body)\n", to: "helper"), ports: Self.ports, timeout: timeout)
     }
 
     private func answer(_ helper: PortHelper) throws(PTPError) -> PTPSockets {
-        defer { try? FileManager.default.removeItem(at: folder) }
-        return try helper.sockets(on: address)
+        try helper.sockets(on: address)
     }
 
     private func refusal(_ body: String) throws -> PTPError {
-        let helper = try helper(body)
+        let helper = helper(body)
         return try #require(throws: PTPError.self) { try answer(helper) }
     }
 
     @Test func bothSocketsAreTakenOverAndTheHelperHasNeitherEnvironmentNorDescriptors() throws {
         let sockets = try answer(
-            try helper(
+            helper(
                 """
                 assert not [name for name in os.environ if not name.startswith('LC_')], os.environ
                 listing = [int(name) for name in os.listdir('/proc/self/fd')]
@@ -93,7 +89,7 @@ import Testing
     }
 
     @Test func oneThatHangsIsEnded() throws {
-        let helper = try helper("time.sleep(600)", timeout: .milliseconds(50))
+        let helper = helper("time.sleep(600)", timeout: .milliseconds(50))
         let begun = HostInstant.now
         let error = #expect(throws: PTPError.self) { try answer(helper) }
         #expect(error?.message.contains("does not answer") == true)

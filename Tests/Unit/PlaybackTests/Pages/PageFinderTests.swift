@@ -11,8 +11,8 @@ import Testing
     private let folder = TemporaryFolder()
 
     /// - Returns: a program that records its arguments and its standard input, and runs `body`.
-    private func program(_ body: String) throws -> String {
-        let path = folder.write(
+    private func program(_ body: String) -> String {
+        folder.writeProgram(
             """
             #!/bin/sh
             cat > '\(folder.path("input"))'
@@ -20,13 +20,11 @@ import Testing
             \(body)
 
             """, to: "yt-dlp")
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-        return path
     }
 
-    private func saying(_ json: String) throws -> String {
+    private func saying(_ json: String) -> String {
         folder.write(json, to: "answer")
-        return try program("cat '\(folder.path("answer"))'")
+        return program("cat '\(folder.path("answer"))'")
     }
 
     private func finder(
@@ -60,7 +58,7 @@ import Testing
     @Test func aPageLeadsToItsFilmWithItsNameAndChapters() throws {
         let server = try server()
         defer { server.stop() }
-        let path = try saying(
+        let path = saying(
             """
             {"id": "x", "title": "A film\\u0007 of ours", "url": "\(server.url("page-both.mp4"))", "nothing": null,
              "http_headers": {"User-Agent": "Browser/1", "Referer": "http://page/", "Range": "bytes=0-1", "X\\r\\nY": "z"},
@@ -85,7 +83,7 @@ import Testing
     @Test func picturesAndSoundThatLieApartAreOneFilm() throws {
         let server = try server()
         defer { server.stop() }
-        let path = try saying(
+        let path = saying(
             """
             {"title": "Apart", "requested_formats": [
               {"url": "\(server.url("page-sound.m4a"))", "vcodec": "none", "acodec": "aac"},
@@ -111,7 +109,7 @@ import Testing
     @Test func aPageListPlaysItsFirstFilmAndReportsTheOthers() throws {
         let server = try server()
         defer { server.stop() }
-        let path = try program(
+        let path = program(
             """
             case "$(tail -n 1 '\(folder.path("input"))' | tr -d "'")" in
               *page.html) echo '{"_type": "playlist", "entries": [{"url": "http://127.0.0.1:\(server.port)/one.html", "title": "One"},
@@ -140,7 +138,7 @@ import Testing
     @Test func whatTheProgramComplainsOfIsOneSentence() throws {
         let server = try server()
         defer { server.stop() }
-        let path = try program(
+        let path = program(
             "echo 'WARNING: x' >&2; echo 'ERROR: [generic] No film at http://me:secret@host/' >&2; echo more >&2; exit 1"
         )
         let error = try #require(failure(finder(path), server.url("page.html")))
@@ -152,9 +150,9 @@ import Testing
     @Test func aProgramThatSaysTooMuchOrNothingIsEnded() throws {
         let server = try server()
         defer { server.stop() }
-        let endless = try program("exec yes '{\"url\": \"http://a/\"}'")
+        let endless = program("exec yes '{\"url\": \"http://a/\"}'")
         #expect(failure(finder(endless), server.url("page.html"))?.code == .limitExceeded)
-        let silent = try program("sleep 1000 & exec sleep 1000")
+        let silent = program("sleep 1000 & exec sleep 1000")
         let cancellation = Cancellation()
         let page = server.url("page.html")
         let code = Lock<MediaError.Code?>(nil)
@@ -174,7 +172,7 @@ import Testing
     @Test func onlyWhatIsNoFilmIsAskedAbout() throws {
         let server = try server()
         defer { server.stop() }
-        let path = try saying(#"{"url": "http://127.0.0.1:1/"}"#)
+        let path = saying(#"{"url": "http://127.0.0.1:1/"}"#)
         #expect(try finder(path).open(server.url("page-both.mp4")).summary.tracks.count == 2)
         #expect(failure(finder(path), server.url("nothing.mp4"))?.code == .cannotOpen)
         #expect(failure(finder(path), folder.path("page.html"))?.code == .notMedia)
@@ -219,7 +217,7 @@ import Testing
         let original = folder.write("# Netscape HTTP Cookie File\n", to: "cookies.txt")
         var options = PageOptions()
         options.rawOptions = try PageOptions.rawOptions(parsing: "cookies=\(original)")
-        let path = try program(
+        let path = program(
             """
             file=$(sed -n "s/^'--cookies=\\(.*\\)'$/\\1/p" '\(folder.path("input"))')
             printf '%s\\n' "$file" > '\(folder.path("copy"))'
@@ -240,11 +238,11 @@ import Testing
     @Test func anAddressWithAPasswordIsNotPassedOn() throws {
         let server = try server()
         defer { server.stop() }
-        let path = try program("echo '{\"url\": \"http://127.0.0.1:1/\"}'")
+        let path = program("echo '{\"url\": \"http://127.0.0.1:1/\"}'")
         let page = server.url("page.html").replacing("http://", with: "http://me:secret@")
         let error = try #require(failure(finder(path), page))
         #expect(error.code == .notMedia && error.message.contains("password") && !error.message.contains("secret"))
-        let list = try program(#"echo '{"entries": [{"url": "http://me:secret@127.0.0.1:1/"}]}'"#)
+        let list = program(#"echo '{"entries": [{"url": "http://me:secret@127.0.0.1:1/"}]}'"#)
         #expect(failure(finder(list), server.url("page.html"))?.message.contains("secret") == false)
         #expect(!folder.read("input").contains("secret"))
     }
@@ -253,7 +251,7 @@ import Testing
     func anAddressWhoseQueryMayGrantAccessIsPassedOn(_ query: String) throws {
         let server = try server()
         defer { server.stop() }
-        let path = try saying("{\"url\": \"\(server.url("page-both.mp4"))\"}")
+        let path = saying("{\"url\": \"\(server.url("page-both.mp4"))\"}")
         folder.write("<!doctype html><html><body>A page about a film</body></html>", to: "page.html?" + query)
         let page = server.url("page.html?" + query)
         let film = try finder(path).open(page)
@@ -262,7 +260,7 @@ import Testing
     }
 
     @Test func theProgramIsLookedForInFoldersWithWholeNamesOnly() throws {
-        let path = try program("true")
+        let path = program("true")
         #expect(BoundedProgram.find("yt-dlp", in: "relative::\(folder.path)") == path)
         #expect(BoundedProgram.find("yt-dlp", in: ".:relative") == nil)
         #expect(BoundedProgram.find("answer", in: folder.path) == nil)

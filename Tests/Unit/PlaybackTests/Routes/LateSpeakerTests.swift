@@ -43,6 +43,17 @@ import Testing
         #expect(try #require(house.heard("kitchen").first).frame < 30)
     }
 
+    /// A player whose start policy is `picture` schedules the start at once, by the lead of the group.
+    @Test func theLeadOfALateSpeakerDoesNotCountWhileTheCardMeasuresItsDelay() {
+        let house = Self.house(clockIn: .milliseconds(1300), startsWithoutLateMembers: true)
+        house.outputs[0].isAway = true
+        house.outputs[1].extraLead = .milliseconds(1800)
+        house.run(for: .milliseconds(200))
+        #expect(house.synchronizer.pendingStart?.waits.map(\.output) == ["card"])
+        #expect(house.synchronizer.soonestStart - house.clock.now < .milliseconds(1000))
+        #expect(house.synchronizer.earliestStart - house.clock.now < .milliseconds(1000))
+    }
+
     @Test func withoutAnOutputThatCanStartNowTheSpeakersClockIsWaitedFor() throws {
         let house = Self.house(clockIn: .milliseconds(1300), startsWithoutLateMembers: true)
         house.outputs[0].clockIsReady = house.outputs[1].clockIsReady
