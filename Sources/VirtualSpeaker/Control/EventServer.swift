@@ -4,12 +4,12 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// The event channel: the speaker sends requests, the sender connects to it and answers them.
+/// Sends events to the sender, which connects to a port and answers each request.
 ///
 /// The first request is `updateInfo`, as from real receivers. The session of a sender that does not answer within
 /// `answerLimit` ends. Callable from any thread. The owner must call `stop`: the thread `speaker-events` keeps this
 /// object alive until then.
-final class EventChannel: Sendable {
+final class EventServer: Sendable {
     /// Time after which an unanswered event ends the session (25 to 30 s on tvOS, measured by others).
     private static let answerLimit: Duration = .seconds(25)
     /// Maximum number of queued requests; others are dropped.
