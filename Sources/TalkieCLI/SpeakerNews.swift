@@ -25,6 +25,7 @@ enum SpeakerNews {
         case .late(let packets): "\(packets) packets late"
         case .damaged(let reason): reason
         case .notAnnounced(let reason): "not announced by mDNS: \(reason)"
+        case .pressed(let command): "the remote command \(command) was sent"
         case .takenOver: "another sender takes over"
         case .tornDown: "the session has ended"
         case .died: "the speaker stopped abruptly"

@@ -24,7 +24,7 @@ enum KioskPage {
             return nil
         }
         let page = try link.serve(control, screenshot: screenshot) { report(.warning, $0) }
-        report(.info, "remote control: \(link.text)")
+        report(.info, "remote control at \(link.text) of this kiosk")
         return page
     }
 

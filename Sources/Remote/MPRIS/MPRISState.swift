@@ -41,7 +41,7 @@ struct MPRISState {
     /// The properties of the table that the state depends on, except the position.
     static let names = [
         "pause", "idle-active", "eof-reached", "speed", "volume", "volume-max", "loop-file", "loop-playlist", "shuffle",
-        "playlist", "duration", "media-title", "metadata", "fullscreen",
+        "playlist", "duration", "media-title", "metadata", "fullscreen", "next-episode",
     ]
 
     init(_ control: PlayerControl, isStopped: Bool, artwork: String?) {
@@ -65,7 +65,9 @@ struct MPRISState {
     var isPaused: Bool { flag("pause") }
     /// The duration in microseconds; nil if unknown.
     var length: Int64? { values["duration"]?.number.map(Self.microseconds) }
-    var canGoNext: Bool { current != nil && (index + 1 < count || isOn("loop-playlist")) }
+    var canGoNext: Bool {
+        current != nil && (index + 1 < count || isOn("loop-playlist") || values["next-episode"] != nil)
+    }
     private var canGoPrevious: Bool { index > 0 }
     private var canPlay: Bool { count > 0 }
     /// The maximum volume: 1 is 100 %.

@@ -29,6 +29,8 @@ enum RemotePageContent {
         #keys { justify-content: space-between; margin: .5rem 0; }
         #keys button { flex: 1; font-size: 1.2rem; padding: .8rem 0; }
         #play { background: var(--accent); color: #06121f; }
+        svg { width: 1.4rem; height: 1.4rem; vertical-align: middle; fill: currentColor; stroke: currentColor;
+          stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; }
         #message { position: sticky; top: 0; padding: .4rem .6rem; border-radius: .6rem; background: #5c3b00; }
         #message:empty { display: none; }
         ol, ul { list-style: none; margin: 0; padding: 0; }
@@ -46,14 +48,16 @@ enum RemotePageContent {
         <input id="seek" type="range" min="0" max="1" step="any" value="0" aria-label="Position">
         <div id="times" class="row"><span id="position">0:00</span><span id="duration"></span></div>
         <div id="keys" class="row">
-        <button id="previous" aria-label="Previous film">⏮</button>
+        <button id="previous" aria-label="Previous film">
+        <svg viewBox="0 0 24 24"><path d="M5 5v14M19 5v14l-10-7z"/></svg></button>
         <button id="back" aria-label="Back 10 seconds">−10</button>
-        <button id="play" aria-label="Play">▶</button>
+        <button id="play" aria-label="Play"><svg viewBox="0 0 24 24"><path id="playIcon"/></svg></button>
         <button id="forward" aria-label="Forward 10 seconds">+10</button>
-        <button id="next" aria-label="Next film">⏭</button>
+        <button id="next" aria-label="Next film">
+        <svg viewBox="0 0 24 24"><path d="M19 5v14M5 5v14l10-7z"/></svg></button>
         </div>
         <div class="row">
-        <button id="mute" aria-label="Mute">🔊</button>
+        <button id="mute" aria-label="Mute"><svg viewBox="0 0 24 24"><path id="muteIcon"/></svg></button>
         <input id="volume" class="wide" type="range" min="0" max="130" step="1" aria-label="Volume">
         <span id="percent"></span>
         </div>
@@ -164,8 +168,12 @@ enum RemotePageContent {
           }));
         }
 
+        function languageName(code) {
+          try { return new Intl.DisplayNames(["en"], { type: "language" }).of(code); } catch { return code; }
+        }
+
         function trackName(track) {
-          return [track.lang, track.title].filter(Boolean).join(" · ") || `Track ${track.id}`;
+          return [track.lang && languageName(track.lang), track.title].filter(Boolean).join(" · ") || `Track ${track.id}`;
         }
 
         function showTracks() {
@@ -198,11 +206,12 @@ enum RemotePageContent {
           $("title").textContent = state["media-title"] || "Talkie";
           document.title = (state["media-title"] ? state["media-title"] + " – " : "") + "Talkie";
           const isPaused = state.pause !== false;
-          $("play").textContent = isPaused ? "▶" : "⏸";
+          $("playIcon").setAttribute("d", isPaused ? "M7 5v14l11-7z" : "M6 5h3v14h-3zM15 5h3v14h-3z");
           $("play").setAttribute("aria-label", isPaused ? "Play" : "Pause");
           $("back").hidden = $("forward").hidden = !can("seek");
           $("mute").hidden = !canSet("mute");
-          $("mute").textContent = state.mute ? "🔇" : "🔊";
+          const speaker = "M4 10v4h3l4 4v-12l-4 4z";
+          $("muteIcon").setAttribute("d", speaker + (state.mute ? "M15 9l6 6M21 9l-6 6" : "M15 9v6M19 7v10"));
           $("mute").setAttribute("aria-label", state.mute ? "Unmute" : "Mute");
           $("volume").disabled = state.volume == null;
           $("volume").max = state["volume-max"] ?? 130;

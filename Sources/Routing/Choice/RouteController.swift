@@ -24,6 +24,8 @@ public final class RouteController {
     private let registry: OutputRegistry
     private let router: TrackRouter
     private let home: OutputPlace
+    /// The places at the start.
+    private let initial: [OutputPlace]
     private let post: @Sendable (Event) -> Void
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
@@ -66,8 +68,7 @@ public final class RouteController {
         self.registry = registry
         self.home = home
         self.post = post
-        chosen = routes
-        offered = routes
+        (initial, chosen, offered) = (routes, routes, routes)
         reportedNotes = registry.notes
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
         // These outputs exist already: the registry returns the same ones.
@@ -361,8 +362,11 @@ public final class RouteController {
     public func handle(_ event: Event) -> String? {
         switch event {
         case .offered(let offer):
-            // Current places stay listed without announcement, such as a speaker selected by its address.
-            offered = offer.places + chosen.filter { route in !offer.places.contains { $0.id == route.id } }
+            // These stay listed without announcement, such as a speaker selected by its address.
+            offered = offer.places
+            for route in initial + chosen where !offered.contains(where: { $0.id == route.id }) {
+                offered.append(route)
+            }
             note = offer.note
             if let note, isOpen { picker?.notice = note }
             return takeNotes()

@@ -6,18 +6,23 @@ internal import Telemetry
 
 extension ControlTable {
     /// The commands and properties of a session without a session, to check key bindings.
-    static let unbound = session(screen: nil, distributor: nil, rooms: SessionRooms(), mailbox: nil)
+    static let unbound = session(
+        screen: nil, distributor: nil, rooms: SessionRooms(), episode: Lock(nil), mailbox: nil)
 
     /// Returns the commands and properties of the player and of a session.
     ///
-    /// - Parameter mailbox: Receives the session's commands.
+    /// - Parameters:
+    ///   - episode: The name of the offered episode; nil: none.
+    ///   - mailbox: Receives the session's commands.
     static func session(
-        screen: ScreenControl?, distributor: EventDistributor?, rooms: SessionRooms, mailbox: SessionMailbox?
+        screen: ScreenControl?, distributor: EventDistributor?, rooms: SessionRooms, episode: Lock<String?>,
+        mailbox: SessionMailbox?
     ) -> ControlTable {
         var table = ControlTable.player
         for property in ControlProperty.window(screen) { table.add(property) }
         for property in ControlProperty.measured(distributor) { table.add(property) }
         for property in ControlProperty.outputs(rooms, mailbox) { table.add(property) }
+        table.add(.text("next-episode", "the name of the offered episode", read: { _ in episode.withLock { $0 } }))
         if let distributor, let delay = table.properties["audio-delay"] {
             table.add(delay.reporting { distributor.record(.audioDelay(.rounded(seconds: $0.number ?? 0))) })
         }

@@ -82,7 +82,7 @@ package enum PlaySession {
         do throws(ExhaustionError) {
             if let listener { server = try IPCServer.start(on: listener, control: director.control) }
             page = try sessionPage?.start(
-                director.control, loop?.control, terminal, log: log, isQuiet: arguments.isReallyQuiet)
+                director.control, screen: loop?.control, terminal: terminal, log: log, isQuiet: arguments.isReallyQuiet)
             try director.start()
         } catch {
             server?.close()

@@ -66,10 +66,11 @@ final class SessionDirector: @unchecked Sendable {
     /// - Parameter items: At least one item.
     init(stage: Stage, arguments: PlayArguments, items: [PlaylistLoader.Item], mailbox: SessionMailbox) {
         (self.stage, self.arguments, self.items, self.mailbox) = (stage, arguments, items, mailbox)
-        let rooms = SessionRooms()
+        let (rooms, episode) = (SessionRooms(), Lock<String?>(nil))
         control = PlayerControl(
             stage.player,
-            table: .session(screen: stage.screen, distributor: stage.distributor, rooms: rooms, mailbox: mailbox))
+            table: .session(
+                screen: stage.screen, distributor: stage.distributor, rooms: rooms, episode: episode, mailbox: mailbox))
         console = SessionConsole(stage, arguments)
         window = SessionWindow(
             stage, console, SessionCalibration(stage, console), isRequested: arguments.screen != nil)
@@ -78,7 +79,10 @@ final class SessionDirector: @unchecked Sendable {
         positions = ResumePositions(stage, arguments, console)
         let isOnlyOne =
             items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
-        offer = EpisodeOffer(stage.player, console, isEnabled: isOnlyOne)
+        offer = EpisodeOffer(stage.player, console, isEnabled: isOnlyOne) { [control] name in
+            episode.withLock { $0 = name }
+            control.propertiesHaveChanged()
+        }
         films = SessionFilms(
             stage: stage, first: items[0], console: console, window: window, outputs: outputs, positions: positions,
             offer: offer, mailbox: mailbox)

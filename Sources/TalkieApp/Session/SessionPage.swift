@@ -25,7 +25,7 @@ struct SessionPage {
     ///
     /// - Parameter screen: Nil without video.
     func start(
-        _ control: PlayerControl, _ screen: ScreenControl?, _ terminal: Terminal, log: LogFile?, isQuiet: Bool
+        _ control: PlayerControl, screen: ScreenControl?, terminal: Terminal, log: LogFile?, isQuiet: Bool
     ) throws(ExhaustionError) -> RemotePage {
         let complain: @Sendable (String) -> Void = { text in
             log?.write(.error, text)
@@ -33,7 +33,8 @@ struct SessionPage {
         }
         let page = try link.serve(
             control, screenshot: { await screen?.pngScreenshot(tell: complain) }, complain: complain)
-        log?.write(.info, "remote control: \(link.text)")
+        // A full stop would become a part of the link.
+        log?.write(.info, "remote control at \(link.text) until the end")
         guard !isQuiet else { return page }
         terminal.say("talkie: Remote control: \(link.text)")
         if terminal.showsStatus, let lines = QRCode(link.text)?.lines, terminal.columns > lines[0].count {

@@ -53,8 +53,8 @@ package struct SpeakerQuirks: Sendable {
     /// After `after` of playback another sender takes over: an event reports it and the connection closes. New sessions
     /// are refused with 453 for `busyFor`.
     var takenOver: (after: Duration, busyFor: Duration)?
-    /// After `after` of playback the speaker sends this command on the event channel, once, as after a key press:
-    /// `play`, `paus`, `plps`, `stop`, `nitm` or `pitm`.
+    /// After `after` of playback since a start the speaker sends this command on the event channel, as after a key
+    /// press: `play`, `paus`, `plps`, `stop`, `nitm` or `pitm`.
     package var presses: (after: Duration, command: String)?
     /// The item is read as property lists too (feature bit 50), as by HomePods.
     var readsLists = false

@@ -127,7 +127,7 @@ final class ControlConnection: Sendable {
             core.freeze(for: lasting)
             stage.pause()
         }
-        if let (after, command) = quirks.presses, playing >= after { stage.pressOnce(command) }
+        if let (after, command) = quirks.presses, playing >= after { stage.press(command) }
         if let (after, busyFor) = quirks.takenOver, playing >= after, !core.isTaken {
             core.occupy(for: busyFor)
             core.record.record(.takenOver)

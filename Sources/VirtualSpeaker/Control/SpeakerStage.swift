@@ -16,7 +16,8 @@ final class SpeakerStage: SessionBackend {
     private var engine: PlayoutEngine?
     private var buffered: BufferedReceiver?
     private var realtime: RealtimeReceiver?
-    private var hasPressed = false
+    /// The start after which a command was sent.
+    private var pressedSince: HostInstant?
 
     init(core: SpeakerCore, sender: IPv4Address, acquire: @escaping () -> Bool) {
         self.core = core
@@ -169,10 +170,12 @@ final class SpeakerStage: SessionBackend {
         events?.send(["type": "sendMediaRemoteCommand", "value": .string(command)])
     }
 
-    /// Sends a remote command once.
-    func pressOnce(_ command: String) {
-        if !hasPressed { sendRemoteCommand(command) }
-        hasPressed = true
+    /// Sends a remote command, once after each start.
+    func press(_ command: String) {
+        guard let start = engine?.playingSince, start != pressedSince else { return }
+        pressedSince = start
+        record(.pressed(command: command))
+        sendRemoteCommand(command)
     }
 
     /// Ends the session and releases its resources. `breaking` resets the stream's connection instead of closing it.

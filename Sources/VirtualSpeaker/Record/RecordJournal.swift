@@ -114,6 +114,7 @@ final class RecordJournal: Sendable {
         case .notAnnounced(let reason): line("not-announced", instant) { $0.add("reason", text: reason) }
         case .paused: line("paused", instant)
         case .underrun: line("underrun", instant)
+        case .pressed(let command): line("pressed", instant) { $0.add("command", text: command) }
         case .takenOver: line("taken-over", instant)
         case .tornDown: line("torn-down", instant)
         case .died: line("died", instant)

@@ -46,6 +46,8 @@ package enum SpeakerEvent: Hashable, Sendable {
     case damaged(reason: String)
     /// An underrun.
     case underrun
+    /// The speaker sent a remote command, as after a key press.
+    case pressed(command: String)
     /// Another sender took over the speaker.
     case takenOver
     /// The sender ended the session.

@@ -91,7 +91,7 @@ extension SpeakerLabTests {
                     duration: seconds(100), start: seconds(-10)))
             let (synchronizer, feeder) = try feeding(speaker, try peer.lab.aacBeeps(seconds: 30, rate: 48000))
             _ = feeder
-            _ = start(synchronizer)
+            let line = start(synchronizer)
             #expect(metadata.wait { $0.items.contains { $0.code == "PICT" && $0.data == image } })
             #expect(metadata.text("minm") == "Сталкер" && metadata.text("asar") == "Studio")
             #expect(metadata.text("asal") == "Album")
@@ -105,10 +105,13 @@ extension SpeakerLabTests {
             }
             let started = try #require(progress(), "\(metadata.items.map(\.code))")
             #expect(abs(started.elapsed - 10) < 1 && abs(started.duration - 100) < 0.01, "\(started)")
+            // The speaker is told about a start before it is heard.
+            line.hostInstant(of: seconds(2))?.sleep()
             synchronizer.setRate(0)
             let paused = synchronizer.currentTime().seconds + 10
             #expect(
-                metadata.wait { _ in progress().map { abs($0.elapsed - paused) < 0.5 && $0.elapsed > 10 } ?? false })
+                metadata.wait { _ in progress().map { abs($0.elapsed - paused) < 0.5 && $0.elapsed > 10 } ?? false },
+                "\(paused) \(metadata.text("prgr") ?? "")")
             // It states that it reads property lists, and passes them on.
             func lists() -> [PropertyList] {
                 // ignored: a list that is not complete yet is none.

@@ -225,6 +225,15 @@ package struct MPRISContract<Client: MPRISClient> {
         #expect(tracks.count == 100 && tracks[20] == .path("/talkie/track/250"))
     }
 
+    package func anOfferedEpisodeIsTheNextFilm() throws {
+        player.setPlaylist([11, 12], current: 12)
+        _ = try client.signals { isChange($0, of: "CanGoNext") }
+        #expect(try get("CanGoNext") == .flag(false))
+        player.set("next-episode", .text("13.mkv"))
+        let signals = try client.signals { isChange($0, of: "CanGoNext") }
+        #expect(signals.last?.arguments[1]["CanGoNext"] == .flag(true))
+    }
+
     package func stopReturnsToTheBeginningAndPlayContinues() throws {
         _ = try client.call(Self.playerName, "Stop", [])
         #expect(player.takeCommands() == ["set pause yes", "seek 0 absolute"])

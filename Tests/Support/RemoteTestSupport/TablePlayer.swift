@@ -33,6 +33,7 @@ package final class TablePlayer: Sendable {
         var table = ControlTable.player
         for property in table.properties.values { table.add(stored(property)) }
         table.add(stored(.flag("fullscreen", "full screen", read: { _ in nil }, write: { _, _ in })))
+        table.add(stored(.text("next-episode", "the offered episode", read: { _ in nil })))
         for command in table.commands.values { table.add(recorded(command)) }
         for name in ["quit", "raise"] { table.add(recorded(ControlCommand(name, [], "does it", run: { _, _ in }))) }
         let control = PlayerControl(PlayerMailbox(), board, table: table)

@@ -134,9 +134,9 @@ import Testing
         let lines = (0..<15_000).compactMap {
             log.line(for: "next", at: start.advanced(by: .milliseconds($0)))
         }
-        #expect(lines == Array(repeating: "fleet command: next", count: 10))
+        #expect(lines == Array(repeating: "command: next", count: 10))
         let later = log.line(for: "pause", at: start.advanced(by: .seconds(60)))
-        #expect(later == "fleet command: pause (14990 more commands since the last line)")
+        #expect(later == "command: pause (14990 more commands since the last line)")
     }
 
     @Test func aRetainedCommandIsNotDone() {

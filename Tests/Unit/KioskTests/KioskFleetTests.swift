@@ -20,9 +20,9 @@ import Testing
         fleet.logCommand(try table.request(["set", "volume", "40"]), at: start)
         for _ in 1...CommandLog.maxLines { fleet.logCommand(try table.request(["slate", "a secret"]), at: start) }
         #expect(logged.withLock { $0.count } == CommandLog.maxLines)
-        #expect(logged.withLock { $0.prefix(2) } == ["fleet command: set volume 40", "fleet command: slate"])
+        #expect(logged.withLock { $0.prefix(2) } == ["command: set volume 40", "command: slate"])
         fleet.logCommand(try table.request(["playlist-next"]), at: start.advanced(by: CommandLog.interval))
-        #expect(logged.withLock { $0.last } == "fleet command: playlist-next (1 more commands since the last line)")
+        #expect(logged.withLock { $0.last } == "command: playlist-next (1 more commands since the last line)")
     }
 
     @Test func withoutABrokerNoStateIsComposed() {

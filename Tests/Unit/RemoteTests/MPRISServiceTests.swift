@@ -49,6 +49,7 @@ import Testing
     @Test func badCallsAreRefused() throws { try check { try $0.badCallsAreRefused() } }
     @Test func changesAreSignalledOnce() throws { try check { try $0.changesAreSignalledOnce() } }
     @Test func thePlaylistIsSignalled() throws { try check { try $0.thePlaylistIsSignalled() } }
+    @Test func anOfferedEpisodeIsTheNextFilm() throws { try check { try $0.anOfferedEpisodeIsTheNextFilm() } }
     @Test func stopReturnsToTheBeginning() throws { try check { try $0.stopReturnsToTheBeginningAndPlayContinues() } }
     @Test func aThousandCallsAreExecutedInOrder() throws { try check { try $0.aThousandCallsAreExecutedInOrder() } }
 

@@ -237,7 +237,7 @@ import Testing
             .progress(
                 start: RTPTimestamp(rawValue: 1), now: RTPTimestamp(rawValue: 2), end: RTPTimestamp(rawValue: 3)),
             .late(packets: 1), .lost(packets: 2), .resendRequested(first: 7, count: 2), .damaged(reason: "REASON"),
-            .underrun, .takenOver, .tornDown,
+            .underrun, .pressed(command: "paus"), .takenOver, .tornDown,
             .notAnnounced(reason: "REASON"), .died,
         ]
         let journal = try RecordJournal(path: folder + "/r.jsonl")

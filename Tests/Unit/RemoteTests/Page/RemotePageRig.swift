@@ -16,14 +16,14 @@ final class RemotePageRig {
     /// The path of the page, with the token.
     let path: String
 
-    init(screenshot: @escaping HTTPScreenshots.Capture = { nil }) throws {
+    init() throws {
         let (listener, token) = (try TCPListener(address: Self.loopback), AccessToken())
         port = listener.port
         let address = HTTPAddress(address: Self.loopback, port: port)
         path = String(token.link(to: address).dropFirst("http://\(address)".count))
         // Other tests may occupy the processors for a minute.
         page = try RemotePage.start(
-            on: listener, token: token, control: player.control, screenshot: screenshot, timeout: .seconds(120))
+            on: listener, token: token, control: player.control, timeout: .seconds(120))
     }
 
     deinit {

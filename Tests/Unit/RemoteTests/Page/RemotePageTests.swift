@@ -179,16 +179,6 @@ import Testing
         }
         #expect(isAccepted)
     }
-
-    // MARK: Screen
-
-    @Test func theImageOfTheScreenIsServed() throws {
-        let image: [UInt8] = [0x89, 0x50, 0x4E, 0x47] + (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        let other = try RemotePageRig(screenshot: { image })
-        let response = try other.request("GET", other.path + "screenshot.png?1")
-        #expect(response.status == 200 && response.head.contains("Content-Type: image/png") && response.body == image)
-        #expect(try rig.request("GET", rig.path + "screenshot.png").status == 503, "there is none")
-    }
 }
 
 /// What a page displays.

@@ -78,6 +78,19 @@ import Testing
         #expect(routes.picker?.notice == "nothing announces speakers", "also if the search began before")
     }
 
+    @Test func aSpeakerOfTheStartStaysListedAfterItWasLeft() {
+        let rig = SessionRig("long")
+        defer { rig.player.shutDown() }
+        let (card, kitchen) = (rig.toys.place("card"), rig.toys.place("Kitchen"))
+        let routes = RouteController(
+            player: rig.player, registry: OutputRegistry([rig.toys]), routes: [kitchen], home: card, post: { _ in })
+        defer { routes.close() }
+        routes.choose([card.id])
+        _ = routes.handle(.offered(OutputOffer(places: [card])))
+        #expect(routes.rows.map(\.name) == ["card", "Kitchen"])
+        #expect(routes.rows.map(\.isTicked) == [true, false])
+    }
+
     // feature: rooms
     @Test func aPausedFilmHasASignOfSoundElsewhere() {
         let rig = SessionRig("long", routes: [ToyProvider([:]).place("Kitchen")])

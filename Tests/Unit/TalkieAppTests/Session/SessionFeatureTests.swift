@@ -104,7 +104,7 @@ import Testing
         #expect(lines.count == 3 && lines[1].contains("ended") && lines[2].contains("long"), "\(lines)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() async {
+    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() async throws {
         let folder = TemporaryFolder()
         let films = ["long 1.mkv", "long 2.mkv", "long 10.mkv"].map { folder.write("film", to: $0) }
         var arguments = PlayArguments(files: [])
@@ -120,6 +120,7 @@ import Testing
             try? await Task.sleep(for: .milliseconds(5))
             output += rig.person.output()
         }
+        #expect(try rig.director.control.value(of: "next-episode").text == "long 2.mkv")
         rig.mailbox.post(.terminalKey(">"))
         for await state in rig.player.states where state.phase == .playing && state.current?.address == films[1] {
             break
