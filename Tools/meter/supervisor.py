@@ -28,8 +28,8 @@ class Supervisor:
             self.address = f"@talkie-supervisor-{os.getpid()}"
             self.ear.bind("\0" + self.address[1:])
         self.ear.settimeout(0.2)
-        # (instant, datagram) of all that was told; instants of starts; statuses of ends.
-        self.told, self.starts, self.ends, self.is_ending = [], [], [], False
+        # (instant, datagram) of all that was told; instants of starts; statuses of ends, and when they were seen.
+        self.told, self.starts, self.ends, self.ended, self.is_ending = [], [], [], [], False
         self.process = None
         self._start()
         for work in (self._hear, self._watch):
@@ -57,6 +57,7 @@ class Supervisor:
                 if self.is_ending:
                     return
                 self.ends.append(status)
+                self.ended.append(time.monotonic())
                 time.sleep(self.pause)
                 self._start()
             time.sleep(0.02)

@@ -14,6 +14,8 @@ struct CrashHistory: Sendable, Equatable {
         var edition: String
         /// The time of the last of these ends, in seconds since 1970.
         var at: Int
+        /// True if the item was opened ahead at that end, and was not the one that played.
+        var wasAhead = false
     }
 
     /// An open item, by its key.
@@ -21,6 +23,8 @@ struct CrashHistory: Sendable, Equatable {
         var key: String
         /// `FileEdition.text`; empty for an item that is not a file.
         var edition: String
+        /// True if an item that was opened before it had begun; set in a history that was read.
+        var isAhead = false
     }
 
     /// The number of consecutive ends after which an item is skipped.
@@ -52,19 +56,22 @@ struct CrashHistory: Sendable, Equatable {
     /// Blames the items that were open when the previous process ended. Returns the items that are skipped as a result.
     mutating func begin(at now: WallTime) -> [String] {
         defer { open = [] }
-        var guilty: [String] = []
-        for opening in open {
-            let before = strikes[opening.key].flatMap { $0.edition == opening.edition ? $0.count : nil } ?? 0
-            let count = min(Self.maxCrashes, before + 1)
-            strikes[opening.key] = Strike(count: count, edition: opening.edition, at: now.seconds)
-            if count == Self.maxCrashes { guilty.append(opening.key) }
-        }
+        let suspects = open.filter { strikes[$0.key]?.edition == $0.edition }
         // Only on a wall can several suspects be open. The one opened last is blamed; the others remain suspects.
-        for key in guilty.dropLast() { strikes[key]?.count = Self.maxCrashes - 1 }
+        for suspect in suspects.dropLast() {
+            strikes[suspect.key] = Strike(count: Self.maxCrashes - 1, edition: suspect.edition, at: now.seconds)
+        }
+        // No other item becomes a suspect then: the one that played before a suspect is recorded as open until the
+        // suspect is perceived, and it was closed.
+        for opening in suspects.isEmpty ? open : suspects.suffix(1) {
+            strikes[opening.key] = Strike(
+                count: suspects.isEmpty ? 1 : Self.maxCrashes, edition: opening.edition, at: now.seconds,
+                wasAhead: suspects.isEmpty && opening.isAhead)
+        }
         while strikes.count > Self.maxStrikes, let oldest = strikes.min(by: { $0.value.at < $1.value.at }) {
             strikes[oldest.key] = nil
         }
-        return guilty.suffix(1)
+        return suspects.suffix(1).map(\.key)
     }
 
     /// Records that an item is about to be opened.
@@ -126,6 +133,9 @@ struct CrashHistory: Sendable, Equatable {
     /// Returns true if an item must be played with no other item open.
     func isSuspect(_ key: String) -> Bool { strikes[key] != nil }
 
+    /// Returns true if a suspect was opened ahead at the end that made it one.
+    func wasOpenedAhead(_ key: String) -> Bool { strikes[key]?.wasAhead ?? false }
+
     /// Returns true if this edition of an item is skipped.
     func isSkipped(_ key: String, edition: String) -> Bool {
         strikes[key].map { $0.count >= Self.maxCrashes && $0.edition == edition } ?? false
@@ -135,12 +145,15 @@ struct CrashHistory: Sendable, Equatable {
 
     var record: StateRecord {
         var record = StateRecord(kind: Self.kind, version: Self.version)
-        let played = open.filter { opening in !measured.contains { $0.key == opening.key } }
+        let played = open.enumerated().map { Opening(key: $1.key, edition: $1.edition, isAhead: $0 > 0) }
+            .filter { opening in !measured.contains { $0.key == opening.key } }
         for (number, opening) in (played + measured).suffix(Self.maxOpen).enumerated() {
             record["open-\(number)"] = "\(opening.key) \(opening.edition)"
+            if opening.isAhead { record["next-\(number)"] = "1" }
         }
         for (key, strike) in strikes.sorted(by: { $0.key < $1.key }) {
             record["crash-\(key)"] = "\(strike.count) \(strike.at) \(strike.edition)"
+            if strike.wasAhead { record["ahead-\(key)"] = "1" }
         }
         return record
     }
@@ -151,15 +164,19 @@ struct CrashHistory: Sendable, Equatable {
             guard let value = record["open-\(number)"] else { break }
             let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             open.removeAll { $0.key == parts[0] }
-            open.append(Opening(key: parts[0], edition: parts.count > 1 ? parts[1] : ""))
+            open.append(
+                Opening(
+                    key: parts[0], edition: parts.count > 1 ? parts[1] : "", isAhead: record["next-\(number)"] != nil))
         }
         for (name, value) in record.values.sorted(by: { $0.key < $1.key }) where name.hasPrefix("crash-") {
             let parts = value.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
             guard strikes.count < Self.maxStrikes, parts.count >= 2, let count = DecimalNumber.whole(parts[0]),
                 let at = DecimalNumber.whole(parts[1]), (1...Self.maxCrashes).contains(count), at >= 0
             else { continue }
-            strikes[String(name.dropFirst(6))] = Strike(
-                count: count, edition: parts.count > 2 ? String(parts[2]) : "", at: at)
+            let key = String(name.dropFirst(6))
+            strikes[key] = Strike(
+                count: count, edition: parts.count > 2 ? String(parts[2]) : "", at: at,
+                wasAhead: record["ahead-\(key)"] != nil)
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import Playback
+internal import Storage
 
 /// The items of a playlist that are not played at present, with their reasons. Used on the kiosk's thread only.
 struct ItemExclusions {
@@ -43,6 +44,8 @@ struct ItemExclusions {
     private static let maxEntries = 1024
     /// The playing time after which an item is no longer a suspect.
     static let provingTime = Duration.seconds(600)
+    /// The same for a file that was only opened ahead: it is opened and read ahead again within a second or two.
+    static let provingTimeOfOpening = Duration.seconds(5)
 
     private let crashes: CrashRecord
     private var entries: [Item: Entry] = [:]
@@ -165,13 +168,19 @@ struct ItemExclusions {
     /// Permits stuck items again: the fault was not in the items.
     mutating func forgiveStuck() { for (item, entry) in entries where entry.reason == .stuck { entries[item] = nil } }
 
-    /// Records that the current item presents video or audio.
-    mutating func noteProgress(of item: Item, at now: HostInstant) {
-        guard let playing else { return }
-        if playing.item.address == item.address, now - playing.since >= Self.recoveryTime { readmit(item, at: now) }
-        guard now - playing.since >= Self.provingTime, isSuspect(playing.item.address) else { return }
-        let key = CrashHistory.key(of: playing.item.address)
+    /// Records that the current item presents video or audio. Returns true if it is no longer a suspect.
+    @discardableResult
+    mutating func noteProgress(of item: Item, at now: HostInstant) -> Bool {
+        guard let playing else { return false }
+        let (address, time) = (playing.item.address, now - playing.since)
+        if address == item.address, time >= Self.recoveryTime { readmit(item, at: now) }
+        guard time >= Self.provingTimeOfOpening else { return false }
+        let (key, history) = (CrashHistory.key(of: address), crashes.history)
+        let isProved =
+            time >= Self.provingTime || history.wasOpenedAhead(key) && !InputCheck.isAddress(address)
+        guard isProved, history.isSuspect(key) else { return false }
         crashes.update { $0.notePlayed(key) }
+        return true
     }
 
     /// Forgets an exclusion whose time is over.

@@ -552,7 +552,7 @@ final class KioskPlayback {
 
     /// Returns what is shown at present.
     ///
-    /// - Parameter waitingSince: When playback started to wait for data; nil while it does not wait.
+    /// - Parameter waitingSince: Since when playback lacks data; nil while it does not wait for any.
     func situation(waitingSince: HostInstant?) -> KioskSituation {
         var situation = KioskSituation(start: hours.start, slate: slate.shown, isHeld: slate.isHeld)
         if hours.shown.isQuiet { situation.quietEnd = hours.quietEnd(after: stage.now()) }
@@ -594,7 +594,9 @@ final class KioskPlayback {
     }
 
     /// Records that the current item presents video or audio.
-    func noteProgress(at now: HostInstant) { if let current { exclusions.noteProgress(of: current, at: now) } }
+    func noteProgress(at now: HostInstant) {
+        if let current, exclusions.noteProgress(of: current, at: now) { applySuspects() }
+    }
 
     /// Permits stuck items again: the fault was not in the items.
     func forgiveStuckItems() { exclusions.forgiveStuck() }

@@ -64,6 +64,8 @@ final class KioskRouteSupervisor {
         self.answerTimeout = answerTimeout
         finder = SpeakerFinder(registry, clock: clock) { post($0) }
         fallbacksFrom = now.advanced(by: Self.timeout)
+        // A new session with a speaker needs 1.7 s for its clock: after a kill, and after outputs were reopened.
+        group.startsWithoutLateMembers = true
         // The initial members stay muted until they are chosen.
         if !tiers.wanted.contains(SoundTiers.thisComputer) {
             for member in group.members { player.setMuted(true, of: member) }

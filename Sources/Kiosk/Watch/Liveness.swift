@@ -124,7 +124,6 @@ struct Liveness: Sendable {
         // Frames that are due and not presented are a fault of the screen, not a gap in the file.
         if hasMedia || beat.isWaiting || isOverdue { lastMedia = (beat.shown, beat.soundRead, now) }
         troubles[.engine] = lastTurns.flatMap { now > $0.at ? $0.at : nil }
-        troubles[.waiting] = beat.isWaiting ? troubles[.waiting] ?? now : nil
         troubles[.frozen] = lastPosition.flatMap { isPlaying && now > $0.at ? $0.at : nil }
         troubles[.hole] = lastMedia.flatMap { isPlaying && now > $0.at ? $0.at : nil }
         let isSilent = isPlaying && beat.hasSound && (beat.soundAhead.map { $0 < .zero } ?? false)
@@ -134,10 +133,15 @@ struct Liveness: Sendable {
             .silence: isSilent && beat.isSoundMissing,
             .sound: isSilent && !beat.isSoundMissing,
         ]
-        for (cause, isPresent) in present { troubles[cause] = isPresent ? troubles[cause] ?? now : nil }
         let hasProgress =
             hasAdvanced && isPlaying && !present.values.contains(true)
             && (hasMedia || lastMedia.map { now - $0.at < Self.gap(of: beat) } ?? false)
+        // Frames that are decoded too late end neither a wait nor a lack of media: both alternate with overdue frames.
+        troubles[.waiting] = hasProgress ? nil : troubles[.waiting] ?? (beat.isWaiting ? now : nil)
+        for (cause, isPresent) in present {
+            let remains = isPlaying && !hasProgress && (cause == .decoder || cause == .silence)
+            troubles[cause] = isPresent ? troubles[cause] ?? now : remains ? troubles[cause] : nil
+        }
         let progress = hasProgress ? now : lastProgress ?? now
         lastProgress = progress
         let stalled = Cause.allCases.first { cause in
@@ -176,8 +180,8 @@ struct Liveness: Sendable {
         }
     }
 
-    /// When playback started to wait for data; nil while it does not wait.
-    var waitingSince: HostInstant? { troubles[.waiting] }
+    /// Since when playback lacks data; nil unless it has waited for some since the last progress.
+    var waitingSince: HostInstant? { start(of: .waiting) }
 
     /// Returns true if no repair has helped within the maximum time of one item. False while the item advances, which
     /// may be the effect of the last repair.

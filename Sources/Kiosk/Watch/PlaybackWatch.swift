@@ -77,7 +77,7 @@ struct PlaybackWatch: Sendable {
     /// The present fault; kept until a repair is proved.
     var fault: (cause: Liveness.Cause, since: HostInstant)? { liveness.fault }
 
-    /// When playback started to wait for data; nil while it does not wait.
+    /// See `Liveness.waitingSince`.
     var waitingSince: HostInstant? { liveness.waitingSince }
 
     /// False during a stall that a restart of the program may end. Waiting for a server is none: a restart would only

@@ -30,9 +30,7 @@ final class ItemArrival {
     func await(_ listPosition: PlaylistPosition, at position: MediaTime?, perceivedAt instant: HostInstant?) {
         list.restart { $0.await(listPosition) }
         (self.position, self.instant) = (position ?? list.list.start(of: listPosition), instant)
-        context.status.describe(listPosition.item, of: list.list)
-        context.status.change { $0.failure = nil }
-        context.status.enterAgain(.opening)
+        context.status.enterOpening(listPosition.item, of: list.list)
         preparation.openAwaited(listPosition)
     }
 

@@ -32,17 +32,18 @@ final class PlayerStatus {
     /// Reports a message for the user.
     func message(_ text: String) { report(.message(text)) }
 
-    /// Changes the phase and reports it.
-    func setPhase(_ phase: PlayerState.Phase) {
-        guard state.phase != phase else { return }
-        enterAgain(phase)
+    /// Publishes a phase together with other changes, and reports it if it has changed. In one change: an observer must
+    /// not see a position or an item with the phase of the previous one.
+    func setPhase(_ phase: PlayerState.Phase, with body: (inout PlayerState) -> Void = { _ in }) {
+        if state.phase == phase { change(body) } else { enterAgain(phase, with: body) }
     }
 
-    /// Reports a phase even if it is unchanged.
-    func enterAgain(_ phase: PlayerState.Phase) {
+    /// Publishes a phase together with other changes, and reports it even if it is unchanged.
+    func enterAgain(_ phase: PlayerState.Phase, with body: (inout PlayerState) -> Void = { _ in }) {
         change { state in
             state.phase = phase
             if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
+            body(&state)
         }
         report(.phase(phase))
     }
@@ -78,10 +79,11 @@ final class PlayerStatus {
     /// Describes the playlist.
     func describe(_ list: PlaybackList) { change { $0.describe(list) } }
 
-    /// Describes an item that is not open yet.
-    func describe(_ item: QueueItem, of list: PlaybackList) {
-        change { state in
-            state.mediaFailure = nil
+    /// Describes an item that is being opened.
+    func enterOpening(_ item: QueueItem, of list: PlaybackList) {
+        enterAgain(.opening) { state in
+            state.clearMedia()
+            (state.failure, state.mediaFailure) = (nil, nil)
             state.title = item.title ?? item.name
             (state.artist, state.album, state.artwork) = (nil, nil, nil)
             state.current = item
@@ -127,22 +129,20 @@ final class PlayerStatus {
             state.heldPosition = interstitialPart.place
         }
     }
-
-    /// Removes the description of the media, because it is closed.
-    func clearMedia() {
-        change { state in
-            state.lineOffset = .zero
-            (state.hasVideo, state.isStill, state.pictureFormat) = (false, false, nil)
-            state.hasAudio = false
-            (state.audioTrack, state.audioTracks) = (nil, [])
-            (state.videoTrack, state.videoTracks) = (nil, [])
-            (state.subtitleTrack, state.secondarySubtitleTrack, state.subtitleTracks) = (nil, nil, [])
-            (state.duration, state.heldPosition, state.chapters) = (nil, nil, [])
-        }
-    }
 }
 
 extension PlayerState {
+    /// Removes the description of the media, because it is closed.
+    mutating func clearMedia() {
+        lineOffset = .zero
+        (hasVideo, isStill, pictureFormat) = (false, false, nil)
+        hasAudio = false
+        (audioTrack, audioTracks) = (nil, [])
+        (videoTrack, videoTracks) = (nil, [])
+        (subtitleTrack, secondarySubtitleTrack, subtitleTracks) = (nil, nil, [])
+        (duration, heldPosition, chapters) = (nil, nil, [])
+    }
+
     fileprivate mutating func describe(_ list: PlaybackList) {
         (items, history) = (list.items, list.history)
         (itemNumber, itemCount) = list.place

@@ -107,11 +107,10 @@ final class SeekController {
         if movesPicture { tracks.video?.seek(to: target.time, aim: aim, serial: serial) }
         if movesPicture, !followsPicture { tracks.subtitles.seek(to: target) }
         if !followsPicture { tracks.seekSound(to: target) }
-        status.change { state in
+        status.setPhase(.buffering) { state in
             state.position = moment
             (state.reason, state.bufferingProgress) = (nil, nil)
         }
-        status.setPhase(.buffering)
     }
 
     /// Starts playback as soon as it is possible.
@@ -325,8 +324,7 @@ final class SeekController {
         let target = start.time ?? synchronizer.currentTime()
         pending = PendingSeek(target: target, serial: serial, began: now, isCommanded: true, resumes: true)
         context.progress.arm(true)
-        status.change { $0.position = max(.zero, target - lineOffset) }
-        status.setPhase(.buffering)
+        status.setPhase(.buffering) { $0.position = max(.zero, target - lineOffset) }
     }
 
     /// Reports the reason of a wait: “waiting for Kitchen's clock, about 1.2 s”.
@@ -351,9 +349,8 @@ final class SeekController {
         let target = synchronizer.timebase.snapshot.upcoming.mediaAnchor
         pending = PendingSeek(target: target, serial: serial, began: now, resumes: true, collects: true)
         context.progress.arm(true)
-        status.change { $0.position = max(.zero, target - lineOffset) }
         hold.collect(from: target)
-        status.setPhase(.buffering)
+        status.setPhase(.buffering) { $0.position = max(.zero, target - lineOffset) }
     }
 
     /// Ends the hold if the reserve is complete.

@@ -14,7 +14,7 @@ package struct QRCode: Sendable, Equatable {
     private static let format = 0b111_0111_1100_0100
 
     /// The modules by row; true is dark.
-    private(set) var modules = [[Bool]](repeating: [Bool](repeating: false, count: size), count: size)
+    package private(set) var modules = [[Bool]](repeating: [Bool](repeating: false, count: size), count: size)
     /// Whether a module belongs to a pattern or to the format information, which have no data.
     private var isReserved = [[Bool]](repeating: [Bool](repeating: false, count: size), count: size)
 

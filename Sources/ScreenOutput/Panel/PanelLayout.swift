@@ -31,6 +31,8 @@ struct PanelLayout: Hashable {
         static let gap = 6.0
         /// The width of the scroll indicator at the right edge.
         static let scroll = 2.0
+        /// The side of a QR code, with its margin.
+        static let code = 100.0
     }
 
     let hasBars: Bool
@@ -44,6 +46,8 @@ struct PanelLayout: Hashable {
     let column: Double?
     /// The visible part of the list, 0…1; nil if all of it is visible.
     let scroll: ClosedRange<Double>?
+    /// The width of the QR code with its gap, in units; 0 if there is none, or no space.
+    private let code: Double
     /// The lines of the hint, wrapped to the window; empty if it does not fit completely.
     let hint: [String]
 
@@ -101,7 +105,11 @@ struct PanelLayout: Hashable {
         let widest = panel.rows.map(text).max() ?? 0
         let body = mark + symbol + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
         let words = ([panel.title] + hint).map(textWidth).max() ?? 0
-        let wanted = min(width - 8, max(body, words) + Measure.margin * 2)
+        let needed = max(body, words) + Measure.margin * 2
+        let hasCode = !panel.code.isEmpty && Double(count) * Measure.row >= Measure.code
+        let beside = Measure.gap + Measure.code
+        code = hasCode && needed + beside <= width - 8 ? beside : 0
+        let wanted = min(width - 8, needed + code)
         let size = PixelSize(
             width: Int((wanted * scale).rounded(.up)),
             height: Int(((fixed + Double(count) * Measure.row) * scale).rounded()))
@@ -130,8 +138,11 @@ struct PanelLayout: Hashable {
     /// The end of the texts in rows, before numbers and level bars, in units.
     var textRight: Double {
         hasBars
-            ? barLeft - 2 * Measure.gap - number : Double(rect.width) / scale - Measure.margin
+            ? barLeft - 2 * Measure.gap - number : Double(rect.width) / scale - Measure.margin - code
     }
+
+    /// The start of the QR code within the panel, in units; nil if it is not drawn.
+    var codeLeft: Double? { code > 0 ? Double(rect.width) / scale - Measure.margin - Measure.code : nil }
 
     /// The start of the level bars within the panel, in units.
     var barLeft: Double { Double(rect.width) / scale - Measure.margin - Measure.bar }

@@ -73,13 +73,15 @@ package struct ScreenPanel: Sendable, Hashable {
     package var current: Int?
     /// A line under the rows that explains the keys.
     var hint: String
+    /// A QR code beside the rows, if there is space: its modules by row, true is dark; empty: none.
+    var code: [[Bool]]
 
     /// Creates a panel.
     package init(
         title: String, rows: [Row], current: Int? = nil, hint: String = "", marks: Marks = .boxes,
-        place: Place = .middle
+        place: Place = .middle, code: [[Bool]] = []
     ) {
-        (self.marks, self.place) = (marks, place)
+        (self.marks, self.place, self.code) = (marks, place, code)
         self.title = title
         self.rows = rows
         self.current = current

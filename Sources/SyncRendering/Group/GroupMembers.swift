@@ -11,6 +11,10 @@ struct GroupMembers {
     private var known: [(output: any AudioOutput, delay: Duration)]
     /// The feeds of all members, including those that join or leave.
     private(set) var feeds: [MemberFeed] = []
+    /// See `OutputGroup.startsWithoutLateMembers`.
+    var startsWithoutLateMembers = false
+    /// A member that needs longer until it can start is late.
+    private static let maxStartWait = Duration.milliseconds(500)
 
     init(_ outputs: [any AudioOutput]) {
         self.outputs = outputs
@@ -84,6 +88,25 @@ struct GroupMembers {
         if !isAnyOpen { for output in outputs { body(output) } }
     }
 
+    /// Calls `body` with each member that a start depends on.
+    private func forEachStarting(_ body: (any AudioOutput) -> Void) {
+        var canStartHere = false
+        if startsWithoutLateMembers {
+            forEachActive { output in
+                if !output.kind.isRemote, output.isReadyToStart, output.wait == nil, output.loss == nil {
+                    canStartHere = true
+                }
+            }
+        }
+        forEachActive { output in if !canStartHere || !Self.isLate(output) { body(output) } }
+    }
+
+    /// Returns true if an output cannot start soon: its device is opening, or its clock is being synchronized.
+    private static func isLate(_ output: any AudioOutput) -> Bool {
+        guard let wait = output.wait, wait.cause == .opening || wait.cause == .clock else { return false }
+        return wait.remaining.map { $0 > maxStartWait } ?? true
+    }
+
     // MARK: Aggregates
 
     /// Returns the maximum of a value over the active members; nil if none has one.
@@ -93,15 +116,23 @@ struct GroupMembers {
         return maximum
     }
 
+    /// See `OutputGroup.earliestStart`.
+    var earliestStart: HostInstant? {
+        var latest: HostInstant?
+        forEachStarting { output in if let one = output.earliestStart { latest = latest.map { max($0, one) } ?? one } }
+        return latest
+    }
+
     /// See `OutputGroup.latency`.
     var latency: OutputLatency {
         var slowest = OutputLatency(startLead: .zero, stopLead: .zero, shares: [])
         var (start, stop) = (Duration.zero, Duration.zero)
         forEachActive { output in
             let one = output.latency
-            (start, stop) = (max(start, one.startLead), max(stop, one.stopLead))
+            stop = max(stop, one.stopLead)
             if one.delay > slowest.delay || slowest.shares.isEmpty { slowest = one }
         }
+        forEachStarting { start = max(start, $0.latency.startLead) }
         let earliest = known.reduce(.zero) { min($0, $1.delay) }
         return OutputLatency(startLead: start - earliest, stopLead: stop - earliest, shares: slowest.shares)
     }
@@ -134,10 +165,10 @@ struct GroupMembers {
     /// Whether every playing and open member is drained.
     var isDrained: Bool { open.allSatisfy { $0.renderer.progress.isDrained } }
 
-    /// Whether every active member can schedule a start.
+    /// See `OutputGroup.isReadyToStart`.
     var isReadyToStart: Bool {
         var isReady = true
-        forEachActive { if !$0.isReadyToStart { isReady = false } }
+        forEachStarting { if !$0.isReadyToStart { isReady = false } }
         return isReady
     }
 
@@ -147,10 +178,10 @@ struct GroupMembers {
         return nil
     }
 
-    /// The longest wait of the active members; nil if there is none.
+    /// See `OutputGroup.wait`.
     var wait: OutputWait? {
         var longest: OutputWait?
-        forEachActive { output in
+        forEachStarting { output in
             guard let wait = output.wait else { return }
             if longest.map({ wait.outlasts($0) }) ?? true { longest = wait }
         }

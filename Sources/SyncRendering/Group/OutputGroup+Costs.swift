@@ -24,11 +24,19 @@ extension OutputGroup {
         return members.acceptedUntil(fedUntil: fed)
     }
 
-    /// Whether every active member can schedule a start.
+    /// Whether a start depends on the outputs of this computer alone while others can play only half a second later or
+    /// more; these join at the film time reached. False by default: a start waits for all members, and none of them
+    /// loses its first audio. Any thread.
+    package var startsWithoutLateMembers: Bool {
+        get { state.withLock { $0.members.startsWithoutLateMembers } }
+        set { state.withLock { $0.members.startsWithoutLateMembers = newValue } }
+    }
+
+    /// Whether every active member that a start depends on can schedule it.
     public var isReadyToStart: Bool { current.isReadyToStart }
 
-    /// The latest of the members' earliest starts.
-    public var earliestStart: HostInstant? { current.maximum { $0.earliestStart } }
+    /// The latest earliest start of the members that a start depends on.
+    public var earliestStart: HostInstant? { current.earliestStart }
 
     /// The timeline of a member whose timing is fixed, if any. All such members share one clock, so that at most one is
     /// followed.
@@ -37,7 +45,7 @@ extension OutputGroup {
     /// Whether every playing and open member is drained.
     public var isDrained: Bool { current.isDrained }
 
-    /// The longest wait of the active members; nil if there is none.
+    /// The longest wait of the active members that a start depends on; nil if there is none.
     public var wait: OutputWait? { current.wait }
 
     /// The first member's failure, if every playing member has failed.

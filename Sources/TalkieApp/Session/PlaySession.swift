@@ -74,7 +74,7 @@ package enum PlaySession {
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
                 registry: destination.registry,
                 routes: destination.route?.places ?? [], languages: destination.route?.languages ?? [:],
-                home: destination.card.thisComputer, log: log, inhibitor: inhibitor),
+                home: destination.card.thisComputer, log: log, pageLink: sessionPage?.address, inhibitor: inhibitor),
             arguments: arguments, items: inputs.list.items, mailbox: mailbox)
         director.report(leftOut: inputs.list.failures, warnings: inputs.list.warnings + inputs.notes)
         var server: IPCServer?

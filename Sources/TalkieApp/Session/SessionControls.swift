@@ -279,8 +279,8 @@ final class SessionControls {
         let first = start.moment(in: player.state.duration)?.clock ?? "?"
         guard let section else { return show("A-B loop: from \(first)") }
         show("A-B loop: \(section.start.clock) to \(section.end.clock)")
-        // The current position is the end: the next iteration begins.
-        if player.state.phase == .playing { player.seek(to: section.start, exact: true) }
+        // The current position, or the target of a seek in progress, is the end: the next iteration begins.
+        if [.playing, .buffering].contains(player.state.phase) { player.seek(to: section.start, exact: true) }
     }
 
     /// Passes the section to the player, for each film: positions can be percentages.

@@ -33,6 +33,8 @@ final class SessionDirector: @unchecked Sendable {
         var stateFolder = StateFolder.standard()
         /// The log file; nil: none.
         var log: LogFile?
+        /// The link to the page for a phone; nil: none.
+        var pageLink: String?
         /// Inhibits idleness while a film plays; nil without a message bus.
         var inhibitor: SleepInhibitor?
     }

@@ -9,6 +9,9 @@ internal import Sockets
 struct SessionPage {
     private let link: RemotePageLink
 
+    /// The link to the page.
+    var address: String { link.text }
+
     /// Reserves the port.
     ///
     /// - Throws: `notPermitted` or `failed`.

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import Playback
+internal import Remote
 internal import Routing
 internal import ScreenOutput
 
@@ -40,6 +41,7 @@ final class SessionPanel {
         close()
         guard !isOpen else { return }
         page = subject == .keys ? .keys : statistics(of: address)
+        if subject == .keys, let link = stage.pageLink { page?.code = QRCode(link)?.modules ?? [] }
         show()
     }
 

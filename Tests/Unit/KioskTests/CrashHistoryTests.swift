@@ -38,6 +38,34 @@ import Testing
         #expect(!history.isSkipped("good", edition: "1") && !history.isSuspect("good"))
     }
 
+    /// Two crashes while it is opened, ahead and alone: the first picture of the bad one is never perceived.
+    @Test func theItemBeforeTheBlamedOneIsNoSuspectAgain() throws {
+        var history = CrashHistory()
+        history.noteOpening("good", edition: "1")
+        history.noteBegan("good")
+        history.noteOpening("bad", edition: "1")
+        history = try next(history)
+        history.noteOpening("good", edition: "1")
+        history.noteBegan("good")
+        history.notePlayed("good")
+        history.noteOpening("bad", edition: "1")
+        history = try next(history)
+        #expect(history.isSkipped("bad", edition: "1") && !history.isSuspect("good"))
+    }
+
+    @Test func whichSuspectsWereOnlyOpenedAheadIsKept() throws {
+        var history = CrashHistory()
+        for key in ["playing", "next", "later"] { history.noteOpening(key, edition: "1") }
+        history.noteBegan("playing")
+        history = try next(history)
+        #expect(["playing", "next", "later"].map { history.wasOpenedAhead($0) } == [false, true, true])
+        history = try next(history)
+        #expect(history.wasOpenedAhead("next") && history.isSuspect("next"))
+        history.noteOpening("next", edition: "1")
+        history = try next(history)
+        #expect(history.isSkipped("next", edition: "1") && !history.wasOpenedAhead("next"))
+    }
+
     @Test func anEndThatWasAskedForBlamesNothing() throws {
         var history = CrashHistory()
         for _ in 0..<3 {

@@ -143,6 +143,26 @@ import Testing
         body(&exclusions)
     }
 
+    /// A web address is read ahead at the speed of its server.
+    @Test(arguments: ["/next.mp4", "http://a/next.mp4"])
+    func aFileThatWasOnlyOpenedAheadIsNoSuspectOnceItHasPlayedForFiveSeconds(address: String) {
+        let folder = StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let before = CrashRecord(folder, configuration: "a.toml")
+        for opened in ["/a.mp4", address] { before.noteOpening(opened) }
+        let crashes = CrashRecord(folder, configuration: "a.toml")
+        crashes.begin(at: WallTime(seconds: 1_700_000_000))
+        var exclusions = ItemExclusions(crashes)
+        for item in [items[0], ItemExclusions.Item(address: address)] {
+            exclusions.noteLeft()
+            exclusions.notePlaying(item, at: start)
+            let isEarly = exclusions.noteProgress(of: item, at: start.advanced(by: .milliseconds(4900)))
+            let isProved = exclusions.noteProgress(of: item, at: start.advanced(by: .seconds(5)))
+            #expect(!isEarly && isProved == (item.address == "/next.mp4"))
+            #expect(exclusions.isSuspect(item.address) == !isProved)
+        }
+    }
+
     @Test func onlyAnItemThatPlayedToItsEndIsNoSuspectAnyMore() {
         withSuspect { exclusions in
             exclusions.notePlaying(items[0], at: start)

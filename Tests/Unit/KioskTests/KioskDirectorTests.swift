@@ -403,6 +403,21 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func aFilmThatWasOnlyOpenedAheadIsNoSuspectOnceItPlays() {
+        let rig = KioskRig(films: ["long1.mp4", "long2.mp4", "long3.mp4"])
+        let films = ["long1.mp4", "long2.mp4"].map { "\(rig.folder)/films/\($0)" }
+        // They were open when the last process ended, the first one played.
+        let record = CrashRecord(StateFolder(path: rig.folder + "/state"), configuration: "wall.toml")
+        for film in films { record.noteOpening(film) }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing 'long2.mp4'") && rig.player.state.phase == .playing })
+        #expect(rig.opened.withLock { $0 } == ["long1.mp4", "long2.mp4"], "each was opened alone")
+        // It plays for a minute.
+        #expect(rig.wait(atMost: .seconds(40)) { rig.opened.withLock { $0.count == 3 } })
+        #expect(rig.player.state.title == "long2.mp4")
+        _ = rig.end()
+    }
+
     @Test func anItemThatIsLeftIsNotBlamedForAnEndDuringTheNextOne() {
         let rig = KioskRig(films: ["long1.mp4", "long2.mp4"])
         let film = rig.folder + "/films/long1.mp4"

@@ -80,13 +80,14 @@ import Testing
         #expect(verdict(after: 13) { beat, _ in beat.isWaiting = true } == .stalled(.waiting, since: start))
     }
 
-    @Test func sinceWhenItWaitsIsKnownWhileItWaits() {
+    @Test func aWaitCountsFromTheLastProgressUntilTheNext() {
         var liveness = Liveness()
         for second in 0..<6 {
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns, beat.isWaiting) = (true, second, (2...4).contains(second))
+            beat.position = MediaTime(value: Int64(second), timescale: 1)
             liveness.observe(beat, at: start.advanced(by: .seconds(second)))
-            #expect(liveness.waitingSince == (beat.isWaiting ? start.advanced(by: .seconds(2)) : nil))
+            #expect(liveness.waitingSince == (beat.isWaiting ? start.advanced(by: .seconds(1)) : nil))
         }
     }
 
@@ -99,6 +100,39 @@ import Testing
         }
         #expect(verdict(after: 14, change) == .alive)
         #expect(verdict(after: 15, change) == .stalled(.waiting, since: start.advanced(by: .seconds(2))))
+    }
+
+    /// A demuxer that returns the same packets again and again: some are decoded, too late to be presented.
+    private func repeatBeginning(_ beat: inout Liveness.Beat, _ second: Int) {
+        guard second > 3 else { return }
+        (beat.shown, beat.soundRead) = (72, MediaTime(value: 8, timescale: 10))
+    }
+
+    @Test func framesThatAreDecodedInVainDoNotEndALackOfThem() {
+        let change = { (beat: inout Liveness.Beat, second: Int) in
+            self.repeatBeginning(&beat, second)
+            guard second > 3 else { return }
+            beat.isStarved = second % 2 == 0
+            beat.pictureOverdue = second % 2 == 0 ? nil : .seconds(second - 3)
+        }
+        #expect(verdict(after: 8, change) == .alive)
+        #expect(verdict(after: 9, change) == .stalled(.decoder, since: start.advanced(by: .seconds(4))))
+    }
+
+    @Test func aHoldThatEndsWithoutProgressIsNoEndOfTheWait() {
+        var liveness = Liveness()
+        for second in 0...16 {
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.hasPicture, beat.turns, beat.shown) = (true, true, second, min(second, 3))
+            beat.position = MediaTime(value: Int64(second), timescale: 1)
+            beat.soundRead = beat.position
+            repeatBeginning(&beat, second)
+            (beat.isWaiting, beat.isStarved) = (second > 3 && second % 2 == 0, second > 3)
+            liveness.observe(beat, at: start.advanced(by: .seconds(second)))
+            #expect(liveness.waitingSince == (second > 3 ? start.advanced(by: .seconds(3)) : nil))
+            #expect((liveness.fault == nil) == (second < 16))
+        }
+        #expect(liveness.verdict == .stalled(.waiting, since: start.advanced(by: .seconds(3))))
     }
 
     @Test func aFilmOfFewPicturesIsGivenTheWholeTimeWhenItWaits() {

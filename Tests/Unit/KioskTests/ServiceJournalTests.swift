@@ -11,16 +11,28 @@ import Testing
         let read = Signal()
         /// Raised to let the journal accept one entry.
         let gate = Signal()
+        private let written = Signal()
+
+        func add(_ fields: [String]) {
+            entries.withLock { $0.append(fields) }
+            written.raise()
+        }
+
+        /// Waits for entries, because `close` waits for a fifth of a second only.
+        func wait(for count: Int) {
+            for _ in 0..<count where !written.wait(until: .now.advanced(by: .seconds(30))) { return }
+        }
     }
 
     @Test func sentencesHaveFields() throws {
         let book = Book()
-        let journal = try ServiceJournal(identifier: "talkie") { fields in book.entries.withLock { $0.append(fields) } }
+        let journal = try ServiceJournal(identifier: "talkie") { fields in book.add(fields) }
         journal.write(
             .warning, "'Hall' is silent",
             KioskNote(.repair, item: "https://me:secret@example.org/a.mp4", stage: "reopen route"))
         journal.write(.error, "two\nlines")
         journal.close()
+        book.wait(for: 2)
         #expect(
             book.entries.withLock { $0 } == [
                 [
@@ -36,13 +48,14 @@ import Testing
         let journal = try ServiceJournal(identifier: "talkie") { fields in
             book.read.raise()
             book.gate.wait()
-            book.entries.withLock { $0.append(fields) }
+            book.add(fields)
         }
         journal.write(.info, "first")
         book.read.wait()
         for number in 0..<300 { journal.write(.info, "\(number)") }
         for _ in 0..<300 { book.gate.raise() }
         journal.close()
+        book.wait(for: 258)
         let entries = book.entries.withLock { $0 }
         #expect(entries.count == 258)
         #expect(entries.last?.first == "MESSAGE=44 messages were dropped because the journal was too slow.")

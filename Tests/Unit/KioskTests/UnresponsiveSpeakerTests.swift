@@ -80,6 +80,11 @@ import Testing
         player.shutDown()
     }
 
+    @Test func aFilmDoesNotWaitForASpeakersClockBesideTheOutputOfThisComputer() {
+        #expect(group.startsWithoutLateMembers)
+        player.shutDown()
+    }
+
     @Test func aRealtimeSpeakerIsReplacedAtOnce() async throws {
         let other = Self(kind: .realtimeSpeaker, timeout: nil)
         try await other.lose(at: 10)

@@ -94,6 +94,42 @@ import Text
         #expect(ink(high) > ink(low), "100% has more to write than 5%")
     }
 
+    @Test(arguments: [(1920, 1080), (1280, 720), (1000, 600)])
+    func aCodeIsDrawnBesideTheRows(width: Int, height: Int) throws {
+        let code = (0..<29).map { row in (0..<29).map { ($0 * $0 + 3 * row) % 5 < 2 } }
+        let rows = (0..<30).map { ScreenPanel.Row("Key \($0)", detail: "does something") }
+        let panel = ScreenPanel(title: "Keys", rows: rows, current: 0, hint: "keys", marks: .none, code: code)
+        let area = PixelSize(width: width, height: height)
+        let layout = try #require(layOut(panel, in: area))
+        let left = try #require(layout.codeLeft)
+        #expect(layout.textRight < left)
+        let overlay = try #require(drawing.overlay(panel, in: layout, of: area))
+        let module = Int(100 * layout.scale / 37)
+        var wrong: [(Int, Int)] = []
+        for row in -4..<33 {
+            for column in -4..<33 {
+                let x = Int((left * layout.scale).rounded()) + (column + 4) * module + module / 2
+                let y = Int((layout.top(of: layout.first) * layout.scale).rounded()) + (row + 4) * module + module / 2
+                let isDark = overlay.pixels[(y * overlay.rect.width + x) * 4] < 128
+                let isInside = (0..<29).contains(row) && (0..<29).contains(column)
+                if isDark != (isInside && code[row][column]) { wrong.append((row, column)) }
+            }
+        }
+        #expect(wrong.isEmpty)
+    }
+
+    @Test func aCodeWithoutSpaceIsOmitted() throws {
+        let code = [[Bool]](repeating: [Bool](repeating: true, count: 29), count: 29)
+        for (area, count) in [(PixelSize(width: 320, height: 180), 30), (PixelSize(width: 1280, height: 720), 3)] {
+            let rows = (0..<count).map { ScreenPanel.Row("Key \($0)", detail: "does something") }
+            let panel = ScreenPanel(title: "Keys", rows: rows, marks: .none, code: code)
+            var plain = panel
+            plain.code = []
+            let layout = try #require(layOut(panel, in: area))
+            #expect(layout.codeLeft == nil && layout == layOut(plain, in: area))
+        }
+    }
+
     @Test func anythingIsDrawnInsideTheWindowOrNotAtAll() {
         var wild = panel(200, current: 999)
         wild.rows[0].text = String(repeating: "W", count: 10_000)

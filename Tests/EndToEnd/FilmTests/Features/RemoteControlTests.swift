@@ -76,23 +76,31 @@ struct RemoteControlTests {
         return ("/\(parts[1])/", port)
     }
 
-    /// Sends a request of a browser. Returns the response.
-    private static func browse(_ log: String, _ method: String, _ name: String, body: String = "") -> Data {
-        guard let (path, port) = link(log) else { return Data("no link".utf8) }
+    /// Sends a request of a browser. Returns the connection.
+    static func request(
+        _ log: String, _ method: String, _ name: String, body: String = "", version: String = "1.1",
+        until limit: HostInstant
+    ) throws -> TCPSocket {
+        let (path, port) = try #require(link(log), "no link")
         let text = """
-            \(method) \(path)\(name) HTTP/1.1\r
+            \(method) \(path)\(name) HTTP/\(version)\r
             Host: 127.0.0.1:\(port)\r
             Origin: http://127.0.0.1:\(port)\r
             Content-Length: \(body.utf8.count)\r
             \r
             \(body)
             """
+        let socket = try TCPSocket.connect(to: IPv4Address(rawValue: 0x7F00_0001), port: port, deadline: limit)
+        try socket.sendAll(Array(text.utf8), deadline: limit)
+        return socket
+    }
+
+    /// Sends a request of a browser. Returns the response.
+    static func browse(_ log: String, _ method: String, _ name: String, body: String = "") -> Data {
         let limit = HostInstant.now.advanced(by: .seconds(10))
         var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
         // ignored: the test reports a response that is missing or incomplete.
-        guard let socket = try? TCPSocket.connect(to: IPv4Address(rawValue: 0x7F00_0001), port: port, deadline: limit),
-            socket.sendWhole(Array(text.utf8), until: limit)
-        else { return Data() }
+        guard let socket = try? request(log, method, name, body: body, until: limit) else { return Data() }
         // ignored: same.
         while let count = try? socket.receive(into: &buffer, deadline: limit), count > 0 { bytes += buffer[..<count] }
         return Data(bytes)

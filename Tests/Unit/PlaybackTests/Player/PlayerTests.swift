@@ -213,6 +213,48 @@ import Testing
         #expect(try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max()) < 1)
     }
 
+    /// Steering replaces the segment in effect, to which the delay applies.
+    @Test func anAudioDelayStaysTheSameWhileTheTimelineFollowsASpeakersClock() throws {
+        var options = PlayerOptions()
+        options.audioDelay = .milliseconds(250)
+        let cinema = VirtualCinema(film: film(seconds: 60), options: options)
+        cinema.run(for: .seconds(3))
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        // An output reports its own timeline, which includes the delay.
+        let held = TimebaseSegment(
+            mediaAnchor: .zero, hostAnchor: start.advanced(by: options.audioDelay), rate: 1 + 50e-6, speed: 1)
+        cinema.card.held = { held }
+        cinema.run(for: .seconds(2))
+        #expect(cinema.synchronizer.timebase.rate != 1)
+        cinema.soundErrors.withLock { $0.removeAll() }
+        cinema.run(for: .seconds(5))
+        let late = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds - 250) }
+        #expect(late.count > 1000)
+        #expect(try #require(late.max()) < 2)
+    }
+
+    @Test func aScreensDelayMovesThePicturesAndNotTheSound() throws {
+        let cinema = VirtualCinema(film: film(seconds: 30))
+        // A start that is announced later than the screen's delay makes the first frames late.
+        cinema.card.extraLead = .milliseconds(400)
+        let delay = Duration.milliseconds(100)
+        cinema.screen.latency = OutputLatency(
+            startLead: .zero, shares: [LatencyShare(name: "screen", duration: delay, source: .configured)])
+        cinema.run(for: .seconds(5))
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        #expect(cinema.dropped == 0)
+        #expect(cinema.shown.count > 80 && cinema.shown == Array(0..<cinema.shown.count))
+        // The first frame is shown before the start.
+        let early = cinema.screen.shown.dropFirst().map {
+            abs((start.advanced(by: (frame * Int64($0.number)).duration) - $0.at - delay).inMilliseconds)
+        }
+        #expect(try #require(early.max()) < 1)
+        let late = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }
+        #expect(try #require(late.suffix(20).max()) < 1)
+    }
+
     @Test func anAudioDelayMayBeAsLongAsThatOfTheOptions() {
         let cinema = VirtualCinema(film: film(seconds: 30))
         cinema.core.sound.setDelay(.seconds(60))

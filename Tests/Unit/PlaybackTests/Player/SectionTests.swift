@@ -181,6 +181,27 @@ import Testing
         #expect(shown.max() ?? 0 <= 100)
     }
 
+    /// The position at which playback starts is the end: the section starts, whether or not it repeats gaplessly.
+    @Test(arguments: [true, false], [true, false])
+    func anEndAtTheTargetOfASeekIsPassedAtOnce(isPaused: Bool, sharesReader: Bool) {
+        let programme = programme(CountedFilm(1, sharesReader: sharesReader))
+        if isPaused { programme.core.pause() }
+        programme.core.seek(to: second(8), exact: true)
+        if isPaused { programme.run(for: .milliseconds(500)) }
+        programme.core.setRepeatedSection(section(2, 8))
+        programme.core.play()
+        programme.run(for: .seconds(3))
+        #expect(programme.phase == .playing && (3.0..<8.0).contains(programme.state.position.seconds))
+        #expect((75..<200).contains((programme.numbers.last ?? nil).map { $0 % 1_000_000 } ?? -1))
+    }
+
+    @Test func anEmptySectionRepeatsNothing() {
+        let programme = programme()
+        programme.core.setRepeatedSection(section(2, 2))
+        programme.run(for: .milliseconds(4500))
+        expect([0...7], of: programme)
+    }
+
     /// With any sequence of changes and seeks no audio is repeated, and the film ends normally.
     @Test(arguments: 1...12) func anEveningOfChangesComesToTheFilmsEnd(_ seed: UInt64) {
         var state = seed &* 0x9e37_79b9_7f4a_7c15

@@ -214,6 +214,52 @@ import Testing
         #expect(said(queue).last == "3:0..<8000")
     }
 
+    /// A clock that calls a closure when it is read.
+    ///
+    /// `@unchecked Sendable`: used by the test's thread alone.
+    private final class ObservedClock: HostClock, @unchecked Sendable {
+        private let clock: ManualClock
+        private var isRead = false
+        var read: () -> Void = {}
+
+        init(_ clock: ManualClock) { self.clock = clock }
+
+        var now: HostInstant {
+            if !isRead {
+                isRead = true
+                read()
+                isRead = false
+            }
+            return clock.now
+        }
+        var isRealTime: Bool { false }
+    }
+
+    /// A state with a position reads the clock when it is published.
+    @Test func anItemThatStartsAtAPositionIsNeverPublishedAsPlayingElsewhere() throws {
+        var clock: ObservedClock?
+        let queue = VirtualQueue { manual in
+            let observed = ObservedClock(manual)
+            clock = observed
+            return observed
+        }
+        let start = MediaTime(value: 3, timescale: 1)
+        var resumed = QueueItem("2/40000")
+        resumed.start = start
+        var positions: [MediaTime] = []
+        try #require(clock).read = { [board = queue.board, resumed] in
+            let state = board.state
+            if state.phase == .playing, state.current == resumed { positions.append(state.position) }
+        }
+        // Nothing is published without a reader.
+        let states = queue.board.states()
+        queue.core.apply(.append([QueueItem("1/1600"), resumed]))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(!positions.isEmpty && positions.allSatisfy { $0 >= start })
+        withExtendedLifetime(states) {}
+    }
+
     @Test func aJumpGoesToTheFrameAndASkipToTheNextItem() throws {
         let all = items(["1/80000", "2/80000", "3/8000"])
         let queue = queue(all)

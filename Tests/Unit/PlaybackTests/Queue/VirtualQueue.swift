@@ -111,13 +111,17 @@ final class VirtualQueue: VirtualPlayer {
 
     /// - Parameters:
     ///   - rate: arrival rate of items whose addresses end with "slow"; nil if there are none.
-    init(_ options: PlayerOptions = PlayerOptions(), arrivingAt rate: Double? = nil) {
+    ///   - timelineClock: returns the clock of the timeline, which shows the time of the given one.
+    init(
+        _ options: PlayerOptions = PlayerOptions(), arrivingAt rate: Double? = nil,
+        timelineClock: (ManualClock) -> any HostClock = { $0 }
+    ) {
         var options = options
         network = SlowNetwork(clock, rate: rate ?? 1)
         runners = rate == nil ? nil : PipelineRunners()
         options.readAhead = .seconds(4)
         events = EventLog(clock: clock)
-        synchronizer = RenderSynchronizer(clock: clock, events: events)
+        synchronizer = RenderSynchronizer(clock: timelineClock(clock), events: events)
         let device = VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo))
         card = VirtualSoundCard(clock: clock, device: device)
         kitchen = VirtualSoundCard(

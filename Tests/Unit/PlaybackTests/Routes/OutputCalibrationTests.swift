@@ -42,4 +42,16 @@ import Testing
         #expect(abs(try late("kitchen", before, house.clock.now) + 100) < 1)
         #expect(abs(try late("attic", before, house.clock.now)) < 1)
     }
+
+    @Test func anApplicationsCalibrationIsAddedToTheAudioDelay() throws {
+        var options = PlayerOptions()
+        options.audioDelay = .milliseconds(120)
+        options.calibration = .milliseconds(-20)
+        let house = VirtualHouse("kitchen", options: options)
+        house.run(for: .seconds(3))
+        #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds - 100) < 1)
+        house.core.sound.setDelay(.milliseconds(50))
+        house.run(for: .seconds(3))
+        #expect(abs(try #require(house.heard("kitchen").last).late.inMilliseconds - 30) < 1)
+    }
 }

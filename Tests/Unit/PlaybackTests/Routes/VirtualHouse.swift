@@ -77,8 +77,8 @@ final class VirtualHouse {
 
     /// - Parameter calibrate: returns the object that applies calibrated delays.
     init(
-        _ names: String..., seconds: Int64 = 600, configure: ([VirtualSoundCard]) -> Void = { _ in },
-        calibrate: (OutputGroup) -> RouteCalibration? = { _ in nil }
+        _ names: String..., seconds: Int64 = 600, options: PlayerOptions = PlayerOptions(),
+        configure: ([VirtualSoundCard]) -> Void = { _ in }, calibrate: (OutputGroup) -> RouteCalibration? = { _ in nil }
     ) {
         events = EventLog(clock: clock)
         synchronizer = RenderSynchronizer(clock: clock, events: events)
@@ -109,8 +109,7 @@ final class VirtualHouse {
             audioOutput: group, clock: clock)
         parts.calibration = calibrate(group)
         core = PlaybackEngine(
-            parts: parts, options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events,
-            mailbox: mailbox,
+            parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
             board: PlayerStatePublisher(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runBackgroundWork: { _, body in

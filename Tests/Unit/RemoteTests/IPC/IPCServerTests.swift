@@ -242,6 +242,26 @@ import Testing
         player.control.close()
     }
 
+    /// In a process of its own: other tests have descriptors, too.
+    @Test(.timeLimit(.minutes(2))) func aThousandConnectionsThatEndAtOnceLeaveNoDescriptorBehind() async {
+        await #expect(processExitsWith: .success) {
+            let rig = try IPCRig()
+            let client = try rig.connect()
+            func descriptorsInUse() throws -> Int {
+                // The server accepts and removes connections while it serves this client.
+                for _ in 0..<10 { #expect(client.request(#"["get_property","pause"]"#) == "false") }
+                return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            }
+            let before = try descriptorsInUse()
+            for _ in 0..<1000 {
+                // Fails while the listener's queue is full.
+                while LocalStream.connect(to: rig.path) == nil { sched_yield() }
+            }
+            // A few may belong to the process itself.
+            #expect(try descriptorsInUse() <= before + 20)
+        }
+    }
+
     @Test func furtherClientsThanTheMaximumAreDisconnected() throws {
         let clients = try (1..<IPCServer.maxClients).map { _ in try rig.connect() }
         for client in clients + [client] { #expect(client.request(#"["get_property","pause"]"#) == "false") }

@@ -146,6 +146,19 @@ import Testing
         #expect(rig.run(.screen(.close)) == 0)
     }
 
+    @Test func theKeysHaveTheCodeOfThePageForAPhone() {
+        let rig = SessionRig("long", pageLink: "http://192.168.1.10:9596/AbCdEfGhIjKlMnOpQrStUv/")
+        rig.director.controls.press("?")
+        #expect(rig.director.panel.page?.code.count == 29)
+        rig.director.controls.press("i")
+        #expect(rig.director.panel.page?.code == [])
+        #expect(rig.run(.screen(.close)) == 0)
+        let other = SessionRig("long")
+        other.director.controls.press("?")
+        #expect(other.director.panel.page?.code == [])
+        #expect(other.run(.screen(.close)) == 0)
+    }
+
     @Test func statisticsSayWhatPlaysAndWhereItIsHeard() {
         var state = PlayerState()
         (state.phase, state.hasVideo, state.hasAudio) = (.playing, true, true)
