@@ -41,7 +41,8 @@ package final class TCPListener: Sendable {
         _ = Poller.wait(reading: [signal.descriptor], until: .now.advanced(by: .milliseconds(250)))
     }
 
-    /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted (`restIfStarved`).
+    /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted
+    /// (`restIfStarved`).
     package func accept() -> TCPSocket? {
         var from = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)

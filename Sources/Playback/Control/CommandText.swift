@@ -14,8 +14,8 @@ package enum CommandText {
         }
     }
 
-    /// Returns the words of each command. Words are quoted by `'`, or by `"` with the escapes `\"`, `\\`, `\n` and `\t`;
-    /// `#` starts a comment.
+    /// Returns the words of each command. Words are quoted by `'`, or by `"` with the escapes `\"`, `\\`, `\n` and
+    /// `\t`; `#` starts a comment.
     ///
     /// - Throws: `ValueError` for an unterminated quote.
     package static func commands(
