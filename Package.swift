@@ -20,6 +20,11 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
+/// A library of tests under Tests/Support.
+func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", swiftSettings: settings)
+}
+
 /// A harness for libFuzzer under Tests/Fuzz; a library, because libFuzzer brings its own main. Tools/fuzz links it.
 func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
@@ -105,8 +110,7 @@ let package = Package(
         module(
             "Calibration",
             ["Profiles", "ScreenOutput", "CardOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
-        module(
-            "Routing", ["Playback", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
+        module("Routing", ["Playback", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
             "Talkie",
             [
@@ -150,9 +154,7 @@ let package = Package(
                 "Kiosk", "Remote", "Telemetry", "Playback", "Routing", "ScreenOutput", "SyncRendering", "Storage",
                 "Sockets", "MediaCore", "TalkieTestKit",
             ]),
-        .target(
-            name: "RemoteTestSupport", dependencies: ["Remote", "Playback", "SyncRendering", "MediaCore"],
-            path: "Tests/Support/RemoteTestSupport", swiftSettings: settings),
+        support("RemoteTestSupport", ["Remote", "Playback", "SyncRendering", "MediaCore"]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests("CardPlayoutTests", in: "Unit", ["CardPlayout", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -173,17 +175,13 @@ let package = Package(
         tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets", "MediaCore"]),
         tests(
             "AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Storage", "MediaCore"]),
-        .target(
-            name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"],
-            path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
-        .target(
-            name: "RouteTestSupport",
-            dependencies: [
+        support("SpeakerTestSupport", ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"]),
+        support(
+            "RouteTestSupport",
+            [
                 "AirPlay", "VirtualSpeaker", "PTP", "Sockets", "CardOutput", "MediaFiles", "MediaCodecs",
-                "SyncRendering",
-                "MediaCore", "TalkieTestKit",
-            ],
-            path: "Tests/Support/RouteTestSupport", swiftSettings: settings),
+                "SyncRendering", "MediaCore", "TalkieTestKit",
+            ]),
         tests(
             "VirtualSpeakerTests", in: "Unit",
             [
@@ -237,17 +235,12 @@ let package = Package(
         .executableTarget(
             name: "screen-probe", dependencies: ["ScreenOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
             path: "Tests/Support/screen-probe", swiftSettings: settings),
-        .target(
-            name: "ServiceSupervisor", dependencies: ["Sockets", "MediaCore"], path: "Tests/Support/ServiceSupervisor",
-            swiftSettings: settings),
-        .target(name: "ProgramTestSupport", path: "Tests/Support/ProgramTestSupport", swiftSettings: settings),
-        .target(name: "PythonPackages", path: "Tests/Support/PythonPackages", swiftSettings: settings),
+        support("ServiceSupervisor", ["Sockets", "MediaCore"]),
+        support("ProgramTestSupport"),
+        support("PythonPackages"),
         tests(
             "KioskServiceTests", in: "Integration",
-            [
-                "ServiceSupervisor", "PythonPackages", "Kiosk", "Remote", "Sockets", "SyncRendering", "MediaCore",
-                "TalkieTestKit",
-            ],
+            ["ServiceSupervisor", "PythonPackages", "Kiosk", "Remote", "Sockets", "SyncRendering", "MediaCore"],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests(
             "RemoteServiceTests", in: "Integration",
@@ -303,15 +296,12 @@ let package = Package(
             path: "Benchmarks/RendererBench", swiftSettings: settings),
 
         // One harness per parser or conversation
-        .target(name: "FuzzSupport", path: "Tests/Support/FuzzSupport", swiftSettings: settings),
+        support("FuzzSupport"),
         .target(name: "FuzzWatch", path: "Tests/Support/FuzzWatch"),
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing(
             "PlayFuzz",
-            [
-                "FuzzSupport", "TalkieTestKit", "Playback", "CardPlayout", "MediaFiles", "MediaCodecs", "SyncRendering",
-                "MediaCore",
-            ]),
+            ["FuzzSupport", "TalkieTestKit", "Playback", "MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),

@@ -81,6 +81,9 @@ package final class AirPlaySession: Sendable {
         case closed
     }
 
+    /// Time between the pause and the end of a session that another sender takes over.
+    private static let takeoverTime: Duration = .milliseconds(150)
+
     package let configuration: Configuration
     private let shared: SessionShared
     let control: ControlThread
@@ -227,6 +230,16 @@ package final class AirPlaySession: Sendable {
     /// Sends what the speaker displays. Returns false if it refuses.
     func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
         try control.perform { (core) throws(AirPlayError) in try core.show(request) }
+    }
+
+    /// Returns whether the speaker answers a request after the pause that precedes a takeover by another sender.
+    func isServedAfterPause() async -> Bool {
+        // ignored: a cancelled task belongs to a session that is no longer used.
+        try? await Task.sleep(for: Self.takeoverTime)
+        return await withCheckedContinuation { continuation in
+            let isPosted = control.post { continuation.resume(returning: $0.answers()) }
+            if !isPosted { continuation.resume(returning: false) }
+        }
     }
 
     /// Pauses and releases the speaker and closes all connections; blocks for about a second.

@@ -134,13 +134,7 @@ package final class RemoteControlServer: Sendable {
         }
 
         private mutating func accept() {
-            guard let socket = listener.accept() else {
-                // A connection for which there is no descriptor stays queued, and polling would spin.
-                if listener.isStarved {
-                    _ = Poller.wait(reading: [wakeup.descriptor], until: .now.advanced(by: .milliseconds(250)))
-                }
-                return
-            }
+            guard let socket = listener.accept() else { return listener.restIfStarved(until: wakeup) }
             let isKnown = shared.registrations.withLock { all in all.values.contains { $0.address == socket.remote } }
             guard isKnown else { return }
             if clients.count >= Self.maxConnections { clients.removeFirst() }

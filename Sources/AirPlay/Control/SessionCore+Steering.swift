@@ -1,9 +1,7 @@
 internal import AirPlayWire
-internal import Glibc
 internal import MediaCore
 internal import PTP
 internal import Sockets
-internal import SyncRendering
 
 extension SessionCore {
     /// Sets the volume in dB. Throws the refusal of a speaker that keeps its own volume.
@@ -18,72 +16,11 @@ extension SessionCore {
     ///
     /// Some speakers are silent until they receive a text.
     func show(_ request: NowPlayingUpdates.Request) throws(AirPlayError) -> Bool {
-        switch request {
-        case .text(let item, let timestamp):
-            try set(Self.metadata(of: item).body, type: "application/x-dmap-tagged", at: timestamp)
-        case .progress(let start, let now, let end):
-            try set(TextParameters.progress(start: start, now: now, end: end), type: "text/parameters", at: now)
-        case .artwork(let artwork, let timestamp):
-            try set(
-                artwork?.bytes ?? [], type: artwork?.type ?? "image/none", at: timestamp, timeout: Deadline.artwork)
-        case .item(let item, let elapsed, let rate, let timestamp):
-            try command(
-                MediaRemoteRequests.item(
-                    Self.metadata(of: item), identifier: timestamp.rawValue,
-                    artwork: item.artwork.map { ($0.bytes, $0.type) }, at: position(elapsed, rate)),
-                timeout: item.artwork == nil ? Deadline.metadata : Deadline.artwork)
-        case .position(let elapsed, let rate): try command(MediaRemoteRequests.position(position(elapsed, rate)))
-        case .state(let isPlaying): try command(MediaRemoteRequests.state(isPlaying: isPlaying))
-        case .commands: try command(MediaRemoteRequests.commands())
-        }
-    }
-
-    private static func metadata(of item: NowPlaying) -> TrackMetadata {
-        TrackMetadata(
-            title: item.title, artist: item.artist ?? "", album: item.album ?? "", duration: item.duration?.duration)
-    }
-
-    private func position(_ elapsed: MediaTime, _ rate: Double) -> MediaRemoteRequests.Position {
-        // The difference of a start ahead of now, at most seconds, is not seen.
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        let sinceYear1970 = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-        return .init(elapsed: elapsed.duration, rate: rate, date: sinceYear1970 - Self.year2001)
-    }
-
-    /// Seconds from 1970 to 2001, the epoch of property lists.
-    private static let year2001: Double = 978_307_200
-
-    /// Sets a parameter of the item. Returns false if the speaker refuses.
-    private func set(
-        _ body: [UInt8], type: String, at timestamp: RTPTimestamp, timeout: Duration = Deadline.metadata
-    ) throws(AirPlayError) -> Bool {
+        let message = request.message
         let response = try exchange(
-            "SET_PARAMETER", headers: ["Content-Type": type, "RTP-Info": "rtptime=\(timestamp.rawValue)"], body: body,
-            timeout: timeout)
+            message.method, headers: message.headers, body: message.body, timeout: message.timeout,
+            target: message.target)
         return (200..<300).contains(response.status)
-    }
-
-    /// Sends a property list to `/command`. Returns false if the speaker refuses.
-    private func command(
-        _ list: PropertyList, timeout: Duration = Deadline.metadata
-    ) throws(AirPlayError) -> Bool {
-        let response = try exchange(
-            "POST", headers: ["Content-Type": "application/x-apple-binary-plist"], body: list.binary(),
-            timeout: timeout, target: "/command")
-        return (200..<300).contains(response.status)
-    }
-
-    /// Whether the speaker can never start: it requires its own clock while another speaker's clock is followed.
-    var isTurnedAway: Bool {
-        guard let ptp, let remote else { return false }
-        return ptp.isTurnedAway(remote)
-    }
-
-    /// Leaves the speaker to its own clock because it accepts no start on ours. Returns false if that was tried before.
-    func yieldClock() -> Bool {
-        guard let ptp, let remote else { return false }
-        return ptp.yield(to: remote)
     }
 
     /// Starts playback so that the frame `position` is heard at `instant`.
@@ -213,9 +150,4 @@ extension SessionCore {
         try flush(until: position)
         return true
     }
-}
-
-extension NowPlaying.Artwork {
-    /// The MIME type.
-    fileprivate var type: String { format == .jpeg ? "image/jpeg" : "image/png" }
 }

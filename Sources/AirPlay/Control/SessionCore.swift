@@ -65,12 +65,6 @@ final class SessionCore {
     /// The synchronization state of the speaker's clock, and when it is ready, if known.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
 
-    /// Whether the speaker's own clock is followed.
-    var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
-
-    /// Whether time messages in the speaker's name are rejected.
-    var isClockDoubted: Bool { shared.clock?.isDoubted ?? false }
-
     /// The timeline of instants sent to the speaker; nil while unknown.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 

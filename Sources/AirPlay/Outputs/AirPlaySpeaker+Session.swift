@@ -6,8 +6,6 @@ internal import SyncRendering
 extension AirPlaySpeaker {
     /// Delay after the speaker ended the session: by then a new sender shows in its flags.
     private static let courtesy: Duration = .seconds(1)
-    /// Time between the pause and the end of a session that another sender takes over.
-    private static let takeoverTime: Duration = .milliseconds(150)
     /// Connection timeout of a rejoin; an available host on the same network accepts at once.
     private static let connectTimeout: Duration = .seconds(1)
 
@@ -129,15 +127,7 @@ extension AirPlaySpeaker {
     /// A speaker that another sender takes over pauses as well, and then serves this session no more: a pause counts
     /// only if the speaker answers a request after it.
     private func perform(_ command: RemoteCommand, of session: AirPlaySession) async {
-        if command == .pause {
-            // ignored: a cancelled task belongs to a session that is no longer used.
-            try? await Task.sleep(for: Self.takeoverTime)
-            let answers: Bool = await withCheckedContinuation { continuation in
-                let isPosted = session.control.post { continuation.resume(returning: $0.answers()) }
-                if !isPosted { continuation.resume(returning: false) }
-            }
-            guard answers else { return }
-        }
+        if command == .pause, await !session.isServedAfterPause() { return }
         let context = state.withLock { $0.session === session ? $0.context : nil }
         guard let context, !session.isLost else { return }
         context.send(OutputCommand(command))
@@ -249,7 +239,14 @@ extension AirPlaySpeaker {
 
     /// Converts a session's error to one that names the speaker.
     func outputError(_ error: AirPlayError) -> OutputError {
-        let code: OutputError.Code
+        OutputError(error, of: name).saying(configuration.phrases.inErrors)
+    }
+}
+
+extension OutputError {
+    /// Converts a session's error, and replaces "The speaker" by its name: sessions only know its address.
+    init(_ error: AirPlayError, of speaker: String) {
+        let code: Code
         switch error.code {
         case .busy: code = .busy
         case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
@@ -257,15 +254,12 @@ extension AirPlaySpeaker {
         case .lost, .ended: code = .lost
         default: code = error.status == 403 ? .notPermitted : .failed
         }
-        return OutputError(code, Self.naming(name, in: error.problem), remedy: error.remedy)
-            .saying(configuration.phrases.inErrors)
-    }
-
-    /// Replaces "The speaker" by its name, since sessions only know its address.
-    static func naming(_ name: String, in message: String) -> String {
+        var problem = error.problem
         let subject = "The speaker "
-        guard message.hasPrefix(subject), !message.hasPrefix(subject + "at ") else { return message }
-        return "'\(name)' " + message.dropFirst(subject.count)
+        if problem.hasPrefix(subject), !problem.hasPrefix(subject + "at ") {
+            problem = "'\(speaker)' " + problem.dropFirst(subject.count)
+        }
+        self.init(code, problem, remedy: error.remedy)
     }
 }
 

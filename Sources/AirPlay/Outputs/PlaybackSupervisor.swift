@@ -66,7 +66,7 @@ final class PlaybackSupervisor: Sendable {
 
     /// Records a change of the speaker's clock state.
     private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
-        let state = core.isClockDoubted ? .doubted : SpeakerClockState(core.clock.readiness)
+        let state = core.shared.clock?.isDoubted ?? false ? .doubted : SpeakerClockState(core.clock.readiness)
         let isNew = clockState.withLock { last in
             defer { last = state }
             return last != state
@@ -77,7 +77,7 @@ final class PlaybackSupervisor: Sendable {
     /// Returns the reason why a start will never be possible; nil if it may be.
     private func obstacle(_ core: SessionCore, _ sent: SentState, _ name: String) -> OutputError? {
         let now = core.host.now
-        if core.isTurnedAway {
+        if core.shared.clock?.isTurnedAway ?? false {
             return OutputError(
                 .clockConflict,
                 "\(name) requires its own clock, and so does another speaker in use; only one clock can be followed:"
@@ -90,7 +90,7 @@ final class PlaybackSupervisor: Sendable {
                     + " 320); restart it.", remedy: .checkFirewall)
         }
         let clock = core.clock
-        if core.isClockFollowed, clock.readiness == .cold, let began = core.streamBegan,
+        if core.shared.clock?.isFollowed ?? false, clock.readiness == .cold, let began = core.streamBegan,
             now - began >= Self.silenceTimeout
         {
             return OutputError(
@@ -173,7 +173,7 @@ final class PlaybackSupervisor: Sendable {
             case .clockNotReady:
                 let since = sent.refusedSince ?? core.host.now
                 sent.refusedSince = since
-                if core.host.now - since >= Self.yieldTimeout { _ = core.yieldClock() }
+                if core.host.now - since >= Self.yieldTimeout { core.shared.clock?.yield() }
                 return core.host.now.advanced(by: Self.retry)
             case .timedOut: return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:

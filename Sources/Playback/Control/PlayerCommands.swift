@@ -69,10 +69,10 @@ extension ControlCommand {
             }),
         ControlCommand(
             "frame-step", [], "pauses and shows the next picture", isRepeatable: true,
-            run: { context, _ in context.engine.stepForward() }),
+            run: { context, _ in context.engine.step(byFrames: 1) }),
         ControlCommand(
             "frame-back-step", [], "pauses and shows the previous picture", isRepeatable: true,
-            run: { context, _ in context.engine.stepBackward() }),
+            run: { context, _ in context.engine.step(byFrames: -1) }),
         ControlCommand(
             "stop", [], "stops playback and clears the playlist",
             run: { context, _ in
@@ -90,16 +90,16 @@ extension ControlCommand {
             returning: { (context, arguments) throws(ControlError) in
                 let item = QueueItem(arguments.text(0))
                 guard !item.address.isEmpty else { throw ControlError(.wrongType, "the address is empty") }
-                context.engine.load(item, arguments.text(1))
+                context.load(item, arguments.text(1))
                 return .object([("playlist_entry_id", .whole(Int(truncatingIfNeeded: item.id.number)))])
             }),
         ControlCommand(
             "playlist-next", [Parameter("mode", .choice(["weak", "force"]), isOptional: true)], "plays the next film",
-            run: { (context, _) throws(ControlError) in try context.engine.stepInList(by: 1) }),
+            run: { (context, _) throws(ControlError) in try context.stepInList(by: 1) }),
         ControlCommand(
             "playlist-prev", [Parameter("mode", .choice(["weak", "force"]), isOptional: true)],
             "plays the previous film",
-            run: { (context, _) throws(ControlError) in try context.engine.stepInList(by: -1) }),
+            run: { (context, _) throws(ControlError) in try context.stepInList(by: -1) }),
         ControlCommand(
             "playlist-play-index", [Parameter("index", .choice(["current"], or: 0...(.max)))],
             "plays a film from its start",
@@ -110,13 +110,13 @@ extension ControlCommand {
             "playlist-remove", [Parameter("index", .choice(["current"], or: 0...(.max)))],
             "removes a film that is playing or has not yet played",
             run: { (context, arguments) throws(ControlError) in
-                try context.engine.edit(.remove(context.item(arguments[0]).id))
+                try context.edit(.remove(context.item(arguments[0]).id))
             }),
         ControlCommand(
             "playlist-move", [Parameter("from", .integer(0...(.max))), Parameter("to", .integer(0...(.max)))],
             "moves an upcoming film to the place of another one, or to the end",
             run: { (context, arguments) throws(ControlError) in
-                try context.engine.move(arguments[0]?.whole ?? 0, to: arguments[1]?.whole ?? 0)
+                try context.move(arguments[0]?.whole ?? 0, to: arguments[1]?.whole ?? 0)
             }),
         ControlCommand(
             "playlist-clear", [], "removes all films but the current one",
@@ -145,6 +145,50 @@ extension ControlCommand.Context {
         }
         return try engine.state.listed(index)
     }
+
+    fileprivate func load(_ item: QueueItem, _ mode: String) {
+        switch mode {
+        case "append", "append-play": engine.apply(.append([item]))
+        case "insert-next", "insert-next-play":
+            engine.apply(.insert([item], after: engine.state.listIndex == nil ? nil : engine.state.current?.id))
+        default:
+            engine.mailbox.cancelOpening()
+            engine.open([item])
+        }
+        // Adding films to a playlist that has ended starts it.
+        if mode.hasSuffix("-play"), !engine.state.isUnderWay, engine.state.phase != .opening {
+            engine.jump(to: item.id, at: .zero)
+        }
+    }
+
+    fileprivate func stepInList(by distance: Int) throws(ControlError) {
+        var isRefused = false
+        engine.step(by: distance) { isRefused = true }
+        if isRefused {
+            throw ControlError(.unavailable, distance > 0 ? "this is the last film" : "this is the first film")
+        }
+    }
+
+    fileprivate func edit(_ edit: QueueEdit) throws(ControlError) {
+        let isUnchanged = Lock(false)
+        engine.apply(edit) { outcome in if outcome == .unchanged { isUnchanged.withLock { $0 = true } } }
+        guard !isUnchanged.withLock({ $0 }) else {
+            throw ControlError(.unavailable, "a film that has played cannot be removed")
+        }
+    }
+
+    fileprivate func move(_ from: Int, to target: Int) throws(ControlError) {
+        let all = engine.state.listed
+        let item = try engine.state.listed(from)
+        // It takes the place before the one that `target` has now: the item after it.
+        guard from != target, from + 1 != target else { return }
+        // An item can be moved after another one only: not before the current one, nor to the front.
+        let current = engine.state.listIndex ?? engine.state.history.count - 1
+        guard from > current, target > max(0, current), target <= all.count else {
+            throw ControlError(.unavailable, "only upcoming films can be moved, to places after the current one")
+        }
+        try edit(.move(item.id, after: all[target - 1].id))
+    }
 }
 
 /// The arguments of the command `seek`.
@@ -172,53 +216,8 @@ private struct Seek {
         }
         seconds = min(ControlType.maxSeconds, max(-ControlType.maxSeconds, seconds))
         let time = MediaTime(seconds: seconds)
-        try engine.seekIfPossible {
-            isAbsolute ? $0.seek(to: time, exact: isExact) : $0.seek(by: time, exact: isExact)
-        }
-    }
-}
-
-extension PlaybackEngine {
-    fileprivate func load(_ item: QueueItem, _ mode: String) {
-        switch mode {
-        case "append", "append-play": apply(.append([item]))
-        case "insert-next", "insert-next-play":
-            apply(.insert([item], after: state.listIndex == nil ? nil : state.current?.id))
-        default:
-            mailbox.cancelOpening()
-            open([item])
-        }
-        // Adding films to a playlist that has ended starts it.
-        if mode.hasSuffix("-play"), !state.isUnderWay, state.phase != .opening { jump(to: item.id, at: .zero) }
-    }
-
-    fileprivate func stepInList(by distance: Int) throws(ControlError) {
-        var isRefused = false
-        step(by: distance) { isRefused = true }
-        if isRefused {
-            throw ControlError(.unavailable, distance > 0 ? "this is the last film" : "this is the first film")
-        }
-    }
-
-    fileprivate func edit(_ edit: QueueEdit) throws(ControlError) {
-        let isUnchanged = Lock(false)
-        apply(edit) { outcome in if outcome == .unchanged { isUnchanged.withLock { $0 = true } } }
-        guard !isUnchanged.withLock({ $0 }) else {
-            throw ControlError(.unavailable, "a film that has played cannot be removed")
-        }
-    }
-
-    fileprivate func move(_ from: Int, to target: Int) throws(ControlError) {
-        let all = state.listed
-        let item = try state.listed(from)
-        // It takes the place before the one that `target` has now: the item after it.
-        guard from != target, from + 1 != target else { return }
-        // An item can be moved after another one only: not before the current one, nor to the front.
-        let current = state.listIndex ?? state.history.count - 1
-        guard from > current, target > max(0, current), target <= all.count else {
-            throw ControlError(.unavailable, "only upcoming films can be moved, to places after the current one")
-        }
-        try edit(.move(item.id, after: all[target - 1].id))
+        try engine.seekPlan.check()
+        isAbsolute ? engine.seek(to: time, exact: isExact) : engine.seek(by: time, exact: isExact)
     }
 }
 

@@ -9,9 +9,10 @@ extension ControlProperty {
         .number(
             "time-pos", positions, "the position in the film", unit: .seconds, isContinuous: true,
             read: { $0.shownPosition?.seconds },
-            write: { (engine, seconds) throws(ControlError) in try engine.seekIfPossible { $0.seek(to: seconds) } },
+            write: { (engine, seconds) throws(ControlError) in try seek(engine, to: seconds) },
             step: { (engine, seconds) throws(ControlError) in
-                try engine.seekIfPossible { $0.seek(by: MediaTime(seconds: seconds), exact: true) }
+                try engine.seekPlan.check()
+                engine.seek(by: MediaTime(seconds: seconds), exact: true)
             }),
         .number(
             "percent-pos", 0...100, "the position as a part of the duration", unit: .percent, isContinuous: true,
@@ -22,7 +23,7 @@ extension ControlProperty {
             },
             write: { (engine, percent) throws(ControlError) in
                 guard let duration = engine.state.duration else { throw .unknownDuration }
-                try engine.seekIfPossible { $0.seek(to: duration.seconds * percent / 100) }
+                try seek(engine, to: duration.seconds * percent / 100)
             }),
         .number(
             "time-remaining", positions, "the time until the end of the film, in seconds of the film", unit: .seconds,
@@ -68,15 +69,21 @@ extension ControlProperty {
                 guard index < chapters.count, !chapters.isEmpty else {
                     throw ControlError(.unavailable, "the film has \(chapters.count) chapters")
                 }
-                try engine.seekIfPossible { $0.seek(to: index < 0 ? 0 : chapters[index].start.seconds) }
+                try seek(engine, to: index < 0 ? 0 : chapters[index].start.seconds)
             },
             step: { (engine, count) throws(ControlError) in
                 guard let count = Int(exactly: count), count.magnitude <= 1000 else {
                     throw ControlError(.wrongType, "the number of chapters must be an integer")
                 }
-                try engine.seekIfPossible { $0.seek(byChapters: count) }
+                try engine.seekPlan.check()
+                engine.seek(byChapters: count)
             }),
     ]
+
+    private static func seek(_ engine: PlaybackEngine, to seconds: Double) throws(ControlError) {
+        try engine.seekPlan.check()
+        engine.seek(to: MediaTime(seconds: seconds), exact: true)
+    }
 
     private static let loops = ControlType.choice(["inf", "no", "yes"], or: 0...10_000)
 
@@ -140,9 +147,11 @@ extension ControlProperty {
             "volume", 0...VolumeCurve.maxVolume, "the volume of the loudest output; the others keep their distance",
             read: { $0.isVolumeKnown ? $0.volume : nil },
             write: { (engine, volume) throws(ControlError) in
-                try engine.changeVolumes { $0.setMasterVolume(volume) }
+                try engine.sound.changeVolumes { $0.setMasterVolume(volume) }
             },
-            step: { (engine, steps) throws(ControlError) in try engine.changeVolumes { $0.changeVolume(by: steps) } }),
+            step: { (engine, steps) throws(ControlError) in
+                try engine.sound.changeVolumes { $0.changeVolume(by: steps) }
+            }),
         .number("volume-max", 0...VolumeCurve.maxVolume, "the highest `volume`", read: { _ in VolumeCurve.maxVolume }),
         .flag("mute", "whether the sound is muted", read: { $0.isMuted }, write: { $0.sound.setMuted($1) }),
         .number(
@@ -186,17 +195,17 @@ extension ControlProperty {
         ControlProperty(
             "deinterlace", .choice(Deinterlacing.allCases.map(\.rawValue)), "which pictures are deinterlaced",
             read: { ControlType.word($0.deinterlacing.rawValue) },
-            write: { $0.setDeinterlacing(Deinterlacing(rawValue: $1.words) ?? .auto) }),
+            write: { $0.tracks.setDeinterlacing(Deinterlacing(rawValue: $1.words) ?? .auto) }),
         ControlProperty(
             "sid", subtitles, "the number of the subtitles", read: { number(of: $0.subtitleTrack) },
             write: { (engine, value) throws(ControlError) in
-                engine.selectSubtitles(try engine.subtitles(value))
+                engine.selectSubtitles(try subtitleNumber(value, engine))
             }, step: { $0.cycleSubtitles(by: $1 < 0 ? -1 : 1) }),
         ControlProperty(
             "secondary-sid", subtitles, "the number of the subtitles at the top",
             read: { number(of: $0.secondarySubtitleTrack) },
             write: { (engine, value) throws(ControlError) in
-                engine.selectSecondarySubtitles(try engine.subtitles(value))
+                engine.selectSecondarySubtitles(try subtitleNumber(value, engine))
             }, step: { $0.cycleSecondarySubtitles(by: $1 < 0 ? -1 : 1) }),
         .flag(
             "sub-visibility", "whether subtitles are shown", read: { $0.showsSubtitles },
@@ -211,28 +220,26 @@ extension ControlProperty {
     ]
 
     private static let subtitles = ControlType.choice(["no"], or: 1...65535)
+
+    /// Returns the number of subtitles; nil for none.
+    private static func subtitleNumber(_ value: JSONValue, _ engine: PlaybackEngine) throws(ControlError) -> Int? {
+        guard let number = value.whole else { return nil }
+        if engine.current == nil || engine.state.subtitleTracks.contains(where: { $0.number == number }) {
+            return number
+        }
+        throw ControlError(.unavailable, "the film has no subtitles \(number)")
+    }
 }
 
 extension ControlError {
     static var unknownDuration: ControlError { ControlError(.unavailable, "the duration is unknown") }
 }
 
-extension PlaybackEngine {
-    /// Seeks; throws if the current item does not permit it.
-    func seekIfPossible(_ seek: (PlaybackEngine) -> Void) throws(ControlError) {
-        if let refusal = seekPlan.refusal {
-            for case .report(.message(let text)) in refusal { throw ControlError(.unavailable, text) }
-            throw ControlError(.unavailable, "no film is open")
-        }
-        seek(self)
-    }
-
-    fileprivate func seek(to seconds: Double) { seek(to: MediaTime(seconds: seconds), exact: true) }
-
-    /// Returns the number of subtitles; nil for none.
-    fileprivate func subtitles(_ value: JSONValue) throws(ControlError) -> Int? {
-        guard let number = value.whole else { return nil }
-        if current == nil || state.subtitleTracks.contains(where: { $0.number == number }) { return number }
-        throw ControlError(.unavailable, "the film has no subtitles \(number)")
+extension SeekDecision {
+    /// Throws the reason why no seek is possible.
+    func check() throws(ControlError) {
+        guard let refusal else { return }
+        for case .report(.message(let text)) in refusal { throw ControlError(.unavailable, text) }
+        throw ControlError(.unavailable, "no film is open")
     }
 }

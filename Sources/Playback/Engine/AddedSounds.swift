@@ -75,8 +75,15 @@ final class AddedSounds {
         }
     }
 
+    /// Starts a sound at a position of the current entry, if there is one.
+    func start(_ sound: AddedSound, at target: TrackTarget) {
+        guard let entry = context.list.current, context.status.isUnderWay else { return }
+        addPipeline(to: sound, behind: entry)
+        sound.seek(to: target)
+    }
+
     /// Creates the pipeline of a sound; removes a sound that the synchronizer refuses.
-    func addPipeline(to sound: AddedSound, behind entry: PlaybackList.ScheduledItem) {
+    private func addPipeline(to sound: AddedSound, behind entry: PlaybackList.ScheduledItem) {
         if let refusal = context.synchronizer.addRenderer(sound.renderer), refusal.code != .alreadyAdded {
             remove(sound.number)
             return context.status.message(refusal.message)
@@ -128,14 +135,20 @@ final class AddedSounds {
     func proceedWithCuts() {
         for sound in all {
             sound.proceedWithCut { [mailbox = context.mailbox, number = sound.number] cut, result in
-                mailbox.post { $0.addedSoundWasFlushed(number, cut: cut, result) }
+                mailbox.post { $0.tracks.added.endCut(cut, of: number, result, target: $0.seeks.trackTarget) }
             }
         }
     }
 
-    /// Changes the selection of a sound. Returns the sound if another track is read on a scheduled entry.
-    func setTrack(_ choice: SoundTrackChoice, of number: Int) -> AddedSound? {
-        guard let sound = all.first(where: { $0.number == number }) else { return nil }
+    /// Continues after the renderer of a sound has answered a removal.
+    private func endCut(_ cut: Int, of number: Int, _ result: PartialFlushResult, target: TrackTarget) {
+        guard let sound = all.first(where: { $0.number == number }) else { return }
+        if !sound.endCut(cut, result) { sound.seek(to: target) }
+    }
+
+    /// Changes the selection of a sound. Sends it to a position if another track is read on a scheduled entry.
+    func setTrack(_ choice: SoundTrackChoice, of number: Int, target: @autoclosure () -> TrackTarget) {
+        guard let sound = all.first(where: { $0.number == number }) else { return }
         let old = sound.choice.withLock { current in
             defer { current = choice }
             return current
@@ -143,7 +156,7 @@ final class AddedSounds {
         let isOther = context.list.list.entries.contains { entry in
             choice.track(in: entry.film.summary) != old.track(in: entry.film.summary)
         }
-        return isOther ? sound : nil
+        if isOther { sound.seek(to: target()) }
     }
 
     /// Publishes the tracks of the current entry, if they have changed.

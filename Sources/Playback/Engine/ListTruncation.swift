@@ -221,7 +221,7 @@ final class ListTruncation {
             guard let until, until > cut.time else { return stopPictures() }
             self.cut?.step = .flushing
             renderer.requestFlush(fromSourceTime: cut.time) { [mailbox = context.mailbox, number = cut.number] result in
-                mailbox.post { $0.audioWasFlushed(result, forCut: number) }
+                mailbox.post { $0.perform($0.truncation.proceed(with: result, forCut: number)) }
             }
             return nil
         case .flushing: return nil

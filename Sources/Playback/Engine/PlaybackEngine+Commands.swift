@@ -189,10 +189,8 @@ extension PlaybackEngine {
         reconcile()
     }
 
-    func stepForward() { step(by: 1) }
-    func stepBackward() { step(by: -1) }
-
-    private func step(by count: Int) {
+    /// Pauses and shows a later (1) or an earlier (-1) frame.
+    func step(byFrames count: Int) {
         pause()
         guard current?.videoTrack != nil else { return }
         steps.add(count)
@@ -213,31 +211,6 @@ extension PlaybackEngine {
     }
 
     // MARK: Tracks and outputs
-
-    /// Performs a command of an output, as the command of the table that keys and remote controllers use. One that is
-    /// refused has no effect, such as the next item at the end of the list.
-    func perform(_ command: OutputCommand, from output: OutputID) {
-        let words: [JSONValue]
-        switch command {
-        case .play: words = [.text("set"), .text("pause"), .text("no")]
-        // The table's `stop` clears the list.
-        case .pause, .stop: words = [.text("set"), .text("pause"), .text("yes")]
-        case .togglePause: words = [.text("cycle"), .text("pause")]
-        case .next: words = [.text("playlist-next")]
-        case .previous: words = [.text("playlist-prev")]
-        case .toggleMute: words = [.text("cycle"), .text("mute")]
-        case .changeVolume(let steps): words = [.text("add"), .text("volume"), .real(steps, decimals: 3)]
-        case .setVolume(let volume): return sound.adoptVolume(volume, of: output)
-        }
-        // ignored: see above.
-        guard let request = try? controls.request(words) else { return }
-        switch request.command.execution {
-        case .program(let perform): perform(request) { _ in }
-        case .player(let run):
-            // ignored: see above.
-            _ = try? run(ControlCommand.Context(engine: self, table: controls), request.arguments)
-        }
-    }
 
     func cycleAudioTrack() { if factory.cycleAudioTrack() { readSelectedSound() } }
     func selectAudioTrack(_ number: Int) { if factory.selectAudioTrack(number) { readSelectedSound() } }
@@ -261,46 +234,12 @@ extension PlaybackEngine {
     func cycleSecondarySubtitles(by step: Int) { tracks.subtitles.cycleSecondary(by: step, at: seeks.trackTarget) }
     func selectSecondarySubtitles(_ number: Int?) { tracks.subtitles.selectSecondary(number, at: seeks.trackTarget) }
 
-    func setDeinterlacing(_ mode: Deinterlacing) {
-        parts.deinterlacing.mode = mode
-        status.change { $0.deinterlacing = mode }
-    }
-
-    /// Changes the master volume; added sounds with a volume of their own keep their distance.
-    func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
-        guard let group = parts.audioOutput as? OutputGroup else {
-            throw ControlError(.unavailable, "this film plays without sound")
-        }
-        let before = group.knownVolume
-        change(group)
-        guard let volume = group.knownVolume else { return }
-        sound.changeOwnVolumes(by: volume - (before ?? volume))
-        sound.setVolume(volume)
-    }
-
     func addSound(_ choice: SoundTrackChoice, to output: any AudioOutput, number: Int) {
         guard renderer != nil else { return status.message("This player was created without sound.") }
         let added = tracks.added.add(choice, to: output, number: number)
         sound.join(added)
         sound.choosePassThrough(for: list)
-        guard let entry = current, status.isUnderWay else { return }
-        tracks.added.addPipeline(to: added, behind: entry)
-        added.seek(to: seeks.trackTarget)
-    }
-
-    func setTrack(_ choice: SoundTrackChoice, ofSound number: Int) {
-        tracks.added.setTrack(choice, of: number)?.seek(to: seeks.trackTarget)
-    }
-
-    /// Continues after the renderer of an added sound has answered a removal.
-    func addedSoundWasFlushed(_ number: Int, cut: Int, _ result: PartialFlushResult) {
-        guard let sound = tracks.added.all.first(where: { $0.number == number }) else { return }
-        if !sound.endCut(cut, result) { sound.seek(to: seeks.trackTarget) }
-    }
-
-    /// Continues the removal of entries after the renderer has answered.
-    func audioWasFlushed(_ result: PartialFlushResult, forCut number: Int) {
-        perform(truncation.proceed(with: result, forCut: number))
+        tracks.added.start(added, at: seeks.trackTarget)
     }
 
     /// Restarts audio that had been lost, after a change of outputs.

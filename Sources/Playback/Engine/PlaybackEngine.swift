@@ -95,8 +95,6 @@ package final class PlaybackEngine {
     var presentedState: PlayerState { board.state }
     /// The renderer of the main audio track; nil if no audio is played.
     var renderer: AudioRenderer? { tracks.renderer }
-    /// The current media time, or the target of a seek in progress.
-    var filmMoment: MediaTime { seeks.moment }
 
     // MARK: Thread
 
@@ -117,10 +115,7 @@ package final class PlaybackEngine {
             return false
         }
         advance()
-        let sound = renderer?.progress
-        board.update(
-            loadedUntil: supply.readUntil, handedUntil: sound?.acceptedUntil, soundReadUntil: sound?.enqueuedUntil,
-            soundIsRead: tracks.isSoundRead, picturesAreRead: tracks.arePicturesRead)
+        supply.publish(to: board)
         if state.phase == .playing { board.tick() }
         return true
     }
@@ -134,15 +129,8 @@ package final class PlaybackEngine {
             return max(.milliseconds(1), next - parts.clock.now)
         }
         guard state.phase == .playing else { return .seconds(3600) }
-        let now = synchronizer.currentTime()
-        // The end of media that was read completely is known before it has played.
-        var next = tracks.entryEnd ?? current?.gaplessBoundary.flatMap { $0 > now ? $0 : nil }
-        if let limit = section.end.map({ $0 + state.lineOffset }) { next = min(next ?? limit, limit) }
-        let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
-        // A waiting track is polled, so that its item ends in time.
-        let isPolled = tracks.isWaitingForSuccessor || tracks.isUnseen
-        let longest: Duration = isPolled ? .milliseconds(50) : .milliseconds(250)
-        return min(min(longest, max(.milliseconds(2), remaining)), seeks.timeUntilSupplyCheck)
+        let limit = section.end.map { $0 + state.lineOffset }
+        return min(tracks.restingTime(until: limit), seeks.timeUntilSupplyCheck)
     }
 
     /// Stops all tracks and threads; blocks until they have ended.

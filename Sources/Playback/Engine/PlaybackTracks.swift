@@ -55,7 +55,7 @@ final class PlaybackTracks {
         return list.isWaiting(.picture) && (list.current.map { list.hasEntered($0.serial, .picture) } ?? true)
     }
     /// Whether the main audio or the video waits for the next entry.
-    var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
+    private var isWaitingForSuccessor: Bool { list.isWaiting(.sound) || list.isWaiting(.picture) }
 
     /// Marks the main audio as lost; returns false if it already was.
     func loseSound() -> Bool {
@@ -88,6 +88,20 @@ final class PlaybackTracks {
             end = min(end ?? gaplessBoundary, gaplessBoundary)
         }
         return end
+    }
+
+    /// How long no work is due during playback without a signal.
+    ///
+    /// - Parameter limit: A position on the timeline, if the current entry may end there.
+    func restingTime(until limit: MediaTime?) -> Duration {
+        let now = context.playhead
+        // The end of media that was read completely is known before it has played.
+        var next = entryEnd ?? list.current?.gaplessBoundary.flatMap { $0 > now ? $0 : nil }
+        if let limit { next = min(next ?? limit, limit) }
+        let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
+        // A waiting track is polled, so that its item ends in time.
+        let isPolled = isWaitingForSuccessor || isUnseen
+        return min(.milliseconds(isPolled ? 50 : 250), max(.milliseconds(2), remaining))
     }
 
     /// The position at which both tracks of an entry have ended, including a delay of the audio; nil while one of them
@@ -314,6 +328,11 @@ final class PlaybackTracks {
             list.end(.picture)
             video?.wake()
         }
+    }
+
+    func setDeinterlacing(_ mode: Deinterlacing) {
+        context.parts.deinterlacing.mode = mode
+        context.status.change { $0.deinterlacing = mode }
     }
 
     /// Requests every track to read ahead up to a position; nil: only as the renderers require.

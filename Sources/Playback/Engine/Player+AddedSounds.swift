@@ -46,7 +46,7 @@ extension Player {
     /// interrupted, until its output holds audio of the new track; `PlayerState.addedTracks` reports it. An input that
     /// cannot be opened twice has the new track from its reading position on. Any thread.
     public func setTrack(_ choice: SoundTrackChoice, of id: SoundID) {
-        mailbox.post { $0.setTrack(choice, ofSound: id.number) }
+        mailbox.post { $0.tracks.added.setTrack(choice, of: id.number, target: $0.seeks.trackTarget) }
     }
 
     /// Sets the volume of an additional track, 0…130 (`VolumeCurve`). Until then it has the player's volume. Any

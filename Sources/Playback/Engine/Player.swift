@@ -255,9 +255,9 @@ public final class Player: Sendable {
     public func setRepeatedSection(_ section: MediaTimeRange?) { mailbox.post { $0.setRepeatedSection(section) } }
 
     /// Pauses and shows the next frame.
-    public func stepForward() { mailbox.post { $0.stepForward() } }
+    public func stepForward() { mailbox.post { $0.step(byFrames: 1) } }
     /// Pauses and shows the preceding frame.
-    public func stepBackward() { mailbox.post { $0.stepBackward() } }
+    public func stepBackward() { mailbox.post { $0.step(byFrames: -1) } }
 
     /// Sets the media seconds per second, clamped to `PlayerOptions.speedRange`; the pitch is preserved.
     public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
@@ -281,7 +281,7 @@ public final class Player: Sendable {
         mailbox.post { $0.sound.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
     /// Sets which video frames are deinterlaced, from the next decoded frame on.
-    public func setDeinterlacing(_ mode: Deinterlacing) { mailbox.post { $0.setDeinterlacing(mode) } }
+    public func setDeinterlacing(_ mode: Deinterlacing) { mailbox.post { $0.tracks.setDeinterlacing(mode) } }
 
     /// The codec of the last frame and its decoder: `h264 (software)`, `h264 (vaapi)`. Nil before the first frame;
     /// unchanged by items without video. It may refer to the next item once that is prepared. Any thread.

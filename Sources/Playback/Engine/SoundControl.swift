@@ -85,6 +85,18 @@ final class SoundControl {
         applyGain()
     }
 
+    /// Changes the master volume; added sounds with a volume of their own keep their distance.
+    func changeVolumes(_ change: (OutputGroup) -> Void) throws(ControlError) {
+        guard let group = output as? OutputGroup else {
+            throw ControlError(.unavailable, "this film plays without sound")
+        }
+        let before = group.knownVolume
+        change(group)
+        guard let volume = group.knownVolume else { return }
+        changeOwnVolumes(by: volume - (before ?? volume))
+        setVolume(volume)
+    }
+
     func setMuted(_ muted: Bool) {
         status.change { $0.isMuted = muted }
         applyGain()

@@ -40,7 +40,9 @@ enum IPCRequest {
         default:
             // A request without a reply: errors are not reported.
             let text = String(validating: content, as: UTF8.self)
-            self = (text.flatMap { CommandLineText.commands($0) }).map { .text($0) } ?? .none
+            // ignored: see above.
+            let commands = text.flatMap { try? CommandText.commands(in: $0, from: .client) }
+            self = commands.map { .text($0.map { words in words.map(JSONValue.text) }) } ?? .none
         }
     }
 

@@ -4,25 +4,7 @@ internal import Playback
 
 /// What the properties of an MPRIS object are read from: one reading of the command and property table.
 struct MPRISState {
-    /// An entry of the playlist.
-    struct Track: Equatable {
-        let id: Int
-        let title: String?
-        let address: String
-        let isCurrent: Bool
-
-        /// The object path that identifies the entry.
-        var path: String { Self.prefix + String(id) }
-
-        private static let prefix = "/talkie/track/"
-        /// MPRIS D-Bus Interface Specification, "TrackList", NoTrack.
-        static let none = "/org/mpris/MediaPlayer2/TrackList/NoTrack"
-
-        /// Returns the identifier in an object path; nil for a path of another kind.
-        static func id(_ path: String) -> Int? {
-            path.hasPrefix(prefix) ? DecimalNumber.whole(path.dropFirst(prefix.count)) : nil
-        }
-    }
+    typealias Track = PlaylistExcerpt.Entry
 
     /// Values of the properties, by their names in the table.
     private var values: [String: JSONValue] = [:]
@@ -48,9 +30,7 @@ struct MPRISState {
         for name in Self.names where name != "playlist" { values[name] = control.present(name) }
         let playlist = PlaylistExcerpt(control.present("playlist"))
         (index, count) = (playlist.index, playlist.count)
-        tracks = playlist.entries.map {
-            Track(id: $0.id, title: $0.title, address: $0.address, isCurrent: $0.isCurrent)
-        }
+        tracks = playlist.entries
         current = tracks.first { $0.isCurrent }
         self.artwork = artwork
         self.isStopped = isStopped
@@ -155,6 +135,20 @@ struct MPRISState {
             }
         }
         return url
+    }
+}
+
+extension PlaylistExcerpt.Entry {
+    /// The object path that identifies the entry.
+    var path: String { Self.prefix + String(id) }
+
+    private static let prefix = "/talkie/track/"
+    /// MPRIS D-Bus Interface Specification, "TrackList", NoTrack.
+    static let none = "/org/mpris/MediaPlayer2/TrackList/NoTrack"
+
+    /// Returns the identifier in an object path; nil for a path of another kind.
+    static func id(_ path: String) -> Int? {
+        path.hasPrefix(prefix) ? DecimalNumber.whole(path.dropFirst(prefix.count)) : nil
     }
 }
 

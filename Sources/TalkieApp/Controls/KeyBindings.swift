@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Playback
 
 /// The default key bindings of window and terminal: mpv's defaults (0.35, etc/input.conf), as far as implemented.
 ///
@@ -10,7 +11,7 @@ enum KeyBindings {
     /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
     static func commands(for key: String) -> [[String]] {
         // ignored: a test parses every line.
-        table[key].flatMap { try? CommandText.commands(in: $0[...]) } ?? []
+        table[key].flatMap { try? CommandText.commands(in: $0, from: .keyBinding) } ?? []
     }
 
     /// The keys, for help texts.

@@ -3,6 +3,9 @@ internal import Playback
 
 /// The key bindings of a session: the defaults (`KeyBindings`), changed by the user's `input.conf`.
 package struct KeyMap: Sendable {
+    /// Maximum number of commands per key.
+    private static let maxCommands = 32
+
     /// The changed bindings. A key without commands does nothing.
     private var changes: [String: [[String]]] = [:]
 
@@ -17,7 +20,8 @@ package struct KeyMap: Sendable {
     ///
     /// - Throws: `ValueError` for a command or argument that Talkie does not implement.
     mutating func bind(_ key: String, to line: some StringProtocol) throws(ValueError) {
-        let commands = try CommandText.commands(in: Substring(line))
+        let commands = try CommandText.commands(in: line, from: .keyBinding)
+        guard commands.count <= Self.maxCommands else { throw ValueError("too many commands for one key") }
         guard !commands.isEmpty else { throw ValueError("a key must be followed by a command; “ignore” does nothing") }
         var kept: [[String]] = []
         for words in commands {

@@ -11,7 +11,7 @@ final class SpeakerStage: SessionBackend {
     /// Ends another sender's session; returns false if that is not allowed.
     private let acquire: () -> Bool
     private var timing: SessionTiming?
-    private var events: EventChannel?
+    private var events: EventServer?
     private var clock: (any SenderClock)?
     private var engine: PlayoutEngine?
     private var buffered: BufferedReceiver?
@@ -51,7 +51,7 @@ final class SpeakerStage: SessionBackend {
     func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16 {
         guard !core.isTaken, acquire() else { throw .busy }
         do {
-            let channel = try EventChannel(
+            let channel = try EventServer(
                 address: configuration.address, sender: sender, secret: secret,
                 greeting: SpeakerDescription(self).propertyList, quirks: configuration.quirks)
             events = channel

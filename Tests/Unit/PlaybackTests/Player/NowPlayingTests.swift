@@ -123,7 +123,8 @@ import Testing
         let group = OutputGroup(members: [queue.kitchen], codecs: SyntheticCodecs())
         queue.core.addSound(.language("ru"), to: group, number: 1)
         let number = try #require(group.number(of: queue.kitchen))
-        queue.core.perform(.setVolume(40), from: OutputID(AddedSound.outputID(of: 1).index + number))
+        OutputCommand.setVolume(40).perform(
+            on: queue.core, from: OutputID(AddedSound.outputID(of: 1).index + number))
         queue.core.sound.setVolume(80)
         #expect(group.volume(of: queue.kitchen) == 40)
     }

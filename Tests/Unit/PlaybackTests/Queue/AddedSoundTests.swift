@@ -176,7 +176,7 @@ import Testing
         let queue = queue(["1+5/80000"])
         queue.run(for: .seconds(3))
         #expect(queue.state.addedTracks.values.map(\.language) == ["rus"])
-        queue.core.setTrack(.language("de"), ofSound: 1)
+        queue.core.tracks.added.setTrack(.language("de"), of: 1, target: queue.core.seeks.trackTarget)
         queue.run(for: .seconds(2))
         #expect(queue.state.addedTracks.values.map(\.language) == ["deu"])
         #expect(queue.state.phase == .playing)
@@ -195,7 +195,7 @@ import Testing
 
     @Test func theMainTrackChangesWithoutAGapOnAFurtherOutput() throws {
         let queue = queue(["1+5/80000"])
-        queue.core.setTrack(.number(1), ofSound: 1)
+        queue.core.tracks.added.setTrack(.number(1), of: 1, target: queue.core.seeks.trackTarget)
         queue.run(for: .seconds(3))
         queue.core.selectAudioTrack(2)
         #expect(queue.state.audioTrack?.language == "rus")
@@ -223,7 +223,7 @@ import Testing
     @Test func aSelectionThatReadsTheSameTrackInterruptsNothing() {
         let queue = queue(["1+5/40000"])
         queue.run(for: .seconds(2))
-        queue.core.setTrack(.number(2), ofSound: 1)
+        queue.core.tracks.added.setTrack(.number(2), of: 1, target: queue.core.seeks.trackTarget)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.stretchesInKitchen.map(\.description) == ["5:0..<40000"])
     }

@@ -48,12 +48,14 @@ import Testing
         (#"show-text "a \"b\" \\ \n;#" 'c "d" \n'"#, [["show-text", "a \"b\" \\ \n;#", "c \"d\" \\n"]]),
         (#"a "" ''"#, [["a", "", ""]]), ("", []),
     ])
-    func textIsSplitIntoCommands(text: String, words: [[String]]) {
-        #expect(CommandLineText.commands(text) == words.map { $0.map(JSONValue.text) })
+    func textIsSplitIntoCommands(text: String, words: [[String]]) throws {
+        #expect(try CommandText.commands(in: text, from: .client) == words)
     }
 
     @Test(arguments: ["a \"b", "a 'b", "a \"b\\", "\""])
-    func anUnterminatedQuoteIsNoCommand(text: String) { #expect(CommandLineText.commands(text) == nil) }
+    func anUnterminatedQuoteIsNoCommand(text: String) {
+        #expect(throws: ValueError.self) { try CommandText.commands(in: text, from: .client) }
+    }
 
     @Test func namedArgumentsTakeTheirPlace() throws {
         func words(_ text: String) throws -> [JSONValue]? {

@@ -41,10 +41,11 @@ import Testing
     }
 
     @Test func commandsFollowOneAnotherBehindASemicolon() {
-        let input = input("x set pause yes; seek 0 absolute ;show-text \"a; b\"")
+        let input = input("x set pause yes; seek 0 absolute ;show-text \"a; b\"", "y show-text a;b; quit")
         #expect(
             input.keys.commands(for: "x")
                 == [["set", "pause", "yes"], ["seek", "0", "absolute"], ["show-text", "a; b"]])
+        #expect(input.keys.commands(for: "y") == [["show-text", "a;b"], ["quit"]])
     }
 
     @Test func keysAreNamedInAnyCaseAndOrder() {

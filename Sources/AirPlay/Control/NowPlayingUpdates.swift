@@ -1,4 +1,5 @@
 internal import AirPlayWire
+internal import Glibc
 internal import MediaCore
 internal import SyncRendering
 
@@ -133,4 +134,72 @@ struct NowPlayingUpdates {
         case .item, .position, .state, .commands: refused.insert(.nowPlayingPropertyList)
         }
     }
+}
+
+extension NowPlayingUpdates.Request {
+    /// An RTSP request.
+    struct Message {
+        var method = "POST"
+        var headers: RTSPHeaders = ["Content-Type": "application/x-apple-binary-plist"]
+        var body: [UInt8]
+        var timeout = SessionCore.Deadline.metadata
+        /// Nil: the URL of the session.
+        var target: String? = "/command"
+    }
+
+    /// The message to send now.
+    var message: Message {
+        switch self {
+        case .text(let item, let timestamp):
+            parameter(item.metadata.body, type: "application/x-dmap-tagged", at: timestamp)
+        case .progress(let start, let now, let end):
+            parameter(
+                TextParameters.progress(start: start, now: now, end: end), type: "text/parameters", at: now)
+        case .artwork(let artwork, let timestamp):
+            parameter(
+                artwork?.bytes ?? [], type: artwork?.type ?? "image/none", at: timestamp,
+                timeout: SessionCore.Deadline.artwork)
+        case .item(let item, let elapsed, let rate, let timestamp):
+            Message(
+                body: MediaRemoteRequests.item(
+                    item.metadata, identifier: timestamp.rawValue, artwork: item.artwork.map { ($0.bytes, $0.type) },
+                    at: position(elapsed, rate)
+                ).binary(),
+                timeout: item.artwork == nil ? SessionCore.Deadline.metadata : SessionCore.Deadline.artwork)
+        case .position(let elapsed, let rate):
+            Message(body: MediaRemoteRequests.position(position(elapsed, rate)).binary())
+        case .state(let isPlaying): Message(body: MediaRemoteRequests.state(isPlaying: isPlaying).binary())
+        case .commands: Message(body: MediaRemoteRequests.commands().binary())
+        }
+    }
+
+    private func parameter(
+        _ body: [UInt8], type: String, at timestamp: RTPTimestamp, timeout: Duration = SessionCore.Deadline.metadata
+    ) -> Message {
+        Message(
+            method: "SET_PARAMETER", headers: ["Content-Type": type, "RTP-Info": "rtptime=\(timestamp.rawValue)"],
+            body: body, timeout: timeout, target: nil)
+    }
+
+    private func position(_ elapsed: MediaTime, _ rate: Double) -> MediaRemoteRequests.Position {
+        // The difference of a start ahead of now, at most seconds, is not seen.
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let sinceYear1970 = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        return .init(elapsed: elapsed.duration, rate: rate, date: sinceYear1970 - Self.year2001)
+    }
+
+    /// Seconds from 1970 to 2001, the epoch of property lists.
+    private static let year2001: Double = 978_307_200
+}
+
+extension NowPlaying {
+    fileprivate var metadata: TrackMetadata {
+        TrackMetadata(title: title, artist: artist ?? "", album: album ?? "", duration: duration?.duration)
+    }
+}
+
+extension NowPlaying.Artwork {
+    /// The MIME type.
+    fileprivate var type: String { format == .jpeg ? "image/jpeg" : "image/png" }
 }

@@ -4,12 +4,12 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// The event channel: the speaker sends requests, the sender connects to it and answers them.
+/// Sends events to the sender, which connects to a port and answers each request.
 ///
 /// The first request is `updateInfo`, as from real receivers. The session of a sender that does not answer within
 /// `answerLimit` ends. Callable from any thread. The owner must call `stop`: the thread `speaker-events` keeps this
 /// object alive until then.
-final class EventChannel: Sendable {
+final class EventServer: Sendable {
     /// Time after which an unanswered event ends the session (25 to 30 s on tvOS, measured by others).
     private static let answerLimit: Duration = .seconds(25)
     /// Maximum number of queued requests; others are dropped.
@@ -84,13 +84,9 @@ final class EventChannel: Sendable {
         while !stopping.load(ordering: .acquiring) {
             // One outstanding request at a time.
             if !waiting, let body = takeNext() {
-                let request = RTSPRequest(
-                    "POST", "/command",
-                    headers: ["CSeq": "\(sequence)", "Content-Type": "application/x-apple-binary-plist"],
-                    body: body.binary())
-                sequence += 1
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
-                guard stream.sendWhole(sealer.seal(request.encoded()), until: deadline) else { return }
+                guard stream.sendWhole(sealer.seal(Self.request(body, sequence)), until: deadline) else { return }
+                sequence += 1
                 waiting = true
                 unanswered.withLock { $0 = .now }
             }
@@ -111,12 +107,14 @@ final class EventChannel: Sendable {
         }
         // Sends a remote command queued just before `stop`; at most 100 ms.
         if !waiting, let body = takeNext() {
-            let request = RTSPRequest(
-                "POST", "/command",
-                headers: ["CSeq": "\(sequence)", "Content-Type": "application/x-apple-binary-plist"],
-                body: body.binary())
-            _ = stream.sendWhole(sealer.seal(request.encoded()), until: .now.advanced(by: .milliseconds(100)))
+            let deadline = HostInstant.now.advanced(by: .milliseconds(100))
+            _ = stream.sendWhole(sealer.seal(Self.request(body, sequence)), until: deadline)
         }
+    }
+
+    private static func request(_ body: PropertyList, _ sequence: Int) -> [UInt8] {
+        let headers: RTSPHeaders = ["CSeq": "\(sequence)", "Content-Type": "application/x-apple-binary-plist"]
+        return RTSPRequest("POST", "/command", headers: headers, body: body.binary()).encoded()
     }
 
     private func takeNext() -> PropertyList? { outgoing.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
