@@ -27,12 +27,12 @@ extension PlaybackEngine {
         case .waitForReturn:
             recovery.wait(for: current?.listPosition ?? list.awaited, title: current?.title ?? state.title)
             closeMedia()
-            status.setPhase(.opening) { $0.clearMedia() }
+            status.close(entering: .opening)
         case .waitForPass(let listPosition, let pause):
             recovery.wait(forPass: listPosition, pause)
             closeMedia()
             shared.update { $0.setCurrent(listPosition) }
-            status.setPhase(.opening) { $0.clearMedia() }
+            status.close(entering: .opening)
         case .stop: synchronizer.setRate(0, atHostTime: parts.clock.now)
         case .end: status.setPhase(.ended)
         case .finish: finish()
@@ -130,16 +130,13 @@ extension PlaybackEngine {
     /// Ends playback before the end of the list was reached.
     func finish() {
         closeMedia()
-        status.setPhase(.ended) { $0.clearMedia() }
+        status.close(entering: .ended)
     }
 
     /// Ends playback with a failure.
     private func fail(_ failure: TalkieError) {
         closeMedia()
-        status.setPhase(.failed) { state in
-            state.clearMedia()
-            state.failure = failure
-        }
+        status.close(entering: .failed, failure: failure)
     }
 
     /// Handles a failure of the main audio track. A user-provided output that fails before playback has begun ends

@@ -140,7 +140,7 @@ package final class PlaybackEngine {
         for command in mailbox.close() { command(self) }
         for entry in list.entries { entry.media.cancel() }
         closeMedia()
-        status.change { $0.clearMedia() }
+        status.close(entering: state.phase)
         preparation.cancelOpening()
         prefetcher.stop()
         synchronizer.remove(watch)

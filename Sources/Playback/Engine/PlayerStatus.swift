@@ -48,6 +48,14 @@ final class PlayerStatus {
         report(.phase(phase))
     }
 
+    /// Publishes a phase without media, and the reason of a failure.
+    func close(entering phase: PlayerState.Phase, failure: TalkieError? = nil) {
+        setPhase(phase) { state in
+            state.clearMedia()
+            if let failure { state.failure = failure }
+        }
+    }
+
     /// Publishes the silent outputs and those that reject the volume, and reports the difference.
     func setOutputProblems(_ problems: [OutputProblem]) {
         let before = state.outputProblems
@@ -133,7 +141,7 @@ final class PlayerStatus {
 
 extension PlayerState {
     /// Removes the description of the media, because it is closed.
-    mutating func clearMedia() {
+    fileprivate mutating func clearMedia() {
         lineOffset = .zero
         (hasVideo, isStill, pictureFormat) = (false, false, nil)
         hasAudio = false
