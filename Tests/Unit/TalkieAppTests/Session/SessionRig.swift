@@ -84,6 +84,13 @@ final class SessionRig {
         return end()
     }
 
+    /// Waits for a state, at most 50 s, on the test's own thread: the film plays in real time, and a test that suspends
+    /// resumes only after others that block the threads of the pool.
+    func wait(for condition: (PlayerState) -> Bool) {
+        let deadline = HostInstant.now.advanced(by: .seconds(50))
+        while !condition(player.state), .now < deadline { usleep(2000) }
+    }
+
     /// Waits for the end of a session that was started.
     func end(_ events: SessionEvent...) -> Int32 {
         for event in events { mailbox.post(event) }
